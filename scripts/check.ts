@@ -1,0 +1,134 @@
+// What `npm test` runs: the static checks side by side, then the tests. Its last line is always `N passed, N failed`.
+// With arguments (`npm test -- test/unit/core`) only the tests run, and the arguments go to Vitest.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+interface StaticCheck {
+  name: string;
+  command: string;
+  args: string[];
+  /** What to do about a failure, where the output does not say it. */
+  advice?: string;
+}
+
+interface Tally {
+  passed: number;
+  failed: number;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+// The whole run has fifteen minutes; a test that hangs beyond every timeout of its own must not take the verdict with it.
+const testLimitMs = 13 * 60_000;
+
+const staticChecks: StaticCheck[] = [
+  { name: "types", command: "tsc", args: ["--noEmit", "--pretty", "false"] },
+  { name: "types of the package", command: "tsc", args: ["-p", "tsconfig.build.json", "--noEmit", "--pretty", "false"] },
+  { name: "lint", command: "oxlint", args: [] },
+  { name: "format", command: "prettier", args: ["--check", "--log-level", "warn", "."], advice: "`npm run format` puts it right." },
+  { name: "unused files, exports and dependencies", command: "knip", args: ["--no-progress", "--no-config-hints"] },
+];
+
+const vitestArgs = process.argv.slice(2);
+const tallies = [...(vitestArgs.length === 0 ? await runStaticChecks() : []), await runTests(vitestArgs)];
+report(tallies);
+
+async function runStaticChecks(): Promise<Tally[]> {
+  return Promise.all(staticChecks.map(runStaticCheck));
+}
+
+async function runStaticCheck({ name, command, args, advice }: StaticCheck): Promise<Tally> {
+  const startedAt = performance.now();
+  const { ok, output } = await run(path.join(root, "node_modules", ".bin", command), args);
+  console.log(`${ok ? "ok    " : "FAILED"}  ${name} (${seconds(startedAt)})`);
+  if (!ok) console.log([output.trim(), advice, ""].filter((part) => part !== undefined).join("\n"));
+  return ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+async function runTests(args: string[]): Promise<Tally> {
+  const folder = mkdtempSync(path.join(tmpdir(), "millrace-check-"));
+  try {
+    const reportFile = path.join(folder, "vitest.json");
+    const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
+    const { ok } = await run(process.execPath, [vitest, "run", ...reporters, ...args], { live: true, timeoutMs: testLimitMs });
+    return countTests(reportFile, ok);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The parts of Vitest's JSON report that say how a run went. */
+interface TestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
+}
+
+function countTests(reportFile: string, ok: boolean): Tally {
+  const found = readReport(reportFile);
+  if (!found) {
+    console.log("FAILED  tests: Vitest ended without a report");
+    return { passed: 0, failed: 1 };
+  }
+  const skipped = found.numPendingTests + found.numTodoTests;
+  if (skipped > 0) console.log(`${skipped} tests skipped`);
+
+  // A file that cannot even be loaded has no tests to fail, and an error outside of any test fails none.
+  const broken = found.testResults.filter(
+    (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
+  );
+  let failed = found.numFailedTests + broken.length;
+  if (failed === 0 && found.numPassedTests === 0) {
+    console.log("FAILED  tests: none ran");
+    failed = 1;
+  } else if (failed === 0 && !ok) {
+    console.log("FAILED  tests: all passed, yet Vitest reports an error (see above)");
+    failed = 1;
+  }
+  return { passed: found.numPassedTests, failed };
+}
+
+function readReport(reportFile: string): TestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(reportFile, "utf8")) as TestReport;
+  } catch {
+    return undefined;
+  }
+}
+
+function report(tallies: Tally[]): void {
+  const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0);
+  const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0);
+  process.exitCode = failed === 0 ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed`);
+}
+
+/** Runs a program to its end: `live` shows what it says as it says it, otherwise it is collected. */
+async function run(command: string, args: string[], { live = false, timeoutMs = 0 } = {}): Promise<{ ok: boolean; output: string }> {
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"],
+    timeout: timeoutMs,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve({ ok: false, output: `${output}${error.message}` }));
+    child.on("close", (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+function seconds(startedAt: number): string {
+  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,182 @@
+// Makes a bare clone ready to run: `npm start` and `npm test` begin here, so that neither needs a command before it.
+//
+// This file runs on whatever Node the machine has (18 or later) and before anything is installed: plain JavaScript, built-ins only.
+// When there is nothing to do it says nothing and costs a few file reads.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const inRoot = (...parts) => path.join(root, ...parts);
+
+const stampFile = inRoot("node_modules", ".millrace-set-up");
+const lockFile = inRoot(".set-up.lock");
+const ourNode = inRoot("node_modules", ".bin", "node");
+const ourNodeMajor = 24;
+
+/** What has to be there, in order. A further need (a Redis server, a browser) is a further line with its own `ready` and `make`. */
+const needs = [
+  { name: "dependencies", ready: dependenciesAreInstalled, make: installDependencies },
+  { name: `Node ${ourNodeMajor}`, ready: ourNodeRuns, make: repairOurNode },
+  { name: "platform packages", ready: () => missingPlatformPackages().length === 0, make: installPlatformPackages },
+];
+
+if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
+
+function setUp() {
+  // Another process may have done it all while this one waited for the lock.
+  if (readStamp() === wantedStamp() && existsSync(ourNode)) return;
+  for (const need of needs) {
+    if (need.ready()) continue;
+    const trouble = need.make();
+    if (trouble || !need.ready()) giveUp(need.name, trouble);
+  }
+  writeFileSync(stampFile, wantedStamp());
+}
+
+function giveUp(what, trouble) {
+  console.error(`set-up: ${what} could not be installed. ${trouble || "Remove node_modules and try again."}`);
+  rmSync(lockFile, { force: true });
+  process.exit(1);
+}
+
+// The stamp: which package files the folder node_modules was made for.
+
+function wantedStamp() {
+  const hash = createHash("sha256");
+  for (const file of ["package.json", "package-lock.json"]) hash.update(readFileSync(inRoot(file)));
+  // A folder shared between machines (a mounted volume, a copied tree) holds the binaries of only one of them.
+  return hash.update(`${process.platform}-${process.arch}`).digest("hex");
+}
+
+function readStamp() {
+  return readIfThere(stampFile);
+}
+
+// Dependencies.
+
+/** Whether npm's own record of what it installed agrees with the lock file; so after `npm install x` nothing is installed twice. */
+function dependenciesAreInstalled() {
+  const record = readIfThere(inRoot("node_modules", ".package-lock.json"));
+  if (!record) return false;
+  const installed = JSON.parse(record).packages;
+  return Object.entries(lockedPackages()).every(([place, wanted]) => wanted.optional || installed[place]?.version === wanted.version);
+}
+
+function installDependencies() {
+  console.log("set-up: installing dependencies (first run, or the lock file has changed)");
+  // `--include=dev`: NODE_ENV=production must not leave out what the checks are made of.
+  const done = npm(["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"], root);
+  return done ? undefined : "Run `npm ci` to see why; it needs a network or a filled npm cache.";
+}
+
+// Our own Node. The npm package `node` brings it by an install script, and some npm settings forbid those.
+
+function ourNodeRuns() {
+  const { stdout } = spawnSync(ourNode, ["--version"], { encoding: "utf8" });
+  return typeof stdout === "string" && stdout.startsWith(`v${ourNodeMajor}.`);
+}
+
+function repairOurNode() {
+  console.log(`set-up: installing Node ${ourNodeMajor} for this project`);
+  run("node", ["installArchSpecificPackage.js"], inRoot("node_modules", "node"));
+  // npm links no program that was not there when it unpacked the package; this only links it.
+  npm(["rebuild", "node", "--ignore-scripts", "--loglevel=error"], root);
+  return ourNodeRuns() ? undefined : "Run `npm rebuild node --foreground-scripts` to see why.";
+}
+
+// Platform packages. npm leaves out an optional package whose `engines` refuse the Node that runs npm, without a word. Ours are the
+// binaries of the linter and the test runner: they refuse Node 18, yet they will run on our own Node 24.
+
+function missingPlatformPackages() {
+  return Object.entries(lockedPackages())
+    .filter(([place, wanted]) => wanted.optional && wanted.cpu && fitsThisMachine(wanted) && !existsSync(inRoot(place, "package.json")))
+    .map(([place, wanted]) => `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}@${wanted.version}`);
+}
+
+function installPlatformPackages() {
+  // Asked for by name a package is no longer optional, and its `engines` are only a warning.
+  npm(["install", "--no-save", "--include=dev", "--engine-strict=false", "--loglevel=error", ...missingPlatformPackages()], root);
+  const missing = missingPlatformPackages();
+  return missing.length === 0 ? undefined : `Missing: ${missing.join(", ")}; use npm with Node 20.19 or later.`;
+}
+
+function fitsThisMachine({ os, cpu, libc }) {
+  const glibc = process.report?.getReport().header.glibcVersionRuntime;
+  const fits = (allowed, mine) => !allowed || allowed.includes(mine);
+  return fits(os, process.platform) && fits(cpu, process.arch) && (process.platform !== "linux" || fits(libc, glibc ? "glibc" : "musl"));
+}
+
+// Small tools.
+
+function lockedPackages() {
+  const { "": _ourselves, ...packages } = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8")).packages;
+  return packages;
+}
+
+function npm(args, cwd) {
+  return run(process.platform === "win32" ? "npm.cmd" : "npm", args, cwd);
+}
+
+/** Runs on the machine's own Node, as `npm ci` removes ours while it works. */
+function run(command, args, cwd) {
+  const PATH = (process.env.PATH ?? "")
+    .split(path.delimiter)
+    .filter((folder) => path.resolve(folder) !== path.dirname(ourNode))
+    .join(path.delimiter);
+  // What npm says of success ("added 90 packages") is of no interest to somebody who asked for the tests.
+  const { status, stdout } = spawnSync(command, args, {
+    cwd,
+    env: { ...process.env, PATH },
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0 && stdout) console.error(stdout);
+  return status === 0;
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Two terminals may start at once; the second waits for the first. A lock whose owner is gone is taken over. */
+function withLock(work) {
+  for (;;) {
+    try {
+      writeFileSync(lockFile, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      if (lockIsStale()) rmSync(lockFile, { force: true });
+      else sleep(200);
+    }
+  }
+  try {
+    work();
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+
+function lockIsStale() {
+  try {
+    const owner = Number(readFileSync(lockFile, "utf8"));
+    // Between its creation and the writing of the id the file is empty for a moment.
+    if (owner === 0) return Date.now() - statSync(lockFile).mtimeMs > 10_000;
+    process.kill(owner, 0);
+    return false;
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
+function sleep(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

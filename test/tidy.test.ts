@@ -1,0 +1,315 @@
+// The house rules, as tests. Each check runs over the real tree and over a small bad one, so that it is known to be able to fail.
+
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { missingFromDocs } from "./tidy/docs.ts";
+import { readTree, type Files } from "./tidy/files.ts";
+import { emptyNames, machineTraces, silencedTests } from "./tidy/habits.ts";
+import { wrongArrows } from "./tidy/import-arrows.ts";
+import { importedSpecifiers } from "./tidy/imports.ts";
+import { missingFromLock } from "./tidy/lock-file.ts";
+import { unexplainedNames } from "./tidy/public-names.ts";
+import { impureCore } from "./tidy/pure-core.ts";
+import { deadSources } from "./tidy/reach.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+const tree = readTree(root);
+
+function filesOf(contents: Record<string, string>): Files {
+  return new Map(Object.entries(contents));
+}
+
+describe("imports follow the arrows", () => {
+  test("in our tree", () => {
+    expect(wrongArrows(tree)).toEqual([]);
+  });
+
+  test("every way to name a module is seen", () => {
+    const text = `
+      import a from "./a.ts";
+      import type { B } from "./b.ts";
+      export { c } from "./c.ts";
+      export * from "./d.ts";
+      type E = import("./e.ts").E;
+      const f = await import("./f.ts");
+      const g = new URL("./g.ts", import.meta.url);
+      const h = new URL(here ? "./h.ts" : "./h.js", import.meta.url);
+      const i = new URL(\`./i\${extension}\`, import.meta.url);
+      const j = import.meta.resolve("./j.ts");
+      // import "./comment.ts";
+      const text = 'import "./text.ts"';
+      const web = new URL("./web", "http://localhost");
+    `;
+    expect(importedSpecifiers("src/x.ts", text)).toEqual([
+      "./a.ts",
+      "./b.ts",
+      "./c.ts",
+      "./d.ts",
+      "./e.ts",
+      "./f.ts",
+      "./g.ts",
+      "./h.ts",
+      "./h.js",
+      "./i.ts",
+      "./j.ts",
+    ]);
+  });
+
+  test.each([
+    ["src/core/job.ts", "../lib/id.ts", "src/core/job.ts -> src/lib/id.ts: src/core/ may use nothing but itself"],
+    ["src/core/job.ts", "node:fs", "src/core/job.ts -> node:fs: of packages, src/core/ may use only node:crypto, typebox, croner"],
+    ["src/lib/id.ts", "croner", "src/lib/id.ts -> croner: of packages, src/lib/ may use only node:"],
+    ["src/store/store.ts", "../lib/id.ts", "src/store/store.ts -> src/lib/id.ts: src/store/store.ts may use only src/core/"],
+    [
+      "src/store/redis/a.ts",
+      "../sqlite/b.ts",
+      "src/store/redis/a.ts -> src/store/sqlite/b.ts: only src/store/open-store.ts imports an engine",
+    ],
+    ["src/connect.ts", "./store/sqlite/b.ts", "src/connect.ts -> src/store/sqlite/b.ts: only src/store/open-store.ts imports an engine"],
+    [
+      "src/client/work.ts",
+      "../upkeep/prune.ts",
+      "src/client/work.ts -> src/upkeep/prune.ts: src/client/ may use only src/core/, src/store/store.ts, src/lib/",
+    ],
+    [
+      "src/worker/worker.ts",
+      "../client/work.ts",
+      "src/worker/worker.ts -> src/client/work.ts: src/worker/ may use only src/core/, src/client/client.ts, src/lib/",
+    ],
+    ["src/index.ts", "./gone.ts", "src/index.ts -> ./gone.ts: there is no such file"],
+    ["src/index.ts", "../test/tidy.test.ts", "src/index.ts -> test/tidy.test.ts: sources use only sources"],
+    ["src/cli/main.ts", "millrace", "src/cli/main.ts -> millrace: sources import each other by path"],
+  ])("%s may not import %s", (file, specifier, complaint) => {
+    const others = ["src/lib/id.ts", "src/store/sqlite/b.ts", "src/upkeep/prune.ts", "src/client/work.ts", "test/tidy.test.ts"];
+    const files = filesOf({ ...Object.fromEntries(others.map((other) => [other, ""])), [file]: `import "${specifier}";` });
+    expect(wrongArrows(files)).toEqual([complaint]);
+  });
+
+  test("a folder without an arrow is refused", () => {
+    expect(wrongArrows(filesOf({ "src/attic/box.ts": "" }))).toEqual(["src/attic/box.ts: stands in no room of test/tidy/import-arrows.ts"]);
+  });
+
+  test("the arrows that exist may be used", () => {
+    const files = filesOf({
+      "src/core/job.ts": `import { createHash } from "node:crypto"; import { Type } from "typebox"; import { Value } from "typebox/value";`,
+      "src/store/store.ts": `import type { Job } from "../core/job.ts";`,
+      "src/store/sqlite/codec.ts": `import "../store.ts"; import "node:sqlite";`,
+      "src/store/open-store.ts": `const load = () => import("./sqlite/codec.ts");`,
+      "src/client/client.ts": `import type { Store } from "../store/store.ts";`,
+      "src/worker/worker.ts": `import type { Client } from "../client/client.ts"; import "./execute.ts";`,
+      "src/worker/execute.ts": "",
+      "src/index.ts": `export { open } from "./store/open-store.ts";`,
+    });
+    expect(wrongArrows(files)).toEqual([]);
+  });
+});
+
+describe("the core touches no clock, no chance and no world", () => {
+  test("in our tree", () => {
+    expect(impureCore(tree)).toEqual([]);
+  });
+
+  test.each([
+    ["const a = Date.now();", "Date.now"],
+    ["const a = new Date();", "new Date() is now"],
+    ["const a = Date();", "Date() is now"],
+    ["const a = Math.random();", "Math.random"],
+    ["const a = performance.now();", "performance"],
+    ["setTimeout(f, 1);", "setTimeout"],
+    ["setImmediate(f);", "setImmediate"],
+    ["const a = process.env.HOME;", "process"],
+    ["const a = crypto.randomUUID();", "crypto"],
+    [`import { readFileSync } from "node:fs";`, "node:fs"],
+    [`import { randomBytes } from "node:crypto";`, "node:crypto for more than createHash"],
+    [`import * as all from "node:crypto";`, "node:crypto for more than createHash"],
+  ])("%s is seen", (line, complaint) => {
+    expect(impureCore(filesOf({ "src/core/a.ts": `\n${line}` }))).toEqual([`src/core/a.ts:2: ${complaint}`]);
+  });
+
+  test("the same words without their meaning are let pass, and so are other rooms", () => {
+    const harmless = `
+      // Date.now() is not called here
+      import { createHash } from "node:crypto";
+      interface Options { process: string; performance(): void }
+      const a = new Date(now); const b = job.process; const c = { process: "Math.random()" };
+    `;
+    expect(impureCore(filesOf({ "src/core/a.ts": harmless, "src/lib/clock.ts": "Date.now()" }))).toEqual([]);
+  });
+});
+
+describe("no source file is dead", () => {
+  test("in our tree", () => {
+    expect(deadSources(tree)).toEqual([]);
+  });
+
+  test("a file that nothing leads to is seen, a thread's entry is not", () => {
+    const files = filesOf({
+      "src/index.ts": `export * from "./a.ts";`,
+      "src/a.ts": `new Worker(new URL("./thread.ts", import.meta.url));`,
+      "src/thread.ts": `import "./b.ts";`,
+      "src/b.ts": "",
+      "src/dead.ts": `import "./a.ts";`,
+    });
+    expect(deadSources(files)).toEqual(["src/dead.ts"]);
+  });
+});
+
+describe("every public name is explained where it is declared", () => {
+  test("in our tree", () => {
+    expect(unexplainedNames(tree)).toEqual([]);
+  });
+
+  test("a name without a comment is seen through re-exports", () => {
+    const files = filesOf({
+      "src/index.ts": `
+        import { imported } from "./a.ts";
+        export { bare, told, both as renamed, imported } from "./a.ts";
+        export * from "./b.ts";
+        export { Type } from "typebox";
+        export { imported as again };`,
+      "src/a.ts": `
+        export const bare = 1;
+        /** Told. */
+        export function told() {}
+        /** A comment of something else. */
+        const other = 1;
+        export type both = string;
+        /** One of two is enough. */
+        export const both = "";
+        // Not a JSDoc comment.
+        const imported = 1;
+        export { imported };`,
+      "src/b.ts": "/* Not JSDoc either. */ export class Starred {}",
+    });
+    expect(unexplainedNames(files).sort()).toEqual([
+      "millrace: Starred (src/b.ts) has no JSDoc comment",
+      "millrace: again (src/a.ts) has no JSDoc comment",
+      "millrace: bare (src/a.ts) has no JSDoc comment",
+      "millrace: imported (src/a.ts) has no JSDoc comment",
+    ]);
+  });
+});
+
+describe("docs name only what exists", () => {
+  test("in our tree", () => {
+    expect(missingFromDocs(tree)).toEqual([]);
+  });
+
+  const fence = "```";
+  const known = {
+    "package.json": `{ "scripts": { "test": "", "bench": "" } }`,
+    "src/index.ts": "export const connect = 1; export interface Job {}",
+    "docs/GUIDE.md": "# The guide\n\n## What `claim` does, and why\n",
+  };
+
+  test.each([
+    ["[guide](docs/GIUDE.md)", "the link docs/GIUDE.md leads nowhere"],
+    ["[guide](docs/GUIDE.md#the-giude)", "the link docs/GUIDE.md#the-giude leads nowhere"],
+    ["[guide]: docs/GIUDE.md", "the link docs/GIUDE.md leads nowhere"],
+    ["`npm run benhc`", "package.json has no script benhc"],
+    ["`npm start`", "package.json has no script start"],
+    ["see `src/indx.ts`", "there is no src/indx.ts"],
+    ["see `src/stores/*.ts`", "there is no src/stores/"],
+    [`${fence}ts\nimport { connect, conect } from "millrace";\n${fence}`, "millrace exports no conect"],
+    [`${fence}ts\nimport { connect } from "millrace/fast";\n${fence}`, "there is no millrace/fast to import from"],
+  ])("%s is seen", (text, complaint) => {
+    expect(missingFromDocs(filesOf({ ...known, "README.md": text }))).toEqual([`README.md: ${complaint}`]);
+  });
+
+  test("what exists is let pass", () => {
+    const text = `
+[guide](docs/GUIDE.md#what-claim-does-and-why) [web](https://example.com/x) \`npm run bench\` \`src/index.ts:1\` \`src/*.ts\` \`docs/\`
+[here](#below)
+
+## Below
+
+${fence}ts
+import { connect as open, type Job } from "millrace";
+const link = "[not](a-link.md)";
+${fence}
+`;
+    expect(missingFromDocs(filesOf({ ...known, "README.md": text }))).toEqual([]);
+  });
+});
+
+describe("names say something", () => {
+  test("in our tree", () => {
+    expect(emptyNames(tree)).toEqual([]);
+  });
+
+  test("a name that says nothing is seen", () => {
+    const files = filesOf({ "src/lib/utils.ts": "", "test/helpers/a.ts": "", "src/commonplace.ts": "", "docs/misc.md": "" });
+    expect(emptyNames(files)).toEqual(["src/lib/utils.ts: a name that says nothing", "test/helpers/a.ts: a name that says nothing"]);
+  });
+});
+
+describe("every test runs, or says why not", () => {
+  test("in our tree", () => {
+    expect(silencedTests(tree)).toEqual([]);
+  });
+
+  test("a silenced test is seen", () => {
+    const text = [
+      "test.only('a', f);",
+      "describe.concurrent.only('b', f);",
+      "it.skip('c', f);",
+      "test.todo('d');",
+      "test.skipIf(slow)('e', f);",
+      "// Redis keeps no such promise: its clock is the server's.",
+      "test.skip('explained', f);",
+      "it.todo('explained'); // waits for the dashboard",
+      "stream.skip(1); const said = 'test.only()';",
+    ].join("\n");
+    expect(silencedTests(filesOf({ "test/a.test.ts": text }))).toEqual([
+      "test/a.test.ts:1: .only keeps the other tests from running",
+      "test/a.test.ts:2: .only keeps the other tests from running",
+      "test/a.test.ts:3: .skip without its reason beside it",
+      "test/a.test.ts:4: .todo without its reason beside it",
+      "test/a.test.ts:5: .skipIf without its reason beside it",
+    ]);
+  });
+});
+
+describe("no file tells of the machine that it was written on", () => {
+  test("in our tree", () => {
+    expect(machineTraces(tree, root)).toEqual([]);
+  });
+
+  test("a path of a machine and a host of a registry are seen", () => {
+    // Put together here, so that this file does not hold what it looks for.
+    const home = ["", "home", "ann", "code"].join("/");
+    const host = ["registry", "example", "com"].join(".");
+    const files = filesOf({
+      "docs/a.md": `see ${home}\nand https://${host}/x`,
+      "docs/b.md": "GET /v1/home/ann, ./home/ann and https://example.com/home/ann are no such paths",
+      "docs/c.md": "made in /srv/checkouts/millrace/src",
+      "package-lock.json": `{ "resolved": "https://example.com/a.tgz" }`,
+      ".npmrc": "registry = https://example.com",
+    });
+    expect(machineTraces(files, "/srv/checkouts/millrace")).toEqual([
+      "docs/a.md:2: a registry host",
+      `docs/a.md:1: the path ${["", "home", "ann"].join("/")}`,
+      "docs/c.md: the path of this checkout",
+      'package-lock.json: "resolved" addresses; .npmrc has omit-lockfile-registry-resolved against them',
+      ".npmrc: a registry",
+    ]);
+  });
+});
+
+describe("the lock file serves every platform", () => {
+  test("in our tree", () => {
+    expect(missingFromLock(tree)).toEqual([]);
+  });
+
+  test("a platform's package that is not locked is seen", () => {
+    const lock = {
+      packages: {
+        "node_modules/tool": { optionalDependencies: { "tool-linux-x64": "1.0.0", "tool-darwin-arm64": "1.0.0" } },
+        "node_modules/tool-linux-x64": {},
+      },
+    };
+    expect(missingFromLock(filesOf({ "package-lock.json": JSON.stringify(lock) }))).toEqual([
+      "package-lock.json lacks tool-darwin-arm64: `npm run lock` adds it",
+    ]);
+  });
+});
