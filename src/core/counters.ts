@@ -1,0 +1,34 @@
+import type { Outcome } from "./lifecycle.ts";
+import type { Status } from "./job.ts";
+
+/** What is counted for each queue, by minute, by hour and in all. `failed` and `dead` are jobs that ended so; `retried` are attempts. */
+export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
+export type Counter = (typeof COUNTERS)[number];
+
+/** The two times whose histograms are kept by minute. */
+export const TIMES = ["run", "wait"] as const;
+export type TimeKind = (typeof TIMES)[number];
+
+/** The counter that a job entering this status raises, if any. */
+export function counterOf(to: Status): Counter | null {
+  switch (to) {
+    case "completed":
+    case "failed":
+    case "dead":
+    case "cancelled":
+      return to;
+    case "retrying":
+      return "retried";
+    default:
+      return null;
+  }
+}
+
+/** Whether an attempt that ended so says something about how long handlers run. */
+export function countsRunTime(kind: Outcome["kind"]): boolean {
+  return kind === "completed" || kind === "failed" || kind === "discard";
+}
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;

@@ -1,0 +1,40 @@
+/** A length of time as people give it: whole milliseconds, or a number and a unit. */
+export type Duration = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h` | `${number}d`;
+
+/** The longest delay that is accepted: 10 years of 365.25 days. */
+export const MAX_DELAY_MS = 10 * 365.25 * 86_400_000;
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+  ["ms", 1],
+] as const;
+
+const UNIT_MS = new Map<string, number>(UNITS);
+
+// The digits are counted so that a hostile text costs no more than an honest one.
+const DURATION = /^(\d{1,16})(?:\.(\d{1,15}))?(ms|s|m|h|d)$/;
+
+/** Reads a duration as milliseconds; null when it is not a whole, finite number of them that is at least 0. */
+export function parseDuration(value: unknown): number | null {
+  const ms = typeof value === "string" ? parseText(value) : value;
+  return typeof ms === "number" && Number.isSafeInteger(ms) && ms >= 0 ? ms : null;
+}
+
+/** Writes milliseconds in the largest unit that keeps them whole: 90000 is "90s". parseDuration reads it back. */
+export function formatDuration(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, size]) => ms !== 0 && ms % size === 0) ?? ["ms", 1];
+  return `${ms / unitMs}${unit}`;
+}
+
+/** Counts in integers: as a float 1.1 s would be 1100.0000000000002 ms, and refused as not whole. */
+function parseText(text: string): number | null {
+  const match = DURATION.exec(text);
+  if (match === null) return null;
+  const [, whole = "", fraction = "", unit = ""] = match;
+  const scaled = BigInt(whole + fraction) * BigInt(UNIT_MS.get(unit) ?? 0);
+  const scale = 10n ** BigInt(fraction.length);
+  return scaled % scale === 0n ? Number(scaled / scale) : null;
+}

@@ -1,0 +1,159 @@
+import { MillraceError, preview } from "./errors.ts";
+
+/** How deep arrays and objects may nest. The bound also ends the walk over a cycle. */
+export const MAX_JSON_DEPTH = 100;
+
+export const MAX_PAYLOAD_BYTES: number = 1024 * 1024;
+export const MAX_META_BYTES: number = 16 * 1024;
+
+/**
+ * The JSON text of a value, or an `invalid_input` error that names the place.
+ *
+ * `JSON.stringify` alone is silent about what it cannot say: NaN becomes null, a function or a Map disappears. A job would then run
+ * with other data than its caller gave, so these are refused here. Properties that are `undefined` are left out, as everywhere in
+ * JavaScript, and what has a `toJSON` (a Date) speaks for itself.
+ */
+export function encodeJson(value: unknown, field: string, maxBytes: number): string {
+  try {
+    if (!isFaithful(value, 0, { left: maxBytes })) throw refusal(value, field, maxBytes);
+    const text = JSON.stringify(value === undefined ? null : value);
+    const bytes = utf8Length(text);
+    if (bytes > maxBytes) throw tooLarge(field, maxBytes, `; got ${bytes}`);
+    return text;
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    // A getter, a Proxy or a toJSON of the caller's threw.
+    throw new MillraceError("invalid_input", `${field} could not be turned into JSON: ${preview(messageOf(error))}`, { field, cause: error });
+  }
+}
+
+/**
+ * How many values may still be looked at. Each takes a byte of JSON at least, so running out means that the text would be too long. Depth
+ * alone does not end the walk in time: forty arrays, each holding the next one twice, are 2^40 values.
+ */
+interface Budget {
+  left: number;
+}
+
+/** Whether JSON can hold all of a value. Answers yes or no only: paths cost time, and nearly all values are sound. */
+function isFaithful(value: unknown, depth: number, budget: Budget): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      return value === null || isFaithfulInside(value, depth, budget);
+    case "undefined":
+      return depth === 0;
+    default:
+      return false;
+  }
+}
+
+function isFaithfulInside(value: object, depth: number, budget: Budget): boolean {
+  if (depth === MAX_JSON_DEPTH) return false;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return isFaithful(spoken(value), depth + 1, budget);
+  if (Array.isArray(value)) {
+    if ((budget.left -= value.length) < 0) return false;
+    for (let index = 0; index < value.length; index++) if (!isFaithful(value[index], depth + 1, budget)) return false;
+    return true;
+  }
+  if (!isPlain(value)) return false;
+  const keys = Object.keys(value);
+  if ((budget.left -= keys.length) < 0) return false;
+  for (const key of keys) {
+    const inner = (value as Record<string, unknown>)[key];
+    // Strings, most of what payloads hold, need no call.
+    if (typeof inner === "string" || inner === undefined) continue;
+    if (!isFaithful(inner, depth + 1, budget)) return false;
+  }
+  return true;
+}
+
+/** What a value says of itself. `undefined` there would make it disappear, an invalid Date says null. */
+function spoken(value: object): unknown {
+  const said = (value as { toJSON(key: string): unknown }).toJSON("");
+  return value instanceof Date && said === null ? Number.NaN : said;
+}
+
+/** An object whose own properties are all it has: not a Map, an Error, a RegExp or a Promise, of which JSON would leave {}. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Object.prototype.toString.call(value) === "[object Object]";
+}
+
+/** Walks once more, now with paths, to say what is wrong and where. */
+function refusal(value: unknown, field: string, maxBytes: number): MillraceError {
+  return findUnfaithful(value, field, 0, { left: maxBytes }) ?? tooLarge(field, maxBytes, "");
+}
+
+function findUnfaithful(value: unknown, path: string, depth: number, budget: Budget): MillraceError | null {
+  if (typeof value !== "object" || value === null) {
+    if (isFaithful(value, depth, budget)) return null;
+    return notJson(path, typeof value === "number" ? "a finite number" : "a value that JSON can hold", value);
+  }
+  if (depth === MAX_JSON_DEPTH) {
+    const field = topOf(path);
+    return new MillraceError("invalid_input", `${field} must not nest deeper than ${MAX_JSON_DEPTH} levels, nor contain itself`, { field });
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return findUnfaithful(spoken(value), path, depth + 1, budget);
+  if (Array.isArray(value)) return findInArray(value, path, depth, budget);
+  if (!isPlain(value)) return notJson(path, "a plain object or array", value);
+  return findInObject(value, path, depth, budget);
+}
+
+function findInArray(values: readonly unknown[], path: string, depth: number, budget: Budget): MillraceError | null {
+  for (let index = 0; index < values.length; index++) {
+    if (--budget.left < 0) return null;
+    const found = findUnfaithful(values[index], `${path}[${index}]`, depth + 1, budget);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function findInObject(value: object, path: string, depth: number, budget: Budget): MillraceError | null {
+  for (const [key, inner] of Object.entries(value)) {
+    if (--budget.left < 0) return null;
+    const found = inner === undefined ? null : findUnfaithful(inner, `${path}.${key}`, depth + 1, budget);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function tooLarge(field: string, maxBytes: number, rest: string): MillraceError {
+  return new MillraceError("invalid_input", `${field} must be at most ${maxBytes} bytes of JSON${rest}`, { field });
+}
+
+function notJson(path: string, mustBe: string, got: unknown): MillraceError {
+  const place = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return new MillraceError("invalid_input", `${place} must be ${mustBe}; got ${preview(got)}`, { field: place });
+}
+
+function topOf(path: string): string {
+  return /^[^.[]*/.exec(path)?.[0] ?? path;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The length of a text in UTF-8, counted without a copy where it is plainly short enough to be ASCII-like. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) bytes += 1;
+    else if (unit >= 0xd800 && unit <= 0xdbff && isLowSurrogate(text.charCodeAt(index + 1))) {
+      bytes += 2; // two units, four bytes
+      index++;
+    } else bytes += 2;
+  }
+  return bytes;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}

@@ -1,0 +1,160 @@
+/**
+ * The life of a job.
+ *
+ *   scheduled ─→ pending ─→ running ─→ completed
+ *                   ↑          ├───→ retrying ─→ pending   attempts remain
+ *                   │          ├───→ dead                  retries spent, or not retryable
+ *                   │          ├───→ failed                the same, in a queue without dead letters
+ *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
+ *                   └── retry by hand from dead, failed, cancelled
+ *   scheduled, pending, retrying, running ─→ cancelled
+ *
+ * A transition is a value: what changes, not how. Stores apply it, atomically, only if its condition still holds. So four engines
+ * cannot disagree about a retry.
+ */
+import type { JobError, JobRecord, Status } from "./job.ts";
+import { retryDelay } from "./retry.ts";
+
+/** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
+export type Outcome =
+  | { readonly kind: "completed"; readonly result: string | null; readonly runMs: number }
+  /** `delayMs` overrides the stored curve: RetryAfter, or a backoff function of the handler's. */
+  | { readonly kind: "failed"; readonly error: JobError; readonly delayMs?: number | undefined; readonly runMs: number }
+  /** Not worth a retry. */
+  | { readonly kind: "discard"; readonly error: JobError; readonly runMs: number }
+  | { readonly kind: "snooze"; readonly delayMs: number }
+  /** Given back unfinished, at no cost. */
+  | { readonly kind: "release" }
+  /** The lease ran out. */
+  | { readonly kind: "lost" };
+
+export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost"] as const satisfies Outcome["kind"][];
+
+export interface Transition {
+  readonly to: Status;
+  /** Whether the fence moves, so that the present holder's later writes are refused. A settled lease needs no such move. */
+  readonly bumpFence: boolean;
+  /** Whether the attempt that was counted at claim is given back. */
+  readonly giveBackAttempt: boolean;
+  readonly retries: "keep" | "add" | "reset";
+  readonly countSnooze: boolean;
+  /** Due so long after the store's now; null keeps the due time, and with it the rank. */
+  readonly delayMs: number | null;
+  /** undefined keeps what is there. */
+  readonly result: string | null | undefined;
+  /** undefined keeps what is there. Where `onlyIfRunning` is set, it is written only if the job was running. */
+  readonly error: JobError | null | undefined;
+  readonly errorOnlyIfRunning: boolean;
+  /** Whether the attempt ends here and, unless the job ends with it, goes into the history. */
+  readonly endsAttempt: boolean;
+  readonly runMs: number | null;
+}
+
+const NOTHING = {
+  bumpFence: false,
+  giveBackAttempt: false,
+  retries: "keep",
+  countSnooze: false,
+  delayMs: null,
+  result: undefined,
+  error: undefined,
+  errorOnlyIfRunning: false,
+  endsAttempt: false,
+  runMs: null,
+} as const satisfies Partial<Transition>;
+
+/** What the rules need to know of the job whose attempt ended. These facts cannot change while its lease holds. */
+export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "retryDelayMs" | "snoozes">;
+
+export interface Policy {
+  readonly deadLetters: boolean;
+}
+
+export const MIN_SNOOZE_MS = 1000;
+export const MAX_SNOOZES = 1000;
+
+/** What follows when an attempt ended so. `random` is in [0, 1) and spreads the retries. */
+export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, random: number): Transition {
+  switch (outcome.kind) {
+    case "completed":
+      return { ...NOTHING, to: "completed", result: outcome.result, error: null, endsAttempt: true, runMs: outcome.runMs };
+    case "failed":
+      return fail(job, outcome.error, outcome.delayMs, outcome.runMs, policy, random);
+    case "discard":
+      return giveUp(outcome.error, outcome.runMs, policy);
+    case "snooze":
+      return snooze(job, outcome.delayMs, policy, random);
+    case "release":
+      return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true };
+    case "lost":
+      // The holder may still be alive and only cut off: the fence moves, so that nothing it says later is heard.
+      return { ...fail(job, LOST, undefined, null, policy, random), bumpFence: true };
+  }
+}
+
+function fail(
+  job: AttemptFacts,
+  error: JobError,
+  delayMs: number | undefined,
+  runMs: number | null,
+  policy: Policy,
+  random: number,
+): Transition {
+  if (job.retryCount >= job.maxRetries) return giveUp(error, runMs, policy);
+  const delay = delayMs ?? retryDelay(job.retryDelayMs, job.retryCount + 1, random);
+  return { ...NOTHING, to: "retrying", retries: "add", delayMs: delay, result: null, error, endsAttempt: true, runMs };
+}
+
+function giveUp(error: JobError, runMs: number | null, policy: Policy): Transition {
+  return { ...NOTHING, to: policy.deadLetters ? "dead" : "failed", result: null, error, endsAttempt: true, runMs };
+}
+
+function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: number): Transition {
+  if (job.snoozes >= MAX_SNOOZES) return fail(job, TOO_MANY_SNOOZES, undefined, null, policy, random);
+  const delay = Math.max(MIN_SNOOZE_MS, delayMs);
+  return { ...NOTHING, to: "scheduled", giveBackAttempt: true, countSnooze: true, delayMs: delay };
+}
+
+const LOST: JobError = {
+  name: "LeaseLost",
+  message: "the lease ran out: the worker died, was cut off from the store, or did not renew it in time",
+  stack: null,
+  kind: "lost",
+};
+
+const TOO_MANY_SNOOZES: JobError = {
+  name: "TooManySnoozes",
+  message: `snoozed more than ${MAX_SNOOZES} times`,
+  stack: null,
+  kind: "error",
+};
+
+/** A change that someone asked for: applied only to a job whose status is one of `from`. */
+export interface Move {
+  readonly from: readonly Status[];
+  readonly transition: Transition;
+}
+
+export const CANCEL: Move = {
+  from: ["scheduled", "pending", "retrying", "running"],
+  transition: {
+    ...NOTHING,
+    to: "cancelled",
+    bumpFence: true,
+    error: { name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" },
+    errorOnlyIfRunning: true,
+    endsAttempt: true,
+  },
+};
+
+/** A new life: the retries start again, while attempt, fence and history go on counting. */
+export const RETRY: Move = {
+  from: ["dead", "failed", "cancelled"],
+  transition: { ...NOTHING, to: "pending", retries: "reset", delayMs: 0 },
+};
+
+/** Starts a job at once that would have waited for its time. It is not a new life: the retries used so far stay used. */
+export const RUN_NOW: Move = {
+  from: ["scheduled", "retrying"],
+  transition: { ...NOTHING, to: "pending", delayMs: 0 },
+};
