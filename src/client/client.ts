@@ -1,0 +1,365 @@
+/** THE CLIENT. All that producers, workers and operators can ask for; the same over a store and over HTTP. */
+import type { StandardSchemaV1 } from "../core/standard-schema.ts";
+import type { Duration } from "../core/duration.ts";
+import type { Event } from "../core/event.ts";
+import type { Attempt, Job, JobOptions, JobSummary, LogLine, PriorityLevel, Progress, Status } from "../core/job.ts";
+import type { Outcome } from "../core/lifecycle.ts";
+import type { WorkerEntry } from "../core/worker-entry.ts";
+import type { MillraceError } from "../core/errors.ts";
+
+export interface Client extends AsyncDisposable {
+  /** Adds a job; resolves once the store has committed it. With an idempotency key that is known: the stored job, and `created` false. */
+  enqueue<Input, Output>(
+    definition: JobDefinition<Input, Output>,
+    payload: NoInfer<Input>,
+    options?: EnqueueOptions,
+  ): Promise<EnqueuedJob<Input>>;
+  enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>;
+
+  /** Adds many. Answers one by one, in order; one item's error is its alone. Equal keys: the first wins. */
+  enqueueMany(jobs: readonly JobInput[], options?: { readonly tx?: unknown }): Promise<EnqueueResult[]>;
+
+  /** The job, or null. */
+  get(id: string): Promise<Job | null>;
+  /** Newest first; `cursor` of one page asks for the next. A page may be short and still have a cursor: the end is a null cursor. */
+  list(query?: ListJobs): Promise<JobPage>;
+  attempts(id: string): Promise<Attempt[]>;
+  logs(id: string, page?: { readonly after?: number; readonly limit?: number }): Promise<LogLine[]>;
+  /** Resolves with the job once it has ended; fails with `wait_timeout` when that takes longer than `timeout` (default 30 s). */
+  wait(id: string, options?: { readonly timeout?: Duration; readonly signal?: AbortSignal }): Promise<Job>;
+
+  /** Ends a waiting or running job: `wrong_status` when it has ended already. A running handler's signal aborts, wherever it runs. */
+  cancel(id: string): Promise<JobSummary>;
+  /** Gives a dead, failed or cancelled job a new life. With `now`, also starts a scheduled or retrying one at once. */
+  retry(id: string, options?: { readonly now?: boolean }): Promise<JobSummary>;
+  /** Deletes a job that has ended. */
+  remove(id: string): Promise<void>;
+
+  stats(): Promise<Stats>;
+  queues(): Promise<QueueInfo[]>;
+  /** Changes settings of a queue; what is not named stays. */
+  configure(queue: string, settings: QueueOptions): Promise<void>;
+  /** No job of the queue starts until resume; running ones go on, and enqueue works. */
+  pause(queue: string): Promise<void>;
+  resume(queue: string): Promise<void>;
+
+  readonly dead: DeadLetters;
+  readonly schedules: Schedules;
+  workers(): Promise<WorkerInfo[]>;
+
+  /** What happens, as it happens, in all processes. News, not history: a `gap` says that some was missed. */
+  events(options?: { readonly signal?: AbortSignal }): AsyncIterable<Event>;
+
+  /** Starts a worker in this process. */
+  work(handlers: Handlers, options?: WorkOptions): WorkerHandle;
+  /** What workers are made of: claim, extend, report. */
+  readonly leases: Leases;
+
+  /** Stops workers and upkeep, then frees the store. May be called twice. */
+  close(): Promise<void>;
+}
+
+// ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface EnqueueOptions extends JobOptions {
+  /** An open transaction of the caller's own (`node:sqlite` or PostgreSQL) on this store: the job exists if and when it commits. */
+  readonly tx?: unknown;
+}
+
+/** One item of enqueueMany. */
+export interface JobInput extends JobOptions {
+  readonly type: string | JobDefinition<unknown>;
+  readonly payload?: unknown;
+}
+
+export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
+  /** False when an idempotency key was known and this is the job that was stored under it. */
+  readonly created: boolean;
+  /** True when only the key of that job is left: id, type, queue and status are then all that is known of it. */
+  readonly pruned: boolean;
+};
+
+export type EnqueueResult =
+  { readonly ok: true; readonly job: EnqueuedJob } | { readonly ok: false; readonly error: MillraceError };
+
+/** Status filters also accept the names of other queues, in any case. `failed` matches failed and dead. */
+export type StatusFilter = Status | "queued" | "processing" | "active" | "done" | "dead_letter" | "dead_lettered" | (string & {});
+
+export interface JobFilter {
+  readonly status?: StatusFilter | readonly StatusFilter[];
+  readonly type?: string;
+  readonly queue?: string;
+  /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
+  readonly priority?: PriorityLevel | number;
+  readonly tag?: string;
+  /** Created at or after. */
+  readonly from?: Date | string | number;
+  /** Created before. */
+  readonly to?: Date | string | number;
+}
+
+export interface ListJobs extends JobFilter {
+  /** 1..1000, default 100. */
+  readonly limit?: number;
+  readonly cursor?: string | null;
+}
+
+export interface JobPage {
+  readonly jobs: JobSummary[];
+  readonly cursor: string | null;
+}
+
+// ── Queues and figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface QueueOptions {
+  /** At most so many waiting jobs; null is no bound. */
+  readonly capacity?: number | null;
+  /** How much earlier one step of priority counts; null makes priority strict, which is the default. */
+  readonly headStart?: Duration | null;
+  /** Whether jobs that failed for good become `dead` (the default) or `failed`. */
+  readonly deadLetters?: boolean;
+  /** How long completed and cancelled jobs are kept. */
+  readonly retention?: { readonly age?: Duration; readonly count?: number; readonly keepAtLeast?: Duration };
+}
+
+export type StatusCounts = Readonly<Record<Status, number>>;
+export type LevelCounts = Readonly<Record<PriorityLevel, number>>;
+
+export interface QueueInfo {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly counts: StatusCounts;
+  /** Waiting jobs (pending, scheduled, retrying) by level. */
+  readonly waiting: LevelCounts;
+  readonly capacity: number | null;
+  /** Milliseconds; null when priority is strict. */
+  readonly headStart: number | null;
+  readonly deadLetters: boolean;
+  readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
+}
+
+export interface Stats {
+  /** Jobs by status, over all queues. */
+  readonly counts: StatusCounts;
+  /** Waiting jobs by level, over all queues. */
+  readonly waiting: LevelCounts;
+  readonly queues: Readonly<Record<string, { readonly counts: StatusCounts; readonly waiting: LevelCounts; readonly paused: boolean }>>;
+  /** Jobs completed, and jobs that ended dead or failed, since the store was made. */
+  readonly totalProcessed: number;
+  readonly totalFailed: number;
+  readonly totalEnqueued: number;
+  readonly totalRetried: number;
+  readonly deadCount: number;
+  readonly activeWorkers: number;
+  /** Since midnight UTC. */
+  readonly today: { readonly processed: number; readonly failed: number };
+  /** Jobs completed a second, over the last full minute. */
+  readonly throughput: number;
+  /** Run time of the latest attempts (1,000 at least, where there are so many), in milliseconds. */
+  readonly latency: Percentiles;
+  /** How long those attempts had waited since they were due. */
+  readonly wait: Percentiles;
+}
+
+export interface Percentiles {
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+}
+
+export interface DeadLetters {
+  /** Jobs in status `dead`, newest first. */
+  list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
+  /** Gives all that match a new life; answers how many. */
+  retry(filter?: Omit<JobFilter, "status">): Promise<number>;
+  /** Deletes all that match; answers how many. */
+  purge(filter?: Omit<JobFilter, "status">): Promise<number>;
+}
+
+// ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type ScheduleInput = {
+  readonly name: string;
+  readonly type: string;
+  readonly payload?: unknown;
+  /** After downtime: one run for the latest missed tick (default), or none. */
+  readonly catchUp?: "one" | "skip";
+  /** Whether a tick makes a job while the last run is unfinished (default: it does). */
+  readonly overlap?: "allow" | "skip";
+} & ScheduleTiming &
+  Pick<JobOptions, "queue" | "priority" | "maxRetries" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
+
+export type ScheduleTiming =
+  { readonly cron: string; readonly timeZone?: string; readonly every?: undefined } | { readonly every: Duration; readonly cron?: undefined; readonly timeZone?: undefined };
+
+export interface Schedule {
+  readonly name: string;
+  readonly cron: string | null;
+  /** Milliseconds. */
+  readonly every: number | null;
+  readonly timeZone: string | null;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly queue: string;
+  readonly priority: number;
+  readonly maxRetries: number;
+  readonly retryDelay: number;
+  readonly timeout: number;
+  readonly tags: readonly string[];
+  readonly meta: Readonly<Record<string, unknown>> | null;
+  readonly webhookUrl: string | null;
+  readonly catchUp: "one" | "skip";
+  readonly overlap: "allow" | "skip";
+  readonly paused: boolean;
+  readonly nextRunAt: number | null;
+  /** The latest tick that was taken. */
+  readonly lastRunAt: number | null;
+  readonly lastJobId: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Schedules {
+  /** Makes or changes the schedule of that name. The same again changes nothing and keeps the next tick. */
+  upsert(schedule: ScheduleInput): Promise<Schedule>;
+  get(name: string): Promise<Schedule | null>;
+  list(): Promise<Schedule[]>;
+  /** False when there was none. */
+  remove(name: string): Promise<boolean>;
+  pause(name: string): Promise<Schedule>;
+  /** Ticks that passed while it was paused are not made up for. */
+  resume(name: string): Promise<Schedule>;
+  /** Makes a job now, beside the ticks. */
+  run(name: string): Promise<EnqueuedJob>;
+  /** The next ticks, of a stored schedule or of a timing that is only tried. */
+  preview(schedule: string | ScheduleTiming, count?: number): Promise<number[]>;
+}
+
+// ── Work ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A job type with its payload schema and options, made by defineJob. Callers give the schema's input, handlers get its output. */
+export interface JobDefinition<Input, Output = Input> {
+  readonly type: string;
+  readonly input: StandardSchemaV1<Input, Output> | undefined;
+  /** Defaults for each job of this type. */
+  readonly options: JobOptions;
+  /** The delay before the n-th retry, instead of the stored curve, for failures that the handler reports. */
+  readonly backoff: Backoff | undefined;
+  /** Joins the definition with the code that runs it. */
+  handle<Result>(handler: Handler<Output, Result>): HandledJob;
+}
+
+export type Backoff = (retry: number, error: unknown) => Duration;
+
+export type Handler<Input = unknown, Result = unknown> = (payload: Input, ctx: Context<Input>) => Result | Promise<Result>;
+
+/** A definition with its handler: what a list of handlers consists of. */
+export interface HandledJob {
+  readonly definition: JobDefinition<unknown>;
+  readonly handler: Handler<never>;
+}
+
+/** Handlers by type (`"*"`: any type that has none of its own), or a list of handled definitions. */
+export type Handlers = Readonly<Record<string, Handler<any>>> | readonly HandledJob[]; // oxlint-disable-line no-explicit-any -- each handler knows its own payload
+
+/** What a handler is given beside its payload. */
+export interface Context<Payload = unknown> {
+  readonly job: Job<Payload>;
+  /** Aborts at the timeout, at a cancel, when the lease is lost, and shortly before the end of a shutdown. */
+  readonly signal: AbortSignal;
+  /** Writes a line into the job's log. Lines are gathered, cut at 4 KiB, and at most 1,000 a job are kept. */
+  log(text: string): void;
+  /** Says how far the job is, 0..100. Only the latest of many is written. */
+  progress(percent: number, note?: string): void;
+  /** Completes the job inside an open transaction of the handler's own; what the handler returns afterwards is not stored. */
+  complete(result: unknown, options: { readonly tx: unknown }): Promise<void>;
+}
+
+export interface WorkOptions {
+  /** How many jobs at once: fixed, or growing and shrinking with the work. Default 10. */
+  readonly concurrency?: number | { readonly min: number; readonly max: number };
+  /** Which queues, taking turns; with weights as an object. Default: `default`. */
+  readonly queues?: readonly string[] | Readonly<Record<string, number>>;
+  /** How long a claim holds without being renewed. Default 30 s. */
+  readonly lease?: Duration;
+  /** How long handlers may go on after stop. Default 30 s. */
+  readonly grace?: Duration;
+}
+
+/** A worker that runs in this process. */
+export interface WorkerHandle extends AsyncDisposable {
+  readonly id: string;
+  /** Stops claiming, lets handlers finish, aborts them 5 s before the grace ends, gives back what is left. May be called twice. */
+  stop(options?: { readonly grace?: Duration }): Promise<void>;
+  readonly state: "idle" | "busy" | "stopping" | "stopped";
+  /** Slots now, and how many of them are taken. */
+  readonly slots: number;
+  readonly running: number;
+  /** Handlers that ignored their abort and still run. */
+  readonly abandoned: number;
+  /** False while it cannot claim: too many abandoned handlers, or the store is away. */
+  readonly healthy: boolean;
+}
+
+export interface WorkerInfo extends WorkerEntry {
+  readonly heartbeatAt: number;
+}
+
+export interface LeaseRef {
+  readonly id: string;
+  readonly fence: number;
+}
+
+/** A claimed job. `facts` is what the rules need to know when it is settled; hand it back with the report to spare a look. */
+export interface LeasedJob {
+  readonly job: Job;
+  readonly fence: number;
+  readonly leaseUntil: number;
+  readonly facts: LeaseFacts;
+}
+
+export interface LeaseFacts {
+  readonly type: string;
+  readonly queue: string;
+  readonly retryCount: number;
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  readonly snoozes: number;
+  readonly deadLetters: boolean;
+}
+
+export interface ClaimRequest {
+  readonly workerId: string;
+  readonly queues: readonly string[];
+  readonly types: readonly string[] | "*";
+  readonly limit: number;
+  readonly leaseMs: number;
+}
+
+export interface Report extends LeaseRef {
+  readonly outcome: Outcome;
+  readonly facts?: LeaseFacts;
+}
+
+export interface LeaseNote extends LeaseRef {
+  readonly type: string;
+  readonly queue: string;
+  readonly progress: Progress | null;
+  readonly lines: readonly string[];
+}
+
+/** `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. */
+export type LeaseResult = "ok" | "stale" | "cancelled";
+
+export interface Leases {
+  /** Reports ended attempts and claims for free slots in one round trip. */
+  exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseResult[]; jobs: LeasedJob[] }>;
+  /** Reports inside a transaction of the caller's own. */
+  settleWithin(tx: unknown, report: Report): Promise<LeaseResult>;
+  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]>;
+  note(notes: readonly LeaseNote[]): Promise<LeaseResult[]>;
+  register(worker: WorkerEntry, ttlMs: number): Promise<void>;
+  unregister(workerId: string): Promise<void>;
+  /** Calls back when there may be work in a queue, or when leases may have been ended by somebody else. A hint: polling is the truth. */
+  watch(listener: (hint: { readonly topic: "work"; readonly queue: string } | { readonly topic: "lease" }) => void): () => void;
+}
