@@ -28,7 +28,3 @@ export function counterOf(to: Status): Counter | null {
 export function countsRunTime(kind: Outcome["kind"]): boolean {
   return kind === "completed" || kind === "failed" || kind === "discard";
 }
-
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;

@@ -256,10 +256,8 @@ export const JOB_OPTIONS = {
     readDuration(input, MAX_DELAY_MS),
   ),
   tags: field<readonly string[], readonly string[]>("at most 20 texts of 1 to 64 characters", [], readTags),
-  meta: field<Readonly<Record<string, unknown>>, string | null>(
-    `an object of at most ${MAX_META_BYTES} bytes of JSON`,
-    null,
-    (input) => (isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined),
+  meta: field<Readonly<Record<string, unknown>>, string | null>(`an object of at most ${MAX_META_BYTES} bytes of JSON`, null, (input) =>
+    isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined,
   ),
   webhookUrl: field<string, string | null>("an http or https address of at most 2,048 characters", null, readUrl),
 } as const;

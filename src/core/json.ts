@@ -17,13 +17,16 @@ export function encodeJson(value: unknown, field: string, maxBytes: number): str
   try {
     if (!isFaithful(value, 0, { left: maxBytes })) throw refusal(value, field, maxBytes);
     const text = JSON.stringify(value === undefined ? null : value);
-    const bytes = utf8Length(text);
-    if (bytes > maxBytes) throw tooLarge(field, maxBytes, `; got ${bytes}`);
+    // No UTF-16 unit takes more than three bytes: most texts need not be counted.
+    if (text.length * 3 > maxBytes && utf8Length(text) > maxBytes) throw tooLarge(field, maxBytes, `; got ${utf8Length(text)}`);
     return text;
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     // A getter, a Proxy or a toJSON of the caller's threw.
-    throw new MillraceError("invalid_input", `${field} could not be turned into JSON: ${preview(messageOf(error))}`, { field, cause: error });
+    throw new MillraceError("invalid_input", `${field} could not be turned into JSON: ${preview(messageOf(error))}`, {
+      field,
+      cause: error,
+    });
   }
 }
 

@@ -5,7 +5,11 @@ import { createHash } from "node:crypto";
  * not matter.
  */
 export function fingerprint(type: string, payload: string): string {
-  return createHash("sha256").update(type).update("\n").update(canonicalJson(JSON.parse(payload))).digest("base64url");
+  return createHash("sha256")
+    .update(type)
+    .update("\n")
+    .update(canonicalJson(JSON.parse(payload)))
+    .digest("base64url");
 }
 
 /** JSON with the keys of every object in order, so that {a, b} and {b, a} are one. */

@@ -1,0 +1,78 @@
+import { MAX_DELAY_MS, parseDuration } from "./duration.ts";
+import { invalid, MillraceError } from "./errors.ts";
+import { readInteger } from "./job.ts";
+import { QUEUE_DEFAULTS, type QueueSettings, type Retention } from "./queue.ts";
+import { STRICT_HEAD_START_MS } from "./rank.ts";
+
+const MAX_COUNT = 1_000_000_000;
+const MAX_HEAD_START_MS = 365 * 86_400_000;
+
+/**
+ * Reads what a caller says about a queue: the settings that it names, in stored form. A retention is stored as a whole, so what the call
+ * leaves out of it comes from `present`. Throws `invalid_input` at the first bad or unknown field.
+ */
+export function readQueueOptions(input: unknown, present: Retention): Partial<QueueSettings> {
+  const options = readObject(input, "settings");
+  refuseUnknown(options, ["capacity", "headStart", "deadLetters", "retention"], "");
+  const change: { -readonly [K in keyof QueueSettings]?: QueueSettings[K] } = {};
+  if (options["capacity"] !== undefined) change.capacity = readCapacity(options["capacity"]);
+  if (options["headStart"] !== undefined) change.headStartMs = readHeadStart(options["headStart"]);
+  if (options["deadLetters"] !== undefined) change.deadLetters = readFlag(options["deadLetters"]);
+  if (options["retention"] !== undefined) change.retention = readRetention(options["retention"], present);
+  return change;
+}
+
+/** The retention that holds while a queue was told nothing. */
+export const DEFAULT_RETENTION: Retention = QUEUE_DEFAULTS.retention;
+
+function readCapacity(input: unknown): number | null {
+  if (input === null) return null;
+  const capacity = readInteger(input, 1, MAX_COUNT);
+  if (capacity === undefined) throw invalid("capacity", `a whole number from 1 to ${MAX_COUNT}, or null for no bound`, input);
+  return capacity;
+}
+
+function readHeadStart(input: unknown): number {
+  if (input === null) return STRICT_HEAD_START_MS;
+  const ms = parseDuration(input);
+  if (ms === null || ms > MAX_HEAD_START_MS) {
+    throw invalid("headStart", 'a time of at most 365 days, in milliseconds or as "30s", "1m", or null for strict priority', input);
+  }
+  return ms;
+}
+
+function readFlag(input: unknown): boolean {
+  if (typeof input !== "boolean") throw invalid("deadLetters", "true or false", input);
+  return input;
+}
+
+function readRetention(input: unknown, present: Retention): Retention {
+  const retention = readObject(input, "retention");
+  refuseUnknown(retention, ["age", "count", "keepAtLeast"], "retention.");
+  const count = retention["count"] === undefined ? present.count : readInteger(retention["count"], 0, MAX_COUNT);
+  if (count === undefined) throw invalid("retention.count", `a whole number from 0 to ${MAX_COUNT}`, retention["count"]);
+  return {
+    ageMs: readTimeSpan(retention["age"], "retention.age", present.ageMs),
+    count,
+    keepAtLeastMs: readTimeSpan(retention["keepAtLeast"], "retention.keepAtLeast", present.keepAtLeastMs),
+  };
+}
+
+function readTimeSpan(input: unknown, field: string, present: number): number {
+  if (input === undefined) return present;
+  const ms = parseDuration(input);
+  if (ms === null || ms > MAX_DELAY_MS) throw invalid(field, 'a time of at most 10 years, in milliseconds or as "24h", "7d"', input);
+  return ms;
+}
+
+function readObject(input: unknown, field: string): Record<string, unknown> {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid(field, "an object", input);
+  return input as Record<string, unknown>;
+}
+
+function refuseUnknown(options: object, known: readonly string[], prefix: string): void {
+  const stranger = Object.keys(options).find((name) => !known.includes(name));
+  if (stranger === undefined) return;
+  const field = prefix + stranger;
+  throw new MillraceError("invalid_input", `${field} is not a setting of a queue; known are ${known.join(", ")}`, { field });
+}

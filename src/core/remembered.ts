@@ -1,0 +1,10 @@
+/** Makes a value once for its key and keeps it; the oldest leaves when there are too many. */
+export function remembered<T>(kept: Map<string, T>, most: number, key: string, make: () => T): T {
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  const [oldest] = kept.keys();
+  if (oldest !== undefined && kept.size >= most) kept.delete(oldest);
+  kept.set(key, made);
+  return made;
+}

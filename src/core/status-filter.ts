@@ -1,0 +1,30 @@
+import { invalid } from "./errors.ts";
+import { type Status, STATUSES } from "./job.ts";
+
+/** The names of other queues, and `failed`, which people ask for when they mean all that went wrong for good. */
+const ALIASES: Readonly<Record<string, readonly Status[]>> = {
+  queued: ["pending"],
+  processing: ["running"],
+  active: ["running"],
+  done: ["completed"],
+  dead_letter: ["dead"],
+  dead_lettered: ["dead"],
+  failed: ["failed", "dead"],
+};
+
+const MUST_BE = `one of ${STATUSES.join(", ")}, or an alias: ${Object.keys(ALIASES).join(", ")}`;
+
+/** The statuses that a filter names, in any case, one or several; undefined is any. Throws `invalid_input`. */
+export function readStatusFilter(input: unknown): readonly Status[] | undefined {
+  if (input === undefined || input === null) return undefined;
+  const names: readonly unknown[] = Array.isArray(input) ? input : [input];
+  if (names.length === 0) throw invalid("status", `${MUST_BE}, or a list of them`, input);
+  return [...new Set(names.flatMap(readName))];
+}
+
+function readName(name: unknown): readonly Status[] {
+  const lower = typeof name === "string" ? name.toLowerCase() : "";
+  if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower]!;
+  if ((STATUSES as readonly string[]).includes(lower)) return [lower as Status];
+  throw invalid("status", MUST_BE, name);
+}

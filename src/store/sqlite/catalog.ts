@@ -1,0 +1,152 @@
+import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
+import type { Names, Row } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import { ADD_LANE, ADD_QUEUE, ALL_QUEUES, FIND_QUEUE, NEW_LANES } from "./statements.ts";
+
+export interface QueueRow {
+  readonly id: number;
+  readonly name: string;
+  readonly paused: boolean;
+  readonly settings: QueueSettings;
+  /** Up to where jobs have the present head start; null when all have. */
+  readonly rerankedTo: number | null;
+}
+
+interface Lane extends Names {
+  readonly id: number;
+  readonly queueId: number;
+}
+
+/**
+ * Queues and lanes by name and by number. A lane is one (queue, type): its small number is what jobs and indexes hold.
+ *
+ * Numbers never change and are remembered for good, settings only within a transaction, because another process may change them.
+ * A rollback may undo a number that was just given: then everything is forgotten.
+ */
+export class Catalog {
+  readonly #on: Connection;
+  readonly #settings = new Map<string, QueueRow>();
+  readonly #queueNames = new Map<number, string>();
+  readonly #lanes = new Map<number, Lane>();
+  readonly #lanesByQueue = new Map<number, Map<string, number>>();
+  #highestLane = 0;
+
+  constructor(on: Connection) {
+    this.#on = on;
+  }
+
+  /** A transaction begins: settings are read anew. */
+  begin(): void {
+    this.#settings.clear();
+  }
+
+  forget(): void {
+    this.#settings.clear();
+    this.#queueNames.clear();
+    this.#lanes.clear();
+    this.#lanesByQueue.clear();
+    this.#highestLane = 0;
+  }
+
+  /** The queue of this name, made with the defaults if it is new. */
+  queue(name: string): QueueRow {
+    return this.findQueue(name) ?? this.#addQueue(name);
+  }
+
+  findQueue(name: string): QueueRow | null {
+    const known = this.#settings.get(name);
+    if (known !== undefined) return known;
+    const row = this.#on.get(FIND_QUEUE, name);
+    return row === undefined ? null : this.#remember(readQueueRow(row));
+  }
+
+  allQueues(): QueueRow[] {
+    return this.#on.all(ALL_QUEUES).map((row) => this.#remember(readQueueRow(row)));
+  }
+
+  queueById(id: number): QueueRow {
+    return this.queue(this.#queueName(id));
+  }
+
+  /** Settings changed within this transaction. */
+  forgetSettings(): void {
+    this.#settings.clear();
+  }
+
+  /** The lane of a type in a queue, made if it is new. */
+  lane(queueId: number, type: string): number {
+    const known = this.#lanesByQueue.get(queueId)?.get(type);
+    if (known !== undefined) return known;
+    this.#learnLanes();
+    const learned = this.#lanesByQueue.get(queueId)?.get(type);
+    if (learned !== undefined) return learned;
+    this.#on.run(ADD_LANE, queueId, type);
+    this.#learnLanes();
+    return this.#lanesByQueue.get(queueId)!.get(type)!;
+  }
+
+  /** The lanes of these types that exist in a queue. */
+  lanes(queueId: number, types: readonly string[] | "*"): number[] {
+    this.#learnLanes();
+    const lanes = this.#lanesByQueue.get(queueId);
+    if (lanes === undefined) return [];
+    if (types === "*") return [...lanes.values()];
+    const found: number[] = [];
+    for (const type of types) {
+      const lane = lanes.get(type);
+      if (lane !== undefined) found.push(lane);
+    }
+    return found;
+  }
+
+  namesOf(lane: number): Names {
+    const known = this.#lanes.get(lane);
+    if (known !== undefined) return known;
+    this.#learnLanes();
+    return this.#lanes.get(lane)!;
+  }
+
+  /** Lanes are only ever added, so what is new stands behind what is known. */
+  #learnLanes(): void {
+    for (const [id, queueId, type] of this.#on.all(NEW_LANES, this.#highestLane) as [number, number, string][]) {
+      this.#lanes.set(id, { id, queueId, type, queue: this.#queueName(queueId) });
+      const ofQueue = this.#lanesByQueue.get(queueId) ?? new Map<string, number>();
+      this.#lanesByQueue.set(queueId, ofQueue.set(type, id));
+      this.#highestLane = id;
+    }
+  }
+
+  #queueName(id: number): string {
+    if (!this.#queueNames.has(id)) this.allQueues();
+    return this.#queueNames.get(id)!;
+  }
+
+  #addQueue(name: string): QueueRow {
+    const { headStartMs, deadLetters, retention } = QUEUE_DEFAULTS;
+    this.#on.run(ADD_QUEUE, name, headStartMs, deadLetters ? 1 : 0, retention.ageMs, retention.count, retention.keepAtLeastMs);
+    return this.#remember(readQueueRow(this.#on.get(FIND_QUEUE, name)!));
+  }
+
+  #remember(queue: QueueRow): QueueRow {
+    this.#settings.set(queue.name, queue);
+    this.#queueNames.set(queue.id, queue.name);
+    return queue;
+  }
+}
+
+function readQueueRow(row: Row): QueueRow {
+  const [id, name, paused, capacity, headStartMs, deadLetters, ageMs, count, keepAtLeastMs, rerankedTo] = row as [
+    number,
+    string,
+    number,
+    number | null,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number | null,
+  ];
+  const retention = { ageMs, count, keepAtLeastMs };
+  return { id, name, paused: paused !== 0, settings: { capacity, headStartMs, deadLetters: deadLetters !== 0, retention }, rerankedTo };
+}

@@ -1,0 +1,40 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Row } from "./codec.ts";
+
+/** A database with its statements prepared once, on first use. Rows come as arrays. */
+export class Connection {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.db = db;
+  }
+
+  get(text: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepared(text).get(...values) as unknown as Row | undefined;
+  }
+
+  all(text: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepared(text).all(...values) as unknown as Row[];
+  }
+
+  /** How many rows it changed. */
+  run(text: string, ...values: SQLInputValue[]): number {
+    return this.#prepared(text).run(...values).changes as number;
+  }
+
+  /** The single number that a statement answers. */
+  number(text: string, ...values: SQLInputValue[]): number | null {
+    return (this.get(text, ...values)?.[0] as number | null | undefined) ?? null;
+  }
+
+  #prepared(text: string): StatementSync {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = this.db.prepare(text);
+      statement.setReturnArrays(true);
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,152 @@
+import { chmodSync, closeSync, existsSync, openSync, statfsSync } from "node:fs";
+import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { MillraceError } from "../../core/errors.ts";
+import { migrate } from "./migrations.ts";
+
+/**
+ * How long a call may block the event loop while another process writes. What takes longer is tried again by a timer, so that beats,
+ * timers and requests go on meanwhile.
+ */
+export const BUSY_TIMEOUT_MS = 5;
+
+const START_DEADLINE_MS = 10_000;
+
+export interface OpenOptions {
+  readonly path: string;
+  /** FULL survives a power cut; NORMAL may lose the newest commits in one, but is never inconsistent. */
+  readonly synchronous: "full" | "normal";
+  /** What SQLite says its version is. */
+  readonly sqliteVersion: string;
+}
+
+export interface OpenedDatabase {
+  readonly db: DatabaseSync;
+  /** Whether other connections, of other processes or threads, may use the file at the same time. */
+  readonly shareable: boolean;
+  /** Call after the database was closed. */
+  readonly release: () => void;
+}
+
+/** Opens the file, made ready: WAL, schema at its newest, readable by its owner alone. */
+export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
+  const path = resolve(options.path);
+  createPrivately(path);
+  refuseNetworkFile(path);
+  const shareable = bearsSeveralConnections(options.sqliteVersion);
+  const release = shareable ? () => {} : claimAlone(path, options.sqliteVersion);
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, allowExtension: false, defensive: true });
+  try {
+    await untilNotBusy(() => prepare(db, options));
+    return { db, shareable, release };
+  } catch (error) {
+    db.close();
+    release();
+    throw error;
+  }
+}
+
+/**
+ * SQLite before 3.51.3 (and 3.52.0) can corrupt a WAL file that several connections use, by a race that is rare but real. There one
+ * process may use the file, and that one without a second connection.
+ */
+export function bearsSeveralConnections(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (major !== 3) return major > 3;
+  if (minor === 52) return patch > 0;
+  return minor > 51 || (minor === 51 && patch >= 3);
+}
+
+/** Holds an exclusive lock beside the file until the returned function is called. A dead process holds none. */
+function claimAlone(path: string, version: string): () => void {
+  const owner = `${path}-owner`;
+  createPrivately(owner);
+  const lock = new DatabaseSync(owner, { timeout: 0 });
+  try {
+    lock.exec("begin exclusive");
+    return () => lock.close();
+  } catch (error) {
+    lock.close();
+    if (!isBusy(error)) throw storeError(error);
+    throw new MillraceError(
+      "unsupported_store",
+      `${path} is in use by another process, and SQLite ${version} cannot share it safely: install the newest release of Node 24 or later, which brings a newer SQLite`,
+    );
+  }
+}
+
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+]);
+
+/** WAL needs memory that all users of the file share, so two machines on one file corrupt it. */
+function refuseNetworkFile(path: string): void {
+  const kind = NETWORK_FILE_SYSTEMS.get(statfsSync(path).type);
+  if (kind === undefined) return;
+  throw new MillraceError("unsupported_store", `${path} is on a network file system (${kind}), where SQLite is not safe: use a local disk`);
+}
+
+function prepare(db: DatabaseSync, options: OpenOptions): void {
+  const mode = db.prepare("pragma journal_mode = wal").get()?.["journal_mode"];
+  if (mode !== "wal") {
+    throw new MillraceError(
+      "unsupported_store",
+      `SQLite could not switch ${options.path} to WAL (it stays "${mode}"): put the file on a local disk, not a network file system`,
+    );
+  }
+  db.exec(`pragma synchronous = ${options.synchronous}; pragma cache_size = -16000; pragma foreign_keys = off`);
+  migrate(db);
+}
+
+/** The file is made with mode 0600 before SQLite opens it: -wal and -shm take its mode, and payloads are nobody else's. */
+function createPrivately(path: string): void {
+  try {
+    if (existsSync(path)) return;
+    closeSync(openSync(path, "a", 0o600));
+    chmodSync(path, 0o600); // the umask may have taken more, never less
+  } catch (error) {
+    throw new MillraceError("store_unavailable", `the SQLite file ${path} cannot be created: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function untilNotBusy(step: () => void): Promise<void> {
+  const deadline = performance.now() + START_DEADLINE_MS;
+  for (;;) {
+    try {
+      return step();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw storeError(error);
+      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
+    }
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_FULL = 13;
+
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED;
+}
+
+/** What a caller is told when SQLite itself fails. */
+export function storeError(error: unknown): unknown {
+  const code = primaryCode(error);
+  if (code === null) return error;
+  const message = (error as Error).message;
+  if (code === SQLITE_FULL) {
+    return new MillraceError("store_full", "the disk of the SQLite file is full: free some space, then try again", { cause: error });
+  }
+  return new MillraceError("store_unavailable", `SQLite could not do it: ${message}`, { cause: error });
+}
+
+function primaryCode(error: unknown): number | null {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : null;
+}

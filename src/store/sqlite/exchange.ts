@@ -1,0 +1,142 @@
+import { MAX_LOG_LINES } from "../../core/job.ts";
+import type { Outcome } from "../../core/lifecycle.ts";
+import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { idToBlob, laneOf, rankOf, readLeased, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
+import {
+  ADD_LOG,
+  CLAIM_SEQS,
+  claimJobs,
+  COMPLETE_JOB,
+  EXTEND_LEASE,
+  LOG_COUNT,
+  peekJobs,
+  SET_LOG_COUNT,
+  SET_PROGRESS,
+} from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+import { applyTransition, type Facts, factsOf } from "./transition.ts";
+
+const RUNNING = stateNumber("running");
+const COMPLETED = stateNumber("completed");
+const CANCELLED = stateNumber("cancelled");
+
+export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer {
+  const id = idToBlob(settlement.id);
+  const mark = settledMark(settlement.fence, settlement.outcome);
+  if (settlement.outcome === "completed" && completeJob(tx, settlement, id, mark)) return "ok";
+  const job = factsOf(tx, id);
+  if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
+  if (settlement.ifExpired && job.leaseUntil! > tx.now) return "stale";
+  applyTransition(tx, job, { transition: settlement.transition, settled: { mark, outcome: settlement.outcome } });
+  return "ok";
+}
+
+/** The usual end in one statement. */
+function completeJob(tx: Transaction, { transition, fence, outcome }: Settlement, id: Uint8Array, mark: number): boolean {
+  const row = tx.on.get(COMPLETE_JOB, transition.result ?? null, mark, tx.now, tx.now, transition.runMs, id, fence);
+  if (row === undefined) return false;
+  const [queue, priority, startedAt, runAt] = row as [number, number, number, number];
+  tx.ledger.move(queue, priority, RUNNING, COMPLETED);
+  tx.ledger.count(queue, outcome as "completed");
+  tx.ledger.time(queue, "run", transition.runMs ?? tx.now - startedAt);
+  tx.ledger.time(queue, "wait", startedAt - runAt);
+  return true;
+}
+
+function holds(job: Facts | null, fence: number): job is Facts {
+  return job !== null && job.state === RUNNING && job.fence === fence;
+}
+
+/** Why a lease does not hold, or `ok` for the repeat of the settlement that ended it. */
+function answerRefused(job: Facts | null, fence: number, mark: number | null): LeaseAnswer {
+  if (job === null) return "stale";
+  if (job.settled === mark) return "ok";
+  // A cancel raises the fence by one. If this lease was settled before, it was not the cancel that ended it.
+  const settledFence = Math.floor(job.settled / 8);
+  return job.state === CANCELLED && job.fence === fence + 1 && settledFence !== fence ? "cancelled" : "stale";
+}
+
+export function extendLease(tx: Transaction, lease: Lease & { readonly leaseMs: number }): LeaseAnswer {
+  const id = idToBlob(lease.id);
+  if (tx.on.run(EXTEND_LEASE, tx.now + lease.leaseMs, id, lease.fence) === 1) return "ok";
+  return answerRefused(factsOf(tx, id), lease.fence, null);
+}
+
+export function writeNote(tx: Transaction, note: Note): LeaseAnswer {
+  const job = factsOf(tx, idToBlob(note.id));
+  if (!holds(job, note.fence)) return answerRefused(job, note.fence, null);
+  if (note.progress !== null) tx.on.run(SET_PROGRESS, JSON.stringify(note.progress), tx.now, job.seq);
+  if (note.lines.length > 0) addLines(tx, job, note.lines);
+  return "ok";
+}
+
+function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
+  const present = tx.on.number(LOG_COUNT, job.seq)!;
+  const kept = lines.slice(0, MAX_LOG_LINES - present);
+  kept.forEach((text, index) => tx.on.run(ADD_LOG, job.seq, present + index + 1, tx.now, job.attempt, text));
+  tx.on.run(SET_LOG_COUNT, present + kept.length, job.seq);
+}
+
+/** Takes jobs queue by queue until the claim is filled. */
+export function claimJobsFor(tx: Transaction, claim: Claim): LeasedRecord[] {
+  const taken: LeasedRecord[] = [];
+  for (const name of claim.queues) {
+    if (taken.length >= claim.limit) break;
+    const queue = tx.catalog.findQueue(name);
+    if (queue === null || queue.paused) continue;
+    const rows = takeRows(tx, tx.catalog.lanes(queue.id, claim.types), claim, claim.limit - taken.length);
+    for (const row of rows) taken.push(readLeased(row, tx.catalog.namesOf(laneOf(row)), queue.settings.deadLetters));
+    for (const job of taken.slice(taken.length - rows.length)) tx.ledger.move(queue.id, job.priority, stateNumber("pending"), RUNNING);
+  }
+  return taken;
+}
+
+/** A statement has an arm for each lane; beyond this many it would take longer to plan than to run. */
+const MOST_ARMS = 64;
+const NO_LANE = -1;
+
+function takeRows(tx: Transaction, lanes: number[], claim: Claim, limit: number): Row[] {
+  if (lanes.length === 0) return [];
+  const lease = [tx.now + claim.leaseMs, tx.now, tx.now, claim.workerId] as const;
+  const rows =
+    lanes.length <= MOST_ARMS
+      ? tx.on.all(textFor(CLAIM_TEXTS, claimJobs, lanes.length), ...lease, ...padded(lanes), limit)
+      : tx.on.all(CLAIM_SEQS, ...lease, JSON.stringify(firstOfMany(tx, lanes, limit)));
+  return rows.length === 1 ? rows : rows.sort((a, b) => rankOf(a) - rankOf(b) || seqOf(a) - seqOf(b));
+}
+
+/** The first `limit` seqs over more lanes than one statement takes: the first of each group of lanes, merged. */
+function firstOfMany(tx: Transaction, lanes: number[], limit: number): number[] {
+  const heads: [number, number][] = [];
+  for (let at = 0; at < lanes.length; at += MOST_ARMS) {
+    const group = lanes.slice(at, at + MOST_ARMS);
+    heads.push(...(tx.on.all(textFor(PEEK_TEXTS, peekJobs, group.length), ...padded(group), limit) as [number, number][]));
+  }
+  heads.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return heads.slice(0, limit).map(([, seq]) => seq);
+}
+
+/** The number of arms is rounded up to a power of two, so that few statements serve any number of lanes. */
+function armsFor(lanes: number): number {
+  return 2 ** Math.ceil(Math.log2(lanes));
+}
+
+function padded(lanes: number[]): number[] {
+  const arms = armsFor(lanes.length);
+  return lanes.length === arms ? lanes : [...lanes, ...Array.from({ length: arms - lanes.length }, () => NO_LANE)];
+}
+
+const CLAIM_TEXTS = new Map<number, string>();
+const PEEK_TEXTS = new Map<number, string>();
+
+function textFor(texts: Map<number, string>, make: (arms: number) => string, lanes: number): string {
+  const arms = armsFor(lanes);
+  let text = texts.get(arms);
+  if (text === undefined) texts.set(arms, (text = make(arms)));
+  return text;
+}
+
+/** Settlements whose outcome a power cut may not undo. */
+export function isDurable(settlements: readonly { readonly outcome: Outcome["kind"] }[], claims: readonly Claim[]): boolean {
+  return settlements.length > 0 || claims.some((claim) => !claim.local);
+}

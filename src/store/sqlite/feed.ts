@@ -1,0 +1,191 @@
+import type { Event } from "../../core/event.ts";
+import type { Feed, Hint } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import type { FileTime } from "./file-time.ts";
+import { ADD_NEWS, LAST_NEWS, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
+import type { Writer } from "./writer.ts";
+
+/** How often other processes' commits are looked for, and how often after a minute in which nothing happened. */
+const POLL_MS = 5;
+const QUIET_POLL_MS = 20;
+const QUIET_AFTER_MS = 60_000;
+
+/** A listener says every so often that it is there; publishers believe it for a while. */
+const LISTENING_RENEWED_MS = 5_000;
+const LISTENING_BELIEVED_MS = 15_000;
+const WANTED_CHECK_MS = 500;
+
+const NEWS_PAGE = 1000;
+const NEWS_TOPIC = "news";
+
+/**
+ * How processes that share a file hear of each other. SQLite tells nothing by itself, but `data_version` changes when another connection
+ * commits, and asking costs 2 µs. Then the signals table says which topics it was about, so that a busy neighbour does not wake everyone.
+ * (Watching the WAL file was measured: no faster, and 12,000 wake-ups a second under load.)
+ * What this process commits itself rings here directly.
+ */
+export class SqliteFeed implements Feed {
+  readonly #on: Connection;
+  readonly #writer: Writer;
+  readonly #time: FileTime;
+  readonly #watchers = new Set<(hint: Hint) => void>();
+  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  #versions = new Map<string, number>();
+  #dataVersion = 0;
+  #poll: NodeJS.Timeout | null = null;
+  #renew: NodeJS.Timeout | null = null;
+  #lastChange = 0;
+  #newsRead = 0;
+  #wanted = false;
+  #wantedCheckedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(on: Connection, writer: Writer, time: FileTime) {
+    this.#on = on;
+    this.#writer = writer;
+    this.#time = time;
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#watchers.add(listener);
+    this.#startPolling();
+    return () => {
+      this.#watchers.delete(listener);
+      this.#stopPollingIfUnused();
+    };
+  }
+
+  /** Called after a commit of this process. */
+  committed(hints: readonly Hint[]): void {
+    for (const hint of hints) this.#tell(hint);
+  }
+
+  newsWanted(): boolean {
+    const monotonic = performance.now();
+    if (monotonic - this.#wantedCheckedAt >= WANTED_CHECK_MS && !this.#closed) {
+      this.#wantedCheckedAt = monotonic;
+      this.#wanted = quietly(() => (this.#on.number(READ_META, "listening_until") ?? 0) > this.#time.peek()) ?? this.#wanted;
+    }
+    return this.#wanted;
+  }
+
+  async publish(events: readonly Event[]): Promise<void> {
+    if (events.length === 0 || !this.newsWanted()) return;
+    await this.#writer.writeSoftly((tx) => {
+      tx.on.run(ADD_NEWS, tx.now, JSON.stringify(events));
+      tx.on.run(RAISE_SIGNAL, NEWS_TOPIC);
+    });
+    this.#readNews();
+  }
+
+  listen(listener: (events: readonly Event[]) => void): () => void {
+    if (this.#listeners.size === 0) {
+      this.#newsRead = this.#on.number(LAST_NEWS)!;
+      this.#sayListening();
+      this.#renew = setInterval(() => this.#sayListening(), LISTENING_RENEWED_MS).unref();
+    }
+    this.#listeners.add(listener);
+    this.#startPolling();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0 && this.#renew !== null) clearInterval(this.#renew);
+      this.#stopPollingIfUnused();
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#watchers.clear();
+    this.#listeners.clear();
+    if (this.#renew !== null) clearInterval(this.#renew);
+    this.#stopPollingIfUnused();
+  }
+
+  #tell(hint: Hint): void {
+    for (const watcher of this.#watchers) quietly(() => watcher(hint));
+  }
+
+  #startPolling(): void {
+    if (this.#poll !== null || this.#closed) return;
+    quietly(() => {
+      this.#dataVersion = this.#on.number("pragma data_version")!;
+      this.#versions = this.#readSignals();
+    });
+    this.#lastChange = performance.now();
+    this.#pollLater();
+  }
+
+  #stopPollingIfUnused(): void {
+    if (this.#watchers.size > 0 || this.#listeners.size > 0 || this.#poll === null) return;
+    clearTimeout(this.#poll);
+    this.#poll = null;
+  }
+
+  /** Real time, not the injected clock: this is about when other processes happen to write. */
+  #pollLater(): void {
+    const quiet = performance.now() - this.#lastChange > QUIET_AFTER_MS;
+    this.#poll = setTimeout(() => this.#look(), quiet ? QUIET_POLL_MS : POLL_MS);
+    this.#poll.unref();
+  }
+
+  #look(): void {
+    quietly(() => {
+      const version = this.#on.number("pragma data_version")!;
+      if (version === this.#dataVersion) return;
+      this.#dataVersion = version;
+      this.#lastChange = performance.now();
+      this.#tellWhatChanged();
+    });
+    this.#pollLater();
+  }
+
+  #tellWhatChanged(): void {
+    const versions = this.#readSignals();
+    const before = this.#versions;
+    this.#versions = versions;
+    for (const [topic, version] of versions) {
+      if (before.get(topic) === version) continue;
+      if (topic === NEWS_TOPIC) this.#readNews();
+      else this.#tell(readTopic(topic));
+    }
+  }
+
+  #readSignals(): Map<string, number> {
+    return new Map(this.#on.all(READ_SIGNALS) as [string, number][]);
+  }
+
+  #readNews(): void {
+    if (this.#listeners.size === 0) return;
+    quietly(() => {
+      for (;;) {
+        const rows = this.#on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
+        for (const [seq, text] of rows) {
+          this.#newsRead = seq;
+          const events = JSON.parse(text) as Event[];
+          for (const listener of this.#listeners) quietly(() => listener(events));
+        }
+        if (rows.length < NEWS_PAGE) return;
+      }
+    });
+  }
+
+  #sayListening(): void {
+    this.#wanted = true;
+    this.#wantedCheckedAt = performance.now();
+    this.#writer.writeSoftly((tx) => tx.on.run(WRITE_META, "listening_until", tx.now + LISTENING_BELIEVED_MS)).catch(() => {});
+  }
+}
+
+function readTopic(topic: string): Hint {
+  if (topic.startsWith("work:")) return { topic: "work", queue: topic.slice("work:".length) };
+  return { topic: topic as "due" | "lease" | "queues" | "schedules" };
+}
+
+/** A hint that is lost costs a delay. An error here (a busy file, a listener that throws) must not cost more. */
+function quietly<Answer>(look: () => Answer): Answer | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}

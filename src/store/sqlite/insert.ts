@@ -1,0 +1,89 @@
+import type { NewJob } from "../../core/job.ts";
+import { rank } from "../../core/rank.ts";
+import type { InsertAnswer } from "../store.ts";
+import { blobToId, encodeExtra, idToBlob, laneOf, readJob, type Row, stateNumber, statusOf } from "./codec.ts";
+import type { QueueRow } from "./catalog.ts";
+import { COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+
+const SCHEDULED = stateNumber("scheduled");
+const PENDING = stateNumber("pending");
+
+/** Inserts one job, or says why not. What it refuses leaves nothing behind. */
+export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
+  const id = idToBlob(job.id);
+  const queue = tx.catalog.queue(job.queue);
+  if (job.idempotencyKey !== null) {
+    const holder = holderOfKey(tx, queue, job, id);
+    if (holder !== null) return holder;
+  }
+  if (isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
+  return write(tx, queue, job, id);
+}
+
+function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer {
+  const { now } = tx;
+  const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
+  const state = runAt > now ? SCHEDULED : PENDING;
+  const changed = tx.on.run(
+    INSERT_JOB,
+    id,
+    tx.catalog.lane(queue.id, job.type),
+    queue.id,
+    state,
+    state === PENDING ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
+    job.priority,
+    runAt,
+    job.payload,
+    job.maxRetries,
+    job.retryDelayMs,
+    job.timeoutMs,
+    job.idempotencyKey,
+    job.idempotencyKey === null ? null : job.keyTtlMs,
+    encodeExtra(job),
+    now,
+    now,
+  );
+  if (changed === 0) return answerKnownId(tx, id)!;
+  if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
+  tx.ledger.move(queue.id, job.priority, null, state);
+  tx.ledger.count(queue.id, "enqueued");
+  tx.ring(state === PENDING ? { topic: "work", queue: job.queue } : { topic: "due" });
+  return { kind: "created", status: statusOf(state), createdAt: now, runAt };
+}
+
+/** The same id again: the first answer was lost on its way. */
+function answerKnownId(tx: Transaction, id: Uint8Array): InsertAnswer | null {
+  const row = tx.on.get(FIND_JOB, id);
+  if (row === undefined) return null;
+  const { status, createdAt, runAt } = read(tx, row);
+  return { kind: "created", status, createdAt, runAt };
+}
+
+function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer | null {
+  const found = tx.on.get(FIND_KEY, queue.id, job.idempotencyKey);
+  if (found === undefined) return null;
+  const [holder, fingerprint, expiresAt, state] = found as [Uint8Array, string, number | null, number | null];
+  const same = fingerprint === job.fingerprint;
+  if (expiresAt !== null) {
+    if (expiresAt <= tx.now) return null;
+    const holderId = blobToId(holder);
+    return same ? { kind: "pruned", id: holderId, status: statusOf(state!) } : { kind: "conflict", id: holderId };
+  }
+  const record = read(tx, tx.on.get(FIND_JOB, holder)!);
+  if (record.id === job.id) return answerKnownId(tx, id);
+  const over = record.status === "completed" || record.status === "cancelled";
+  if (over && record.completedAt! + record.keyTtlMs <= tx.now) return null;
+  return same ? { kind: "known", job: record } : { kind: "conflict", id: record.id };
+}
+
+/** Only a queue with a capacity pays for the check. */
+function isFull(tx: Transaction, queue: QueueRow): boolean {
+  const { capacity } = queue.settings;
+  if (capacity === null) return false;
+  return tx.on.number(COUNT_WAITING, queue.id)! + tx.ledger.waitingAdded(queue.id) >= capacity;
+}
+
+function read(tx: Transaction, row: Row): ReturnType<typeof readJob> {
+  return readJob(row, tx.catalog.namesOf(laneOf(row)));
+}

@@ -1,0 +1,138 @@
+import { MillraceError } from "../../core/errors.ts";
+import type { JobSummaryRecord, Status } from "../../core/job.ts";
+import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import type { Catalog } from "./catalog.ts";
+import { FIRST_ENDED, laneOf, readSummary, type Row, seqOf, stateNumber } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import {
+  CREATED_AT,
+  FIND_SUMMARY,
+  HIGHEST_SEQ,
+  SEQS_DUE,
+  SEQS_ENDED,
+  SEQS_READY,
+  SEQS_RUNNING,
+  TALLY_OF_STATE,
+  WALK_JOBS,
+} from "./statements.ts";
+
+/**
+ * Lists newest first, which is by falling sequence. Two ways lead there: jobs of a few statuses with few members are picked through the
+ * indexes that hold them; otherwise one walks down the table and filters. Both look at MAX_CANDIDATES jobs at most.
+ */
+export function listJobs(on: Connection, catalog: Catalog, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+  const range = seqRange(on, query);
+  const picked = pickFew(on, catalog, query, range);
+  const candidates = picked === null ? walk(on, range) : fetch(on, picked);
+  return collect(catalog, query, candidates);
+}
+
+function collect(catalog: Catalog, query: ListQuery, candidates: Iterable<Row>): { jobs: JobSummaryRecord[]; cursor: string | null } {
+  const jobs: JobSummaryRecord[] = [];
+  let looked = 0;
+  for (const row of candidates) {
+    looked++;
+    const job = readSummary(row, catalog.namesOf(laneOf(row)));
+    if (matches(job, query)) jobs.push(withoutStack(job));
+    if (jobs.length === query.limit || looked === MAX_CANDIDATES) return { jobs, cursor: encodeCursor(seqOf(row)) };
+  }
+  return { jobs, cursor: null };
+}
+
+function* walk(on: Connection, range: Range): Generator<Row> {
+  const page = 200;
+  for (let below = range.below; ;) {
+    const rows = on.all(WALK_JOBS, below, range.from, page);
+    yield* rows;
+    if (rows.length < page) return;
+    below = seqOf(rows[rows.length - 1]!);
+  }
+}
+
+function* fetch(on: Connection, seqs: Iterable<number>): Generator<Row> {
+  for (const seq of seqs) {
+    const row = on.get(FIND_SUMMARY, seq);
+    if (row !== undefined) yield row;
+  }
+}
+
+/** The seqs of all jobs of the wanted statuses, newest first, if the tallies say that they are few; else null. */
+function pickFew(on: Connection, catalog: Catalog, query: ListQuery, range: Range): number[] | null {
+  if (query.status === undefined) return null;
+  const queues = query.queue === undefined ? catalog.allQueues() : [catalog.findQueue(query.queue)].filter((queue) => queue !== null);
+  const states = query.status.map(stateNumber);
+  if (countOf(on, query.status, queues) > MAX_CANDIDATES) return null;
+  const seqs = states.flatMap((state) => {
+    if (state < FIRST_ENDED) return on.all(waitingSeqs(state), state, range.below);
+    return queues.flatMap((queue) => on.all(SEQS_ENDED, state, range.below, queue.id));
+  });
+  return (seqs as [number][])
+    .map(([seq]) => seq)
+    .filter((seq) => seq >= range.from)
+    .sort((a, b) => b - a);
+}
+
+/** Waiting and running jobs are picked over all queues at once: their indexes are not by queue. */
+function countOf(on: Connection, statuses: readonly Status[], queues: readonly { readonly id: number }[]): number {
+  let count = 0;
+  for (const status of statuses) for (const { id } of queues) count += on.number(TALLY_OF_STATE, id, stateNumber(status))!;
+  return count;
+}
+
+function waitingSeqs(state: number): string {
+  if (state === stateNumber("pending")) return SEQS_READY;
+  return state === stateNumber("running") ? SEQS_RUNNING : SEQS_DUE;
+}
+
+function matches(job: JobSummaryRecord, query: ListQuery): boolean {
+  return (
+    (query.status === undefined || query.status.includes(job.status)) &&
+    (query.type === undefined || job.type === query.type) &&
+    (query.queue === undefined || job.queue === query.queue) &&
+    (query.priority === undefined || (job.priority >= query.priority.min && job.priority <= query.priority.max)) &&
+    (query.tag === undefined || job.tags.includes(query.tag)) &&
+    (query.from === undefined || job.createdAt >= query.from) &&
+    (query.to === undefined || job.createdAt < query.to)
+  );
+}
+
+function withoutStack(job: JobSummaryRecord): JobSummaryRecord {
+  return job.error === null || job.error.stack === null ? job : { ...job, error: { ...job.error, stack: null } };
+}
+
+/** from <= seq < below */
+interface Range {
+  readonly from: number;
+  readonly below: number;
+}
+
+/** Sequence and time of creation rise together, so a range of dates is a range of sequences, found by halving. */
+function seqRange(on: Connection, query: ListQuery): Range {
+  const top = on.number(HIGHEST_SEQ)! + 1;
+  const from = query.from === undefined ? 0 : firstSeqAt(on, query.from, top);
+  const below = query.to === undefined ? top : firstSeqAt(on, query.to, top);
+  return { from, below: query.cursor === undefined ? below : Math.min(below, decodeCursor(query.cursor)) };
+}
+
+/** The lowest seq such that every job at or above it was created at `time` or later. */
+function firstSeqAt(on: Connection, time: number, top: number): number {
+  let low = 0;
+  let high = top;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const nearest = on.get(CREATED_AT, middle) as [number, number] | undefined;
+    if (nearest === undefined || nearest[1] < time) low = middle + 1;
+    else high = nearest[0];
+  }
+  return low;
+}
+
+function encodeCursor(seq: number): string {
+  return `s${seq.toString(36)}`;
+}
+
+function decodeCursor(cursor: string): number {
+  const seq = /^s[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
+  if (!Number.isSafeInteger(seq)) throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
+  return seq;
+}

@@ -1,0 +1,62 @@
+import { type Attempt, isTerminal } from "../../core/job.ts";
+import type { Move } from "../../core/lifecycle.ts";
+import type { ChangeAnswer } from "../store.ts";
+import { idToBlob, laneOf, readAttempt, readError, readSummary, stateNumber, statusOf } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import { DELETE_ATTEMPTS, DELETE_JOB, DELETE_LOGS, DROP_KEY, FACTS_OF_JOB, FIND_SUMMARY, READ_ATTEMPTS } from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+import { applyTransition, attemptOutcome, factsOf } from "./transition.ts";
+
+export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer {
+  const job = factsOf(tx, idToBlob(id));
+  if (job === null) return { kind: "missing" };
+  const was = statusOf(job.state);
+  if (!move.from.includes(was)) return { kind: "refused", status: was };
+  applyTransition(tx, job, { transition: move.transition, settled: null });
+  return { kind: "ok", was, job: summaryOf(tx, job.seq) };
+}
+
+export function removeJob(tx: Transaction, id: string): ChangeAnswer {
+  const job = factsOf(tx, idToBlob(id));
+  if (job === null) return { kind: "missing" };
+  const was = statusOf(job.state);
+  if (!isTerminal(was)) return { kind: "refused", status: was };
+  const summary = summaryOf(tx, job.seq);
+  if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
+  deleteJob(tx, job.seq);
+  tx.ledger.move(job.queue, job.priority, job.state, null);
+  return { kind: "ok", was, job: summary };
+}
+
+export function deleteJob(tx: Transaction, seq: number): void {
+  tx.on.run(DELETE_JOB, seq);
+  tx.on.run(DELETE_ATTEMPTS, seq);
+  tx.on.run(DELETE_LOGS, seq);
+}
+
+function summaryOf(tx: Transaction, seq: number): ReturnType<typeof readSummary> {
+  const row = tx.on.get(FIND_SUMMARY, seq)!;
+  return readSummary(row, tx.catalog.namesOf(laneOf(row)));
+}
+
+/** The history, and the attempt that the job's own row still tells of. */
+export function attemptsOf(on: Connection, id: string): Attempt[] {
+  const row = on.get(FACTS_OF_JOB, idToBlob(id));
+  if (row === undefined) return [];
+  const seq = row[0] as number;
+  const state = row[2] as number;
+  const number = row[8] as number;
+  const history = on.all(READ_ATTEMPTS, seq).map(readAttempt);
+  if (number === 0 || history.some((attempt) => attempt.number === number)) return history;
+  const running = state === stateNumber("running");
+  history.push({
+    number,
+    workerId: row[11] as string | null,
+    startedAt: row[12] as number,
+    endedAt: running ? null : (row[13] as number),
+    durationMs: running ? null : (row[14] as number | null),
+    outcome: attemptOutcome(state),
+    error: running ? null : readError(row[15] as string | null),
+  });
+  return history;
+}

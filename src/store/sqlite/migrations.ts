@@ -1,0 +1,191 @@
+import type { DatabaseSync } from "node:sqlite";
+import { MillraceError } from "../../core/errors.ts";
+
+/**
+ * The schema, step by step. A step that was released is never edited: the next change is a new step at the end.
+ *
+ * One table holds every job, from insert to prune. A second table for running or finished ones was measured and costs more b-tree work
+ * than it saves. Partial indexes keep the hot paths small: each holds only the rows of its state, so finished jobs slow nothing.
+ */
+const STEPS: readonly string[] = [
+  `
+  create table millrace_queue (
+    id integer primary key,
+    name text not null unique,
+    paused int not null default 0,
+    capacity int,
+    head_start int not null,
+    dead_letters int not null,
+    keep_age int not null,
+    keep_count int not null,
+    keep_at_least int not null,
+    -- The sequence up to which jobs have the present head start; null when all have.
+    reranked_to int
+  );
+
+  create table millrace_lane (
+    id integer primary key,
+    queue int not null,
+    type text not null,
+    unique (queue, type)
+  );
+
+  create table millrace_job (
+    seq integer primary key,
+    id blob not null unique,
+    lane int not null,
+    queue int not null,
+    -- 0 scheduled, 1 retrying, 2 pending, 3 running, 4 completed, 5 cancelled, 6 failed, 7 dead
+    state int not null,
+    rank int,
+    priority int not null,
+    run_at int not null,
+    payload text not null,
+    attempt int not null default 0,
+    retry_count int not null default 0,
+    snoozes int not null default 0,
+    fence int not null default 0,
+    -- The last settlement that was applied: its fence × 8 + the number of its outcome.
+    settled int not null default 0,
+    lease_until int,
+    worker text,
+    max_retries int not null,
+    retry_delay int not null,
+    timeout int not null,
+    key text,
+    key_ttl int,
+    -- What few jobs have, as JSON: tags, meta, webhookUrl.
+    extra text,
+    created_at int not null,
+    updated_at int not null,
+    started_at int,
+    ended_at int,
+    run_ms real,
+    result text,
+    error text,
+    progress text,
+    log_count int not null default 0
+  );
+  create index millrace_ready on millrace_job (lane, rank) where state = 2;
+  create index millrace_due on millrace_job (run_at) where state <= 1;
+  create index millrace_leased on millrace_job (lease_until) where state = 3;
+  create index millrace_ended on millrace_job (queue, state, ended_at) where state >= 4;
+
+  -- Keys live apart from jobs, because they may outlive them. While the job is there, its own end gives the key's expiry;
+  -- prune writes it here when it takes the job away.
+  create table millrace_key (
+    queue int not null,
+    key text not null,
+    job blob not null,
+    fingerprint text not null,
+    expires_at int,
+    state int,
+    primary key (queue, key)
+  ) without rowid;
+  create index millrace_key_expiry on millrace_key (expires_at) where expires_at is not null;
+
+  create table millrace_attempt (
+    job int not null,
+    number int not null,
+    worker text,
+    started_at int not null,
+    ended_at int not null,
+    run_ms real,
+    outcome text not null,
+    error text,
+    primary key (job, number)
+  ) without rowid;
+
+  create table millrace_log (
+    job int not null,
+    number int not null,
+    at int not null,
+    attempt int not null,
+    text text not null,
+    primary key (job, number)
+  ) without rowid;
+
+  create table millrace_tally (
+    queue int not null,
+    state int not null,
+    level int not null,
+    count int not null,
+    primary key (queue, state, level)
+  ) without rowid;
+
+  -- step: 0 all time, 1 hour, 2 minute. metric: a counter, or a bucket of a histogram.
+  create table millrace_count (
+    queue int not null,
+    step int not null,
+    at int not null,
+    metric int not null,
+    value int not null,
+    primary key (step, queue, at, metric)
+  ) without rowid;
+
+  create table millrace_schedule (
+    name text primary key,
+    spec text not null,
+    paused int not null,
+    version int not null,
+    next_tick int,
+    last_tick int,
+    last_job blob,
+    created_at int not null,
+    updated_at int not null
+  ) without rowid;
+  create index millrace_schedule_due on millrace_schedule (next_tick) where paused = 0 and next_tick is not null;
+
+  create table millrace_worker (
+    id text primary key,
+    entry text not null,
+    heartbeat_at int not null,
+    expires_at int not null
+  ) without rowid;
+
+  -- What changed, for other processes: a topic's version rises with the commit that concerns it.
+  create table millrace_signal (topic text primary key, version int not null) without rowid;
+
+  create table millrace_news (
+    seq integer primary key autoincrement,
+    at int not null,
+    events text not null
+  );
+  `,
+];
+
+export const SCHEMA_VERSION: number = STEPS.length;
+
+/**
+ * Brings the file to the present schema, or refuses one that a newer Millrace made. Every process does it at start: the write lock lets
+ * one work while the others wait, and a step that is cut off leaves no trace, because it is one transaction.
+ * The version is in a table of our own: `user_version` belongs to the application that shares the file with us.
+ */
+export function migrate(db: DatabaseSync): void {
+  if (versionOf(db) === SCHEMA_VERSION) return;
+  db.exec("begin immediate");
+  try {
+    db.exec("create table if not exists millrace_meta (name text primary key, value int not null) without rowid");
+    const found = versionOf(db);
+    if (found > SCHEMA_VERSION) throw tooNew(found);
+    for (const step of STEPS.slice(found)) db.exec(step);
+    db.prepare("insert into millrace_meta values ('schema', ?) on conflict do update set value = excluded.value").run(SCHEMA_VERSION);
+    db.exec("commit");
+  } catch (error) {
+    if (db.isTransaction) db.exec("rollback");
+    throw error;
+  }
+}
+
+function versionOf(db: DatabaseSync): number {
+  const known = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'").get();
+  if (known === undefined) return 0;
+  return Number(db.prepare("select value from millrace_meta where name = 'schema'").get()?.["value"] ?? 0);
+}
+
+function tooNew(found: number): MillraceError {
+  return new MillraceError(
+    "unsupported_store",
+    `the SQLite file has Millrace schema ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}: install the newer version that wrote it`,
+  );
+}

@@ -1,0 +1,66 @@
+import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import type { Tick } from "../store.ts";
+import { blobToId, idToBlob, type Row } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import { insertJob } from "./insert.ts";
+import {
+  ADD_SCHEDULE,
+  ALL_SCHEDULES,
+  DELETE_SCHEDULE,
+  DUE_SCHEDULES,
+  FIND_SCHEDULE,
+  FIND_JOB,
+  NEXT_SCHEDULE,
+  SET_LAST_JOB,
+  SET_SCHEDULE,
+  TAKE_TICK,
+} from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+import { untilNext } from "./upkeep.ts";
+
+export function findSchedules(on: Connection, names: readonly string[] | "all"): ScheduleRecord[] {
+  const rows = names === "all" ? on.all(ALL_SCHEDULES) : names.map((name) => on.get(FIND_SCHEDULE, name));
+  return rows.filter((row) => row !== undefined).map(readSchedule);
+}
+
+export function dueSchedules(on: Connection, now: number, limit: number): { schedules: ScheduleRecord[]; nextInMs: number | null } {
+  return { schedules: on.all(DUE_SCHEDULES, now, limit).map(readSchedule), nextInMs: untilNext(on.number(NEXT_SCHEDULE), now) };
+}
+
+export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: number | null, expected: number | null): boolean {
+  const paused = spec.paused ? 1 : 0;
+  const text = JSON.stringify(spec);
+  const changed =
+    expected === null
+      ? tx.on.run(ADD_SCHEDULE, spec.name, text, paused, tx.now, nextTick, tx.now, tx.now)
+      : tx.on.run(SET_SCHEDULE, text, paused, nextTick, tx.now, spec.name, expected);
+  if (changed === 0) return false;
+  tx.ring({ topic: "schedules" });
+  return true;
+}
+
+export function removeSchedule(tx: Transaction, name: string): boolean {
+  return tx.on.run(DELETE_SCHEDULE, name) === 1;
+}
+
+export function takeTick(tx: Transaction, { name, version, tick, nextTick, job }: Tick): "ticked" | "stale" | "full" {
+  if (job !== null && tx.on.get(FIND_JOB, idToBlob(job.id)) !== undefined) return "ticked";
+  if (tx.on.run(TAKE_TICK, tick, nextTick, tx.now, name, version, tick, tick) === 0) return "stale";
+  if (job === null) return "ticked";
+  if (insertJob(tx, job).kind === "full") return "full";
+  tx.on.run(SET_LAST_JOB, idToBlob(job.id), name);
+  return "ticked";
+}
+
+function readSchedule(row: Row): ScheduleRecord {
+  const [spec, version, nextTick, lastTick, lastJob, createdAt, updatedAt] = row;
+  return {
+    ...(JSON.parse(spec as string) as ScheduleSpec),
+    version: version as number,
+    nextTick: nextTick as number | null,
+    lastTick: lastTick as number | null,
+    lastJobId: lastJob === null ? null : blobToId(lastJob as Uint8Array),
+    createdAt: createdAt as number,
+    updatedAt: updatedAt as number,
+  };
+}

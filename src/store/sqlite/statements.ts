@@ -1,0 +1,240 @@
+/**
+ * Every SQL text of this engine. Above each stand its inputs, in order, and what an answer means.
+ *
+ * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. The
+ * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
+ */
+import { ATTEMPT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
+
+// ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const QUEUE_COLUMNS = "id, name, paused, capacity, head_start, dead_letters, keep_age, keep_count, keep_at_least, reranked_to";
+
+/** In: name. */
+export const FIND_QUEUE = `select ${QUEUE_COLUMNS} from millrace_queue where name = ?`;
+export const ALL_QUEUES = `select ${QUEUE_COLUMNS} from millrace_queue order by name`;
+/** In: name, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
+export const ADD_QUEUE =
+  "insert into millrace_queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least) values (?, ?, ?, ?, ?, ?) on conflict do nothing";
+/** In: paused, capacity, head_start, dead_letters, keep_age, keep_count, keep_at_least, reranked_to, id. */
+export const SET_QUEUE =
+  "update millrace_queue set paused = ?, capacity = ?, head_start = ?, dead_letters = ?, keep_age = ?, keep_count = ?, keep_at_least = ?, reranked_to = ? where id = ?";
+/** In: reranked_to, id. */
+export const SET_RERANKED = "update millrace_queue set reranked_to = ? where id = ?";
+
+/** In: the highest lane id that is known. Out: the lanes that came since. */
+export const NEW_LANES = "select id, queue, type from millrace_lane where id > ? order by id";
+/** In: queue, type. Out: id; no row when it is there already. */
+export const ADD_LANE = "insert into millrace_lane (queue, type) values (?, ?) on conflict do nothing";
+
+/** In: queue. Out: how many wait there, which is what a capacity bounds. */
+export const COUNT_WAITING = "select coalesce(sum(count), 0) from millrace_tally where queue = ? and state <= 2";
+export const ALL_TALLIES = "select queue, state, level, count from millrace_tally where count <> 0";
+/** In: queue, state. */
+export const TALLY_OF_STATE = "select coalesce(sum(count), 0) from millrace_tally where queue = ? and state = ?";
+
+/** In: queue, state, level, delta. */
+export const ADD_TALLY = "insert into millrace_tally values (?, ?, ?, ?) on conflict do update set count = count + excluded.count";
+/** In: step, queue, at, metric, delta. */
+export const ADD_COUNT =
+  "insert into millrace_count (step, queue, at, metric, value) values (?, ?, ?, ?, ?) on conflict do update set value = value + excluded.value";
+/** In: step, from, to. */
+export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ?";
+/** In: step, queue, from, to. */
+export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and queue = ? and at >= ? and at < ?";
+
+// ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * In: id, lane, queue, state, rank, priority, run_at, payload, max_retries, retry_delay, timeout, key, key_ttl, extra, created_at, updated_at.
+ * No change: the id is known.
+ */
+export const INSERT_JOB = `insert into millrace_job
+  (id, lane, queue, state, rank, priority, run_at, payload, max_retries, retry_delay, timeout, key, key_ttl, extra, created_at, updated_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
+
+/** In: queue, key. Out: whose it is, and (once the job is pruned) until when and how it ended. */
+export const FIND_KEY = "select job, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?";
+/** In: queue, key, job, fingerprint. Takes the key over from a job whose key has expired. */
+export const PUT_KEY =
+  "insert or replace into millrace_key (queue, key, job, fingerprint, expires_at, state) values (?, ?, ?, ?, null, null)";
+/** In: queue, key, job. Frees a key only if it is still that job's. */
+export const DROP_KEY = "delete from millrace_key where queue = ? and key = ? and job = ?";
+/** In: expires_at, state, queue, key, job. The job goes, its key stays. */
+export const OUTLIVE_KEY = "update millrace_key set expires_at = ?, state = ? where queue = ? and key = ? and job = ?";
+/** In: now, limit. */
+export const DROP_EXPIRED_KEYS = `delete from millrace_key where (queue, key) in
+  (select queue, key from millrace_key where expires_at is not null and expires_at <= ? order by expires_at limit ?)`;
+
+// ── Jobs are worked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * In: lease_until, started_at, updated_at, worker, a lane for each arm, limit. Out: the jobs taken, in no order.
+ * One index scan a lane; SQLite merges them lazily and stops at the limit, whatever stands in the lanes behind it.
+ */
+export function claimJobs(lanes: number): string {
+  const arm = "select rank, seq from millrace_job where lane = ? and state = 2";
+  const arms = Array.from({ length: lanes }, () => arm).join(" union all ");
+  return `update millrace_job
+    set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
+    where seq in (select seq from (${arms} order by rank, seq limit ?))
+    returning ${JOB_COLUMNS}`;
+}
+
+/** In: a lane for each arm, limit. Out: rank and seq of the first ones, in order: for a claim over more lanes than one statement takes. */
+export function peekJobs(lanes: number): string {
+  const arm = "select rank, seq from millrace_job where lane = ? and state = 2";
+  return `${Array.from({ length: lanes }, () => arm).join(" union all ")} order by rank, seq limit ?`;
+}
+/** In: lease_until, started_at, updated_at, worker, JSON list of seqs. */
+export const CLAIM_SEQS = `update millrace_job
+    set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
+    where seq in (select value from json_each(?)) and state = 2
+    returning ${JOB_COLUMNS}`;
+
+/** The usual end, apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
+export const COMPLETE_JOB = `update millrace_job
+  set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  where id = ? and state = 3 and fence = ? returning queue, priority, started_at, run_at`;
+
+/** In: id. Out: what a transition needs to know of the job that it changes. */
+export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
+  ended_at, run_ms, error, key, key_ttl from millrace_job where id = ?`;
+
+/**
+ * In: state, fence, attempt, retry_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key, updated_at,
+ * seq.
+ * The condition was checked in this transaction.
+ */
+export const APPLY_TRANSITION = `update millrace_job
+  set state = ?, fence = ?, attempt = ?, retry_count = ?, snoozes = ?, run_at = ?, rank = ?, result = case when ? then result else ? end,
+    error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = null, updated_at = ?
+  where seq = ?`;
+
+/** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
+export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** In: lease_until, id, fence. */
+export const EXTEND_LEASE = "update millrace_job set lease_until = ? where id = ? and state = 3 and fence = ?";
+
+/** In: progress, updated_at, seq. */
+export const SET_PROGRESS = "update millrace_job set progress = ?, updated_at = ? where seq = ?";
+/** In: seq. */
+export const LOG_COUNT = "select log_count from millrace_job where seq = ?";
+/** In: job, number, at, attempt, text. */
+export const ADD_LOG = `insert into millrace_log (job, ${LOG_COLUMNS}) values (?, ?, ?, ?, ?)`;
+/** In: log_count, seq. */
+export const SET_LOG_COUNT = "update millrace_job set log_count = ? where seq = ?";
+
+// ── Jobs are looked at ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: id. */
+export const FIND_JOB = `select ${JOB_COLUMNS} from millrace_job where id = ?`;
+/** In: seq. */
+export const FIND_SUMMARY = `select ${SUMMARY_COLUMNS} from millrace_job where seq = ?`;
+/** In: seq. Out: the nearest job at or below it, and when that was created. */
+export const CREATED_AT = "select seq, created_at from millrace_job where seq <= ? order by seq desc limit 1";
+
+/** In: seq to start below, seq to end at, limit. Newest first over everything. */
+export const WALK_JOBS = `select ${SUMMARY_COLUMNS} from millrace_job where seq < ? and seq >= ? order by seq desc limit ?`;
+/** In: state, seq to start below. Out: seqs, read through an index that holds few jobs but those of this state, in no order. */
+export const SEQS_READY = "select seq from millrace_job indexed by millrace_ready where state = 2 and state = ? and seq < ?";
+export const SEQS_DUE = "select seq from millrace_job indexed by millrace_due where state <= 1 and state = ? and seq < ?";
+export const SEQS_RUNNING = "select seq from millrace_job indexed by millrace_leased where state = 3 and state = ? and seq < ?";
+/** In: state, seq to start below, queue. */
+export const SEQS_ENDED = "select seq from millrace_job indexed by millrace_ended where state >= 4 and state = ? and seq < ? and queue = ?";
+
+/** In: job. */
+export const READ_ATTEMPTS = `select ${ATTEMPT_COLUMNS} from millrace_attempt where job = ? order by number`;
+/** In: job, after, limit. */
+export const READ_LOGS = `select ${LOG_COLUMNS} from millrace_log where job = ? and number > ? order by number limit ?`;
+
+// ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: now, limit. */
+export const DUE_JOBS =
+  "select seq, queue, state, priority, run_at from millrace_job where state <= 1 and run_at <= ? order by run_at, seq limit ?";
+/** In: rank, updated_at, seq. */
+export const PROMOTE_JOB = "update millrace_job set state = 2, rank = ?, updated_at = ? where seq = ?";
+export const NEXT_DUE = "select run_at from millrace_job where state <= 1 order by run_at limit 1";
+
+/** In: now, limit. */
+export const EXPIRED_LEASES = `select ${JOB_COLUMNS} from millrace_job where state = 3 and lease_until <= ? order by lease_until, seq limit ?`;
+export const NEXT_EXPIRY = "select lease_until from millrace_job where state = 3 order by lease_until limit 1";
+
+const ENDED_JOB = "seq, id, state, priority, key, key_ttl, ended_at";
+/** In: queue, state, before, limit. The earliest ended first. */
+export const ENDED_BEFORE = `select ${ENDED_JOB} from millrace_job where state >= 4 and queue = ? and state = ? and ended_at <= ? order by ended_at, seq limit ?`;
+
+/** In: seq. */
+export const DELETE_JOB = "delete from millrace_job where seq = ?";
+export const DELETE_ATTEMPTS = "delete from millrace_attempt where job = ?";
+export const DELETE_LOGS = "delete from millrace_log where job = ?";
+
+/** In: from (exclusive), to (inclusive), queue. Out: pending jobs there whose rank may be of another head start. */
+export const JOBS_TO_RERANK = "select seq, priority, run_at from millrace_job where seq > ? and seq <= ? and queue = ? and state = 2";
+/** In: rank, seq. */
+export const SET_RANK = "update millrace_job set rank = ? where seq = ?";
+export const HIGHEST_SEQ = "select coalesce(max(seq), 0) from millrace_job";
+
+/** In: step, before, limit. */
+export const DROP_OLD_COUNTS = `delete from millrace_count where (step, queue, at, metric) in
+  (select step, queue, at, metric from millrace_count where step = ? and at < ? limit ?)`;
+/** In: now, limit. */
+export const DROP_DEAD_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
+/** In: before, limit. */
+export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq from millrace_news where at < ? order by seq limit ?)";
+
+// ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const SCHEDULE_COLUMNS = "spec, version, next_tick, last_tick, last_job, created_at, updated_at";
+
+/** In: name. */
+export const FIND_SCHEDULE = `select ${SCHEDULE_COLUMNS} from millrace_schedule where name = ?`;
+export const ALL_SCHEDULES = `select ${SCHEDULE_COLUMNS} from millrace_schedule order by name`;
+/** In: name, spec, paused, version, next_tick, created_at, updated_at. A version begins at the time, so that none comes twice. */
+export const ADD_SCHEDULE =
+  "insert into millrace_schedule (name, spec, paused, version, next_tick, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing";
+/** In: spec, paused, next_tick, updated_at, name, version. */
+export const SET_SCHEDULE =
+  "update millrace_schedule set spec = ?, paused = ?, next_tick = ?, updated_at = ?, version = version + 1 where name = ? and version = ?";
+/** In: name. */
+export const DELETE_SCHEDULE = "delete from millrace_schedule where name = ?";
+/** In: now, limit. */
+export const DUE_SCHEDULES = `select ${SCHEDULE_COLUMNS} from millrace_schedule
+  where paused = 0 and next_tick is not null and next_tick <= ? order by next_tick limit ?`;
+export const NEXT_SCHEDULE =
+  "select next_tick from millrace_schedule where paused = 0 and next_tick is not null order by next_tick limit 1";
+/** In: last_tick, next_tick, updated_at, name, version, the tick, the tick. No change: somebody was faster. */
+export const TAKE_TICK = `update millrace_schedule
+  set last_tick = coalesce(?, last_tick), next_tick = ?, updated_at = ?, version = version + 1
+  where name = ? and version = ? and (? is null or last_tick is null or last_tick < ?)`;
+
+/** In: last_job, name. */
+export const SET_LAST_JOB = "update millrace_schedule set last_job = ? where name = ?";
+
+// ── Workers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: id, entry, heartbeat_at, expires_at. */
+export const PUT_WORKER = "insert or replace into millrace_worker (id, entry, heartbeat_at, expires_at) values (?, ?, ?, ?)";
+/** In: id. */
+export const DELETE_WORKER = "delete from millrace_worker where id = ?";
+/** In: now. */
+export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker where expires_at > ? order by id";
+
+// ── Time and news ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: name. */
+export const READ_META = "select value from millrace_meta where name = ?";
+/** In: name, value. */
+export const WRITE_META = "insert into millrace_meta values (?, ?) on conflict do update set value = excluded.value";
+
+/** In: topic. */
+export const RAISE_SIGNAL = "insert into millrace_signal values (?, 1) on conflict do update set version = version + 1";
+export const READ_SIGNALS = "select topic, version from millrace_signal";
+
+/** In: at, events. */
+export const ADD_NEWS = "insert into millrace_news (at, events) values (?, ?)";
+/** In: seq, limit. */
+export const READ_NEWS = "select seq, events from millrace_news where seq > ? order by seq limit ?";
+export const LAST_NEWS = "select coalesce(max(seq), 0) from millrace_news";

@@ -1,0 +1,153 @@
+import { countsRunTime, counterOf } from "../../core/counters.ts";
+import { isTerminal, type JobError } from "../../core/job.ts";
+import type { Outcome, Transition } from "../../core/lifecycle.ts";
+import { rank } from "../../core/rank.ts";
+import { FIRST_ENDED, stateNumber, statusOf } from "./codec.ts";
+import { ADD_ATTEMPT, APPLY_TRANSITION, DROP_KEY, FACTS_OF_JOB } from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+
+const RUNNING = stateNumber("running");
+const CANCELLED = stateNumber("cancelled");
+
+/** What a transition needs to know of the job that it changes. */
+export interface Facts {
+  readonly id: Uint8Array;
+  readonly seq: number;
+  readonly queue: number;
+  readonly state: number;
+  readonly priority: number;
+  readonly fence: number;
+  readonly settled: number;
+  readonly leaseUntil: number | null;
+  readonly runAt: number;
+  readonly attempt: number;
+  readonly retryCount: number;
+  readonly snoozes: number;
+  readonly worker: string | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly runMs: number | null;
+  readonly error: string | null;
+  readonly key: string | null;
+  readonly keyTtl: number | null;
+}
+
+export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
+  const row = tx.on.get(FACTS_OF_JOB, id);
+  if (row === undefined) return null;
+  const numbers = row as number[];
+  return {
+    id,
+    seq: numbers[0]!,
+    queue: numbers[1]!,
+    state: numbers[2]!,
+    priority: numbers[3]!,
+    fence: numbers[4]!,
+    settled: numbers[5]!,
+    leaseUntil: row[6] as number | null,
+    runAt: numbers[7]!,
+    attempt: numbers[8]!,
+    retryCount: numbers[9]!,
+    snoozes: numbers[10]!,
+    worker: row[11] as string | null,
+    startedAt: row[12] as number | null,
+    endedAt: row[13] as number | null,
+    runMs: row[14] as number | null,
+    error: row[15] as string | null,
+    key: row[16] as string | null,
+    keyTtl: row[17] as number | null,
+  };
+}
+
+export interface Applied {
+  readonly transition: Transition;
+  /** The settlement that this is, to recognise its repeat; null for a change that somebody asked for. */
+  readonly settled: { readonly mark: number; readonly outcome: Outcome["kind"] } | null;
+}
+
+/** Writes a transition whose condition was checked in this transaction. */
+export function applyTransition(tx: Transaction, job: Facts, { transition, settled }: Applied): void {
+  const to = stateNumber(transition.to);
+  const wasRunning = job.state === RUNNING;
+  const ends = wasRunning && transition.endsAttempt;
+  const runMs = ends ? (transition.runMs ?? tx.now - job.startedAt!) : job.runMs;
+  const error = writesError(transition, wasRunning) ? encodeError(transition.error) : job.error;
+  const runAt = transition.delayMs === null ? job.runAt : tx.now + transition.delayMs;
+  const queue = tx.catalog.queueById(job.queue);
+
+  if (job.state >= FIRST_ENDED) leaveTheEnd(tx, job);
+  else if (ends && !isTerminal(transition.to)) {
+    tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, tx.now, runMs, "failed", error);
+  }
+  tx.on.run(
+    APPLY_TRANSITION,
+    to,
+    job.fence + (transition.bumpFence ? 1 : 0),
+    job.attempt - (transition.giveBackAttempt ? 1 : 0),
+    retriesAfter(job, transition),
+    job.snoozes + (transition.countSnooze ? 1 : 0),
+    runAt,
+    transition.to === "pending" ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
+    transition.result === undefined ? 1 : 0,
+    transition.result ?? null,
+    error,
+    settled?.mark ?? job.settled,
+    isTerminal(transition.to) ? tx.now : null,
+    runMs,
+    keepsKey(tx, job) ? job.key : null,
+    tx.now,
+    job.seq,
+  );
+  countTransition(tx, job, transition, settled?.outcome ?? null, runMs);
+  ringAfter(tx, transition, wasRunning && settled === null, queue.name);
+}
+
+function writesError(transition: Transition, wasRunning: boolean): boolean {
+  return transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning);
+}
+
+export function encodeError(error: JobError | null | undefined): string | null {
+  return error == null ? null : JSON.stringify(error);
+}
+
+function retriesAfter(job: Facts, transition: Transition): number {
+  if (transition.retries === "reset") return 0;
+  return job.retryCount + (transition.retries === "add" ? 1 : 0);
+}
+
+/** The row's facts about its last attempt are about to be overwritten. `insert or ignore`: they may be in the history already. */
+function leaveTheEnd(tx: Transaction, job: Facts): void {
+  if (!keepsKey(tx, job)) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
+  if (job.attempt === 0) return;
+  const outcome = attemptOutcome(job.state);
+  tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, job.endedAt, job.runMs, outcome, job.error);
+}
+
+/** How the last attempt of a job in this state ended, where the row itself tells it. */
+export function attemptOutcome(state: number): "running" | "completed" | "failed" | "cancelled" {
+  const status = statusOf(state);
+  if (status === "running" || status === "completed" || status === "cancelled") return status;
+  return "failed";
+}
+
+/** A key that has expired by time may be another job's by now. Only a cancelled job can come back after that. */
+function keepsKey(tx: Transaction, job: Facts): boolean {
+  return job.key !== null && !(job.state === CANCELLED && job.endedAt! + job.keyTtl! <= tx.now);
+}
+
+function countTransition(tx: Transaction, job: Facts, transition: Transition, outcome: Outcome["kind"] | null, runMs: number | null): void {
+  tx.ledger.move(job.queue, job.priority, job.state, stateNumber(transition.to));
+  const counter = counterOf(transition.to);
+  if (counter !== null) tx.ledger.count(job.queue, counter);
+  if (outcome === "lost") tx.ledger.count(job.queue, "lost");
+  if (outcome !== null && countsRunTime(outcome)) {
+    tx.ledger.time(job.queue, "run", runMs!);
+    tx.ledger.time(job.queue, "wait", job.startedAt! - job.runAt);
+  }
+}
+
+function ringAfter(tx: Transaction, transition: Transition, endsLease: boolean, queue: string): void {
+  if (transition.to === "pending") tx.ring({ topic: "work", queue });
+  if (transition.to === "retrying" || transition.to === "scheduled") tx.ring({ topic: "due" });
+  if (endsLease) tx.ring({ topic: "lease" });
+}

@@ -1,0 +1,128 @@
+import { rank } from "../../core/rank.ts";
+import type { ExpiredRecord, PruneRule } from "../store.ts";
+import type { Catalog } from "./catalog.ts";
+import { laneOf, queueIdOf, readSummary, stateNumber } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import { STEPS } from "./ledger.ts";
+import { deleteJob } from "./manage.ts";
+import {
+  DROP_DEAD_WORKERS,
+  DROP_EXPIRED_KEYS,
+  DROP_OLD_COUNTS,
+  DROP_OLD_NEWS,
+  DUE_JOBS,
+  ENDED_BEFORE,
+  EXPIRED_LEASES,
+  HIGHEST_SEQ,
+  JOBS_TO_RERANK,
+  NEXT_DUE,
+  NEXT_EXPIRY,
+  OUTLIVE_KEY,
+  PROMOTE_JOB,
+  SET_RANK,
+  SET_RERANKED,
+  TALLY_OF_STATE,
+} from "./statements.ts";
+import type { Transaction } from "./transaction.ts";
+
+const PENDING = stateNumber("pending");
+
+export function promoteJobs(tx: Transaction, limit: number): { moved: number; nextInMs: number | null } {
+  const due = tx.on.all(DUE_JOBS, tx.now, limit) as number[][];
+  for (const [seq, queueId, state, priority, runAt] of due as [number, number, number, number, number][]) {
+    const queue = tx.catalog.queueById(queueId);
+    tx.on.run(PROMOTE_JOB, rank(runAt, priority, queue.settings.headStartMs), tx.now, seq);
+    tx.ledger.move(queueId, priority, state, PENDING);
+    tx.ring({ topic: "work", queue: queue.name });
+  }
+  return { moved: due.length, nextInMs: untilNext(tx.on.number(NEXT_DUE), tx.now) };
+}
+
+export function expiredJobs(
+  on: Connection,
+  catalog: Catalog,
+  now: number,
+  limit: number,
+): { jobs: ExpiredRecord[]; nextInMs: number | null } {
+  const jobs = on.all(EXPIRED_LEASES, now, limit).map((row) => ({
+    ...readSummary(row, catalog.namesOf(laneOf(row))),
+    deadLetters: catalog.queueById(queueIdOf(row)).settings.deadLetters,
+  }));
+  return { jobs, nextInMs: untilNext(on.number(NEXT_EXPIRY), now) };
+}
+
+export function untilNext(time: number | null, now: number): number | null {
+  return time === null ? null : Math.max(0, time - now);
+}
+
+interface Ended {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  readonly state: number;
+  readonly priority: number;
+  readonly key: string | null;
+  readonly keyTtl: number | null;
+  readonly endedAt: number;
+}
+
+const PRUNED_STATES = [stateNumber("completed"), stateNumber("cancelled")];
+
+export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): number {
+  let removed = 0;
+  for (const rule of rules) {
+    const queue = tx.catalog.findQueue(rule.queue);
+    if (queue !== null && removed < limit) removed += pruneQueue(tx, queue.id, rule, limit - removed);
+  }
+  return removed;
+}
+
+function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: number): number {
+  let beyond = PRUNED_STATES.reduce((kept, state) => kept + tx.on.number(TALLY_OF_STATE, queue, state)!, -rule.count);
+  let removed = 0;
+  for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
+    if (beyond <= 0 && job.endedAt > tx.now - rule.ageMs) break;
+    if (job.key !== null) letKeyOutlive(tx, queue, job);
+    deleteJob(tx, job.seq);
+    tx.ledger.move(queue, job.priority, job.state, null);
+    beyond--;
+    removed++;
+  }
+  return removed;
+}
+
+function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {
+  return PRUNED_STATES.flatMap((state) => tx.on.all(ENDED_BEFORE, queue, state, before, limit))
+    .map(([seq, id, state, priority, key, keyTtl, endedAt]) => ({ seq, id, state, priority, key, keyTtl, endedAt }) as Ended)
+    .sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+    .slice(0, limit);
+}
+
+function letKeyOutlive(tx: Transaction, queue: number, job: Ended): void {
+  tx.on.run(OUTLIVE_KEY, job.endedAt + job.keyTtl!, job.state, queue, job.key, job.id);
+}
+
+const NEWS_KEPT_MS = 60_000;
+
+export function sweep(tx: Transaction, keep: { readonly minutesMs: number; readonly hoursMs: number }, limit: number): number {
+  return (
+    tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
+    tx.on.run(DROP_DEAD_WORKERS, tx.now, limit) +
+    tx.on.run(DROP_OLD_COUNTS, STEPS.minute, tx.now - keep.minutesMs, limit) +
+    tx.on.run(DROP_OLD_COUNTS, STEPS.hour, tx.now - keep.hoursMs, limit) +
+    tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit)
+  );
+}
+
+/** Walks the table by sequence, a stretch a call. What is inserted meanwhile has the new rank already. */
+export function rerankJobs(tx: Transaction, name: string, limit: number): boolean {
+  const queue = tx.catalog.findQueue(name);
+  if (queue === null || queue.rerankedTo === null) return false;
+  const to = queue.rerankedTo + limit;
+  for (const [seq, priority, runAt] of tx.on.all(JOBS_TO_RERANK, queue.rerankedTo, to, queue.id) as [number, number, number][]) {
+    tx.on.run(SET_RANK, rank(runAt, priority, queue.settings.headStartMs), seq);
+  }
+  const more = to < tx.on.number(HIGHEST_SEQ)!;
+  tx.on.run(SET_RERANKED, more ? to : null, queue.id);
+  tx.catalog.forgetSettings();
+  return more;
+}

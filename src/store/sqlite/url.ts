@@ -1,0 +1,21 @@
+import { MillraceError } from "../../core/errors.ts";
+
+/** Reads `sqlite:path.db`, `sqlite:/var/lib/app.db`, `sqlite:app.db?synchronous=normal`. */
+export function parseSqliteUrl(url: string): { path: string; synchronous: "full" | "normal" } {
+  const [location = "", query = ""] = url.replace(/^sqlite:(\/\/(?=\/))?/i, "").split("?", 2);
+  const path = decodeURIComponent(location);
+  if (path === "" || path === ":memory:") {
+    throw new MillraceError("invalid_input", 'url must name a file, as in "sqlite:millrace.db"; for jobs in memory use "memory:"', {
+      field: "url",
+    });
+  }
+  const parameters = new URLSearchParams(query);
+  const synchronous = parameters.get("synchronous") ?? "full";
+  const unknown = [...parameters.keys()].find((name) => name !== "synchronous");
+  if (unknown !== undefined || (synchronous !== "full" && synchronous !== "normal")) {
+    throw new MillraceError("invalid_input", "url of SQLite may be followed by ?synchronous=full or ?synchronous=normal only", {
+      field: "url",
+    });
+  }
+  return { path, synchronous };
+}

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { bearsSeveralConnections, openDatabase } from "../../../../src/store/sqlite/database.ts";
+import { SCHEMA_VERSION } from "../../../../src/store/sqlite/migrations.ts";
+import { openSqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
+import { parseSqliteUrl } from "../../../../src/store/sqlite/url.ts";
+import { temporaryFile } from "./temporary-file.ts";
+
+const options = { clock: systemClock, deadlineMs: 1000 };
+
+describe("the file", () => {
+  test("is its owner's alone, and so are its companions", async () => {
+    const path = temporaryFile();
+    const store = await openSqliteStore(`sqlite:${path}`, options);
+    await store.configure("q", { capacity: 1 });
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    await store.close();
+  });
+
+  test("is in WAL mode and waits for the disk", async () => {
+    const { db } = await openDatabase({ path: temporaryFile(), synchronous: "full", sqliteVersion: "3.53.0" });
+    expect(db.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
+    expect(db.prepare("pragma synchronous").get()).toEqual({ synchronous: 2 });
+    db.close();
+  });
+
+  test("of a newer Millrace is refused with what to do, and left as it was", async () => {
+    const path = temporaryFile();
+    await (await openSqliteStore(`sqlite:${path}`, options)).close();
+    const db = new DatabaseSync(path);
+    db.exec(`update millrace_meta set value = ${SCHEMA_VERSION + 1} where name = 'schema'`);
+    await expect(openSqliteStore(`sqlite:${path}`, options)).rejects.toMatchObject({
+      code: "unsupported_store",
+      message: expect.stringContaining("install the newer version") as string,
+    });
+    expect(db.prepare("select value from millrace_meta where name = 'schema'").get()).toEqual({ value: SCHEMA_VERSION + 1 });
+    db.close();
+  });
+
+  test("may hold the tables of an application too, and keeps its user_version", async () => {
+    const path = temporaryFile();
+    const db = new DatabaseSync(path);
+    db.exec("create table orders (id integer primary key); insert into orders values (7); pragma user_version = 42");
+    await (await openSqliteStore(`sqlite:${path}`, options)).close();
+    expect(db.prepare("select id from orders").get()).toEqual({ id: 7 });
+    expect(db.prepare("pragma user_version").get()).toEqual({ user_version: 42 });
+    db.close();
+  });
+
+  test("in a folder that does not exist is refused in words, and nothing is made", async () => {
+    const path = temporaryFile("missing/jobs.db");
+    await expect(openSqliteStore(`sqlite:${path}`, options)).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("is made once when six processes open it at the same time", async () => {
+    const path = temporaryFile();
+    const program = `
+      import { openStore } from ${JSON.stringify(new URL("../../../../src/store/open-store.ts", import.meta.url).href)};
+      const store = await openStore(process.argv[1]);
+      await store.configure("q", { capacity: 1 });
+      await store.close();`;
+    const processes = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, ["--input-type=module", "--eval", program, `sqlite:${path}`], { stdio: ["ignore", "ignore", "inherit"] }),
+    );
+    const codes = await Promise.all(processes.map(async (child) => ((await once(child, "exit")) as [number])[0]));
+    expect(codes).toEqual([0, 0, 0, 0, 0, 0]);
+    const db = new DatabaseSync(path);
+    expect(db.prepare("select count(*) as queues from millrace_queue").get()).toEqual({ queues: 1 });
+    expect(db.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+    db.close();
+  });
+});
+
+describe("a SQLite that cannot share a file safely", () => {
+  test.each([
+    ["3.50.4", false],
+    ["3.51.2", false],
+    ["3.51.3", true],
+    ["3.52.0", false],
+    ["3.53.0", true],
+    ["3.53.4", true],
+    ["4.0.0", true],
+  ])("%s may be used by several connections: %s", (version, expected) => {
+    expect(bearsSeveralConnections(version)).toBe(expected);
+  });
+
+  test("serves one process, refuses the second, and serves the next after the first has closed", async () => {
+    const url = `sqlite:${temporaryFile()}`;
+    const old = { ...options, sqliteVersion: "3.50.4" };
+    const first = await openSqliteStore(url, old);
+    expect(first.shareable).toBe(false);
+    await expect(openSqliteStore(url, old)).rejects.toMatchObject({
+      code: "unsupported_store",
+      message: expect.stringContaining("install the newest release of Node") as string,
+    });
+    await first.configure("q", { capacity: 1 });
+    await first.close();
+    const next = await openSqliteStore(url, old);
+    expect(await next.queues()).toMatchObject([{ name: "q" }]);
+    await next.close();
+  });
+});
+
+describe("a sqlite: URL", () => {
+  test.each([
+    ["sqlite:jobs.db", "jobs.db", "full"],
+    ["sqlite:/var/lib/jobs.db", "/var/lib/jobs.db", "full"],
+    ["sqlite:///var/lib/jobs.db", "/var/lib/jobs.db", "full"],
+    ["sqlite:my%20jobs.db?synchronous=normal", "my jobs.db", "normal"],
+  ])("%s", (url, path, synchronous) => {
+    expect(parseSqliteUrl(url)).toEqual({ path, synchronous });
+  });
+
+  test.each(["sqlite:", "sqlite::memory:", "sqlite:a.db?synchronous=off", "sqlite:a.db?cache=shared"])("%s is refused", (url) => {
+    expect(() => parseSqliteUrl(url)).toThrow(expect.objectContaining({ code: "invalid_input", field: "url" }));
+  });
+});

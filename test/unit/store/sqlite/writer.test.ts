@@ -1,0 +1,92 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job.ts";
+import { partitionOf } from "../../../../src/core/partition.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { idMaker } from "../../../../src/lib/id.ts";
+import { BUSY_TIMEOUT_MS, openDatabase } from "../../../../src/store/sqlite/database.ts";
+import { SqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
+import { temporaryFile } from "./temporary-file.ts";
+
+const newId = idMaker(() => Date.now());
+const newJob = (payload: unknown = null): ReturnType<typeof makeJob> => makeJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
+
+async function open(deadlineMs = 10_000): Promise<{ store: SqliteStore; db: DatabaseSync; other: DatabaseSync }> {
+  const path = temporaryFile();
+  const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
+  const store = new SqliteStore(db, { path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
+  const other = new DatabaseSync(path);
+  onTestFinished(async () => {
+    other.close();
+    await store.close();
+  });
+  return { store, db, other };
+}
+
+const commitsOf = (db: DatabaseSync): number => Number(db.prepare("pragma data_version").get()?.["data_version"]);
+
+describe("group commit", () => {
+  test("what is asked for in one tick is one transaction", async () => {
+    const { store, other } = await open();
+    const before = commitsOf(other);
+    await Promise.all([store.insert([newJob()]), store.insert([newJob()]), store.configure("q", { capacity: 5 }), store.promote(10)]);
+    // data_version rises once for each commit of another connection that was seen.
+    expect(commitsOf(other)).toBe(before + 1);
+    expect(other.prepare("select count(*) as jobs from millrace_job").get()).toEqual({ jobs: 2 });
+  });
+
+  test("a piece of work that fails fails alone, and leaves nothing", async () => {
+    const { store, other } = await open();
+    const bad = { ...newJob(), payload: Symbol("not text") as unknown as string };
+    const results = await Promise.allSettled([store.insert([newJob()]), store.insert([newJob(), bad]), store.insert([newJob()])]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(other.prepare("select count(*) as jobs from millrace_job").get()).toEqual({ jobs: 2 });
+    expect((await store.queues())[0]?.counts).toEqual([{ status: "pending", level: "default", count: 2 }]);
+  });
+});
+
+describe("while another process holds the write lock", () => {
+  test("the event loop goes on, and the work is done once the lock is free", async () => {
+    expect(BUSY_TIMEOUT_MS).toBeLessThanOrEqual(100);
+    const { store, other } = await open();
+    other.exec("begin immediate");
+    const insert = store.insert([newJob()]);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    other.exec("rollback");
+    expect((await insert)[0]).toMatchObject({ kind: "created" });
+  });
+
+  test("a call fails with store_unavailable at its deadline, and has changed nothing", async () => {
+    const { store, other } = await open(30);
+    other.exec("begin immediate");
+    await expect(store.insert([newJob()])).rejects.toMatchObject({ code: "store_unavailable" });
+    other.exec("rollback");
+    expect(other.prepare("select count(*) as jobs from millrace_job").get()).toEqual({ jobs: 0 });
+    expect((await store.insert([newJob()]))[0]).toMatchObject({ kind: "created" });
+  });
+
+  test("jobs can be read", async () => {
+    const { store, other } = await open();
+    const job = newJob({ a: 1 });
+    await store.insert([job]);
+    other.exec("begin immediate");
+    expect((await store.find([job.id]))[0]?.payload).toBe('{"a":1}');
+    other.exec("rollback");
+  });
+});
+
+describe("a full disk", () => {
+  test("refuses the insert with store_full, keeps what was accepted, and goes on when there is space", async () => {
+    const { store, db } = await open();
+    const accepted = newJob("before");
+    await store.insert([accepted]);
+    const pages = Number(db.prepare("pragma page_count").get()?.["page_count"]);
+    db.exec(`pragma max_page_count = ${pages + 2}`);
+    await expect(store.insert([newJob("x".repeat(100_000))])).rejects.toMatchObject({ code: "store_full" });
+    db.exec("pragma max_page_count = 1000000");
+    expect((await store.insert([newJob("after")]))[0]).toMatchObject({ kind: "created" });
+    expect((await store.find([accepted.id]))[0]?.payload).toBe('"before"');
+    expect((await store.queues())[0]?.counts).toEqual([{ status: "pending", level: "default", count: 2 }]);
+    expect(db.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+  });
+});
