@@ -155,6 +155,7 @@ export interface Names {
 
 export function readJob(row: Row, names: Names): JobRecord {
   const record = readSummary(row, names) as { -readonly [K in keyof JobRecord]: JobRecord[K] };
+  record.error = readError(row[AT.error] as string | null);
   record.payload = row[AT.payload] as string;
   record.result = row[AT.result] as string | null;
   return record;
@@ -181,7 +182,7 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     snoozes: row[AT.snoozes] as number,
     retryDelayMs: row[AT.retry_delay] as number,
     timeoutMs: row[AT.timeout] as number,
-    error: readError(row[AT.error] as string | null),
+    error: withoutStack(readError(row[AT.error] as string | null)),
     progress: row[AT.progress] === null ? null : (JSON.parse(row[AT.progress] as string) as Progress),
     idempotencyKey: row[AT.key] as string | null,
     keyTtlMs: (row[AT.key_ttl] as number | null) ?? 0,
@@ -197,6 +198,10 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     completedAt: row[AT.ended_at] as number | null,
     runMs: row[AT.run_ms] as number | null,
   };
+}
+
+function withoutStack(error: JobError | null): JobError | null {
+  return error === null || error.stack === null ? error : { ...error, stack: null };
 }
 
 export const readError = (text: string | null): JobError | null => (text === null ? null : (JSON.parse(text) as JobError));

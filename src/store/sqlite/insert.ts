@@ -14,7 +14,7 @@ export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
   const id = idToBlob(job.id);
   const queue = tx.catalog.queue(job.queue);
   if (job.idempotencyKey !== null) {
-    const holder = holderOfKey(tx, queue, job, id);
+    const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
   if (isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
@@ -60,7 +60,7 @@ function answerKnownId(tx: Transaction, id: Uint8Array): InsertAnswer | null {
   return { kind: "created", status, createdAt, runAt };
 }
 
-function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer | null {
+function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob): InsertAnswer | null {
   const found = tx.on.get(FIND_KEY, queue.id, job.idempotencyKey);
   if (found === undefined) return null;
   const [holder, fingerprint, expiresAt, state] = found as [Uint8Array, string, number | null, number | null];
@@ -71,7 +71,6 @@ function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Arr
     return same ? { kind: "pruned", id: holderId, status: statusOf(state!) } : { kind: "conflict", id: holderId };
   }
   const record = read(tx, tx.on.get(FIND_JOB, holder)!);
-  if (record.id === job.id) return answerKnownId(tx, id);
   const over = record.status === "completed" || record.status === "cancelled";
   if (over && record.completedAt! + record.keyTtlMs <= tx.now) return null;
   return same ? { kind: "known", job: record } : { kind: "conflict", id: record.id };

@@ -19,10 +19,17 @@ export class Ledger {
   readonly #tallies = new Map<number, number>();
   readonly #counts = new Map<number, number>();
 
-  /** How many jobs this transaction has added so far to those that wait in a queue. */
+  /** How many jobs of a state this transaction has added so far, beyond what the table says. */
+  added(queue: number, state: number): number {
+    let added = 0;
+    for (let level = 0; level < LEVELS; level++) added += this.#tallies.get(queue * 32 + state * LEVELS + level) ?? 0;
+    return added;
+  }
+
+  /** The same for all states that count against a queue's capacity. */
   waitingAdded(queue: number): number {
     let added = 0;
-    for (let packed = queue * 32; packed < queue * 32 + (LAST_WAITING + 1) * LEVELS; packed++) added += this.#tallies.get(packed) ?? 0;
+    for (let state = 0; state <= LAST_WAITING; state++) added += this.added(queue, state);
     return added;
   }
 

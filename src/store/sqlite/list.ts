@@ -33,7 +33,7 @@ function collect(catalog: Catalog, query: ListQuery, candidates: Iterable<Row>):
   for (const row of candidates) {
     looked++;
     const job = readSummary(row, catalog.namesOf(laneOf(row)));
-    if (matches(job, query)) jobs.push(withoutStack(job));
+    if (matches(job, query)) jobs.push(job);
     if (jobs.length === query.limit || looked === MAX_CANDIDATES) return { jobs, cursor: encodeCursor(seqOf(row)) };
   }
   return { jobs, cursor: null };
@@ -94,10 +94,6 @@ function matches(job: JobSummaryRecord, query: ListQuery): boolean {
     (query.from === undefined || job.createdAt >= query.from) &&
     (query.to === undefined || job.createdAt < query.to)
   );
-}
-
-function withoutStack(job: JobSummaryRecord): JobSummaryRecord {
-  return job.error === null || job.error.stack === null ? job : { ...job, error: { ...job.error, stack: null } };
 }
 
 /** from <= seq < below */

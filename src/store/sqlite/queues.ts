@@ -20,7 +20,12 @@ export function queueStates(on: Connection, catalog: Catalog): QueueState[] {
 
 export function configureQueue(tx: Transaction, name: string, change: Partial<QueueSettings> & { paused?: boolean }): void {
   const queue = tx.catalog.queue(name);
-  const settings = { ...queue.settings, ...change };
+  const settings: QueueSettings = {
+    capacity: change.capacity === undefined ? queue.settings.capacity : change.capacity,
+    headStartMs: change.headStartMs ?? queue.settings.headStartMs,
+    deadLetters: change.deadLetters ?? queue.settings.deadLetters,
+    retention: change.retention ?? queue.settings.retention,
+  };
   const reranks = settings.headStartMs !== queue.settings.headStartMs;
   tx.on.run(
     SET_QUEUE,

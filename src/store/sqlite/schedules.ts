@@ -6,6 +6,7 @@ import { insertJob } from "./insert.ts";
 import {
   ADD_SCHEDULE,
   ALL_SCHEDULES,
+  COUNT_META,
   DELETE_SCHEDULE,
   DUE_SCHEDULES,
   FIND_SCHEDULE,
@@ -24,7 +25,8 @@ export function findSchedules(on: Connection, names: readonly string[] | "all"):
 }
 
 export function dueSchedules(on: Connection, now: number, limit: number): { schedules: ScheduleRecord[]; nextInMs: number | null } {
-  return { schedules: on.all(DUE_SCHEDULES, now, limit).map(readSchedule), nextInMs: untilNext(on.number(NEXT_SCHEDULE), now) };
+  const schedules = on.all(DUE_SCHEDULES, now, limit).map(readSchedule);
+  return { schedules, nextInMs: schedules.length === limit ? 0 : untilNext(on.number(NEXT_SCHEDULE, now), now) };
 }
 
 export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: number | null, expected: number | null): boolean {
@@ -32,8 +34,8 @@ export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: numbe
   const text = JSON.stringify(spec);
   const changed =
     expected === null
-      ? tx.on.run(ADD_SCHEDULE, spec.name, text, paused, tx.now, nextTick, tx.now, tx.now)
-      : tx.on.run(SET_SCHEDULE, text, paused, nextTick, tx.now, spec.name, expected);
+      ? tx.on.run(ADD_SCHEDULE, spec.name, text, paused, nextVersion(tx), nextTick, tx.now, tx.now)
+      : tx.on.run(SET_SCHEDULE, text, paused, nextTick, tx.now, nextVersion(tx), spec.name, expected);
   if (changed === 0) return false;
   tx.ring({ topic: "schedules" });
   return true;
@@ -45,11 +47,16 @@ export function removeSchedule(tx: Transaction, name: string): boolean {
 
 export function takeTick(tx: Transaction, { name, version, tick, nextTick, job }: Tick): "ticked" | "stale" | "full" {
   if (job !== null && tx.on.get(FIND_JOB, idToBlob(job.id)) !== undefined) return "ticked";
-  if (tx.on.run(TAKE_TICK, tick, nextTick, tx.now, name, version, tick, tick) === 0) return "stale";
+  if (tx.on.run(TAKE_TICK, nextVersion(tx), tx.now, tick, tick, nextTick, name, version, tick, tick) === 0) return "stale";
   if (job === null) return "ticked";
   if (insertJob(tx, job).kind === "full") return "full";
   tx.on.run(SET_LAST_JOB, idToBlob(job.id), name);
   return "ticked";
+}
+
+/** One count for all schedules, so that a name that is removed and made again never has a version for the second time. */
+function nextVersion(tx: Transaction): number {
+  return tx.on.number(COUNT_META, "schedule_version")!;
 }
 
 function readSchedule(row: Row): ScheduleRecord {

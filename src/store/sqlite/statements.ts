@@ -160,7 +160,8 @@ export const NEXT_DUE = "select run_at from millrace_job where state <= 1 order 
 
 /** In: now, limit. */
 export const EXPIRED_LEASES = `select ${JOB_COLUMNS} from millrace_job where state = 3 and lease_until <= ? order by lease_until, seq limit ?`;
-export const NEXT_EXPIRY = "select lease_until from millrace_job where state = 3 order by lease_until limit 1";
+/** In: now. */
+export const NEXT_EXPIRY = "select lease_until from millrace_job where state = 3 and lease_until > ? order by lease_until limit 1";
 
 const ENDED_JOB = "seq, id, state, priority, key, key_ttl, ended_at";
 /** In: queue, state, before, limit. The earliest ended first. */
@@ -192,22 +193,23 @@ const SCHEDULE_COLUMNS = "spec, version, next_tick, last_tick, last_job, created
 /** In: name. */
 export const FIND_SCHEDULE = `select ${SCHEDULE_COLUMNS} from millrace_schedule where name = ?`;
 export const ALL_SCHEDULES = `select ${SCHEDULE_COLUMNS} from millrace_schedule order by name`;
-/** In: name, spec, paused, version, next_tick, created_at, updated_at. A version begins at the time, so that none comes twice. */
+/** In: name, spec, paused, version, next_tick, created_at, updated_at. */
 export const ADD_SCHEDULE =
   "insert into millrace_schedule (name, spec, paused, version, next_tick, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing";
-/** In: spec, paused, next_tick, updated_at, name, version. */
+/** In: spec, paused, next_tick, updated_at, new version, name, version. */
 export const SET_SCHEDULE =
-  "update millrace_schedule set spec = ?, paused = ?, next_tick = ?, updated_at = ?, version = version + 1 where name = ? and version = ?";
+  "update millrace_schedule set spec = ?, paused = ?, next_tick = ?, updated_at = ?, version = ? where name = ? and version = ?";
 /** In: name. */
 export const DELETE_SCHEDULE = "delete from millrace_schedule where name = ?";
 /** In: now, limit. */
 export const DUE_SCHEDULES = `select ${SCHEDULE_COLUMNS} from millrace_schedule
   where paused = 0 and next_tick is not null and next_tick <= ? order by next_tick limit ?`;
-export const NEXT_SCHEDULE =
-  "select next_tick from millrace_schedule where paused = 0 and next_tick is not null order by next_tick limit 1";
-/** In: last_tick, next_tick, updated_at, name, version, the tick, the tick. No change: somebody was faster. */
+/** In: now. */
+export const NEXT_SCHEDULE = `select next_tick from millrace_schedule
+  where paused = 0 and next_tick is not null and next_tick > ? order by next_tick limit 1`;
+/** In: new version, updated_at, tick, tick, next_tick, name, version, tick, tick. A run by hand has no tick. No change: somebody was faster. */
 export const TAKE_TICK = `update millrace_schedule
-  set last_tick = coalesce(?, last_tick), next_tick = ?, updated_at = ?, version = version + 1
+  set version = ?, updated_at = ?, last_tick = coalesce(?, last_tick), next_tick = case when ? is null then next_tick else ? end
   where name = ? and version = ? and (? is null or last_tick is null or last_tick < ?)`;
 
 /** In: last_job, name. */
@@ -226,6 +228,8 @@ export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker whe
 
 /** In: name. */
 export const READ_META = "select value from millrace_meta where name = ?";
+/** In: name. Out: the next number of that count. */
+export const COUNT_META = "insert into millrace_meta values (?, 1) on conflict do update set value = value + 1 returning value";
 /** In: name, value. */
 export const WRITE_META = "insert into millrace_meta values (?, ?) on conflict do update set value = excluded.value";
 

@@ -48,7 +48,7 @@ export function expiredJobs(
     ...readSummary(row, catalog.namesOf(laneOf(row))),
     deadLetters: catalog.queueById(queueIdOf(row)).settings.deadLetters,
   }));
-  return { jobs, nextInMs: untilNext(on.number(NEXT_EXPIRY), now) };
+  return { jobs, nextInMs: jobs.length === limit ? 0 : untilNext(on.number(NEXT_EXPIRY, now), now) };
 }
 
 export function untilNext(time: number | null, now: number): number | null {
@@ -77,7 +77,7 @@ export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: n
 }
 
 function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: number): number {
-  let beyond = PRUNED_STATES.reduce((kept, state) => kept + tx.on.number(TALLY_OF_STATE, queue, state)!, -rule.count);
+  let beyond = PRUNED_STATES.reduce((kept, state) => kept + tallyOf(tx, queue, state), -rule.count);
   let removed = 0;
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
     if (beyond <= 0 && job.endedAt > tx.now - rule.ageMs) break;
@@ -88,6 +88,11 @@ function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: numb
     removed++;
   }
   return removed;
+}
+
+/** What is written and what this transaction has added so far. */
+function tallyOf(tx: Transaction, queue: number, state: number): number {
+  return tx.on.number(TALLY_OF_STATE, queue, state)! + tx.ledger.added(queue, state);
 }
 
 function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {

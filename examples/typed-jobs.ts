@@ -1,0 +1,31 @@
+/** Jobs with a schema: the payload is typed, checked when it is enqueued and again before the handler. */
+import { connect, defineJob, MillraceError } from "millrace";
+import * as z from "zod";
+
+const sendEmail = defineJob({
+  type: "email:send",
+  input: z.object({ to: z.email(), subject: z.string().default("Hello") }),
+  maxRetries: 5,
+  timeout: "10s",
+});
+
+const client = await connect("memory:");
+const worker = client.work([
+  sendEmail.handle(async ({ to, subject }, ctx) => {
+    ctx.log(`sending "${subject}" to ${to}`);
+    return { sent: to };
+  }),
+]);
+
+const job = await client.enqueue(sendEmail, { to: "ann@example.com" }, { priority: "high" });
+const ended = await client.wait(job.id);
+console.log(ended.status, ended.result, (await client.logs(job.id)).map((line) => line.text));
+
+try {
+  await client.enqueue(sendEmail, { to: "not an address" });
+} catch (error) {
+  if (error instanceof MillraceError) console.log(`refused: ${error.code} in ${error.field}`);
+}
+
+await worker.stop();
+await client.close();

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A folder that vanishes with the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly output: { stdout: string; stderr: string };
+  /** Resolves when it has printed a text that contains this. Rejects when it ends first. */
+  printed(text: string): Promise<void>;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+/** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources. It is killed with the test at the latest. */
+export function startProgram(path: string, args: readonly string[] = [], cwd: string = process.cwd()): Program {
+  const child = spawn(process.execPath, ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", path, ...args], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  const listeners = new Set<() => void>();
+  for (const stream of ["stdout", "stderr"] as const) {
+    child[stream]!.setEncoding("utf8").on("data", (text: string) => {
+      output[stream] += text;
+      for (const listener of listeners) listener();
+    });
+  }
+  const ended = once(child, "close").then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, output, ended, printed: (text) => whenPrinted(text, output, listeners, ended) };
+}
+
+async function whenPrinted(text: string, output: Program["output"], listeners: Set<() => void>, ended: Promise<unknown>): Promise<void> {
+  const seen = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (output.stdout.includes(text)) seen.resolve();
+  };
+  listeners.add(look);
+  look();
+  const early = ended.then(() => {
+    if (!output.stdout.includes(text)) throw new Error(`the program ended before it printed "${text}":\n${output.stdout}\n${output.stderr}`);
+  });
+  await Promise.race([seen.promise, early]);
+  listeners.delete(look);
+}
