@@ -8,8 +8,8 @@
  *
  * - Many at once. A verb takes a list and answers item by item, in order. Each item is atomic; the list is not. One item's refusal is an
  *   answer, not an exception, and changes nothing for its neighbours. A rejected promise means the whole call failed or its fate is
- *   unknown (`store_unavailable`, `store_full`): every verb may then be called again with the same arguments. Two are not quite the same a
- *   second time: claims (what the lost answer granted stays leased until it runs out) and log lines (they may be doubled).
+ *   unknown (`store_unavailable`, `store_full`): every verb may then be called again with the same arguments (a claim with
+ *   `again`). Only log lines may be doubled by that.
  * - Committed. When a verb resolves, what it answered is committed and survives what the engine's row in the durability table says.
  * - The store's time. `now` comes from the store's own clock (the server's; on Cluster that of the partition's node), never the caller's.
  *   Delays and leases come in as durations. If that clock steps, leases and due times shift with it, but no promise about fences, keys or
@@ -69,6 +69,7 @@ export interface Store extends Feed {
    * store's clock): `ok`. Each job remembers fence and outcome of the last settlement that was applied to it, through later claims: its
    * repeat is `ok` too (with `ifExpired`: `stale`, so that one of two reapers knows that it was not the one). Anything else changes nothing:
    * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`.
+   * Rings `due` for what waits for its time again, and `work` for what was given back.
    * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt. `run` and `wait`
    * (startedAt − runAt) are counted for attempts that were reported completed, failed or discarded.
    *
@@ -129,7 +130,8 @@ export interface Store extends Feed {
   promote(limit: number): Promise<{ moved: number; nextInMs: number | null }>;
 
   /**
-   * Up to `limit` running jobs whose lease has run out, the longest first, and the time until the next lease will (null: none).
+   * Up to `limit` running jobs whose lease has run out, the longest first, and the time until the next lease will (0 when there may be more
+   * already, null when there is none).
    * It changes nothing: the core decides, and `exchange` with `ifExpired` applies it.
    */
   expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }>;
@@ -178,7 +180,7 @@ export interface Store extends Feed {
   /** False when there was none. Jobs that it made stay. */
   removeSchedule(name: string): Promise<boolean>;
 
-  /** Up to `limit` schedules that are not paused and whose next tick has come, and the time until the next one (null: none). */
+  /** Up to `limit` schedules that are not paused and whose next tick has come, and the time until the next one (0 and null as above). */
   dueSchedules(limit: number): Promise<{ now: number; schedules: ScheduleRecord[]; nextInMs: number | null }>;
 
   /**
@@ -262,6 +264,13 @@ export interface Claim {
   readonly types: readonly string[] | "*";
   readonly limit: number;
   readonly leaseMs: number;
+  /** Counts the claims of a worker, so that a repeat can be recognised. */
+  readonly turn?: number;
+  /**
+   * The answer to the claim of this turn was lost. Where a server may have granted it all the same, what it granted and is still running is
+   * given again, with its lease renewed, instead of other jobs: else it would wait for its lease to run out and count as a lost attempt.
+   */
+  readonly again?: boolean;
   /**
    * The worker dies with this machine. SQLite then spares the claim an fsync: a power cut that undoes it leaves no holder either. The same
    * fence may then be granted again, so it is no token for other systems. Never true for a worker on another machine.

@@ -23,7 +23,7 @@ const CANCELLED = stateNumber("cancelled");
 export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer {
   const id = idToBlob(settlement.id);
   const mark = settledMark(settlement.fence, settlement.outcome);
-  if (settlement.outcome === "completed" && completeJob(tx, settlement, id, mark)) return "ok";
+  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, id, mark)) return "ok";
   const job = factsOf(tx, id);
   if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
   if (settlement.ifExpired && job.leaseUntil! > tx.now) return "stale";
@@ -51,9 +51,8 @@ function holds(job: Facts | null, fence: number): job is Facts {
 function answerRefused(job: Facts | null, fence: number, mark: number | null): LeaseAnswer {
   if (job === null) return "stale";
   if (job.settled === mark) return "ok";
-  // A cancel raises the fence by one. If this lease was settled before, it was not the cancel that ended it.
-  const settledFence = Math.floor(job.settled / 8);
-  return job.state === CANCELLED && job.fence === fence + 1 && settledFence !== fence ? "cancelled" : "stale";
+  // A cancel raises the fence by one, and where it ended a lease it leaves its end in the row.
+  return job.state === CANCELLED && job.fence === fence + 1 && job.leaseUntil !== null ? "cancelled" : "stale";
 }
 
 export function extendLease(tx: Transaction, lease: Lease & { readonly leaseMs: number }): LeaseAnswer {

@@ -102,13 +102,13 @@ export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled,
   ended_at, run_ms, error, key, key_ttl from millrace_job where id = ?`;
 
 /**
- * In: state, fence, attempt, retry_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key, updated_at,
- * seq.
+ * In: state, fence, attempt, retry_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key, lease_until,
+ * updated_at, seq.
  * The condition was checked in this transaction.
  */
 export const APPLY_TRANSITION = `update millrace_job
   set state = ?, fence = ?, attempt = ?, retry_count = ?, snoozes = ?, run_at = ?, rank = ?, result = case when ? then result else ? end,
-    error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = null, updated_at = ?
+    error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = ?, updated_at = ?
   where seq = ?`;
 
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */

@@ -95,6 +95,8 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     isTerminal(transition.to) ? tx.now : null,
     runMs,
     keepsKey(tx, job) ? job.key : null,
+    // Left behind where a cancel ended a lease: its holder is then told so, and not that it is stale.
+    wasRunning && transition.to === "cancelled" ? job.leaseUntil : null,
     tx.now,
     job.seq,
   );

@@ -80,7 +80,7 @@ function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: numb
   let beyond = PRUNED_STATES.reduce((kept, state) => kept + tallyOf(tx, queue, state), -rule.count);
   let removed = 0;
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
-    if (beyond <= 0 && job.endedAt > tx.now - rule.ageMs) break;
+    if (beyond <= 0 && job.endedAt >= tx.now - rule.ageMs) break;
     if (job.key !== null) letKeyOutlive(tx, queue, job);
     deleteJob(tx, job.seq);
     tx.ledger.move(queue, job.priority, job.state, null);

@@ -1,0 +1,185 @@
+import { counterOf } from "../../core/counters.ts";
+import { isTerminal, levelOf, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
+import type { Transition } from "../../core/lifecycle.ts";
+import type { InsertAnswer } from "../store.ts";
+import type { MemoryFeed } from "./feed.ts";
+import { type Key, Keys } from "./keys.ts";
+import type { Ledger } from "./ledger.ts";
+import { Line } from "./line.ts";
+import { LEVELS, QueueBook } from "./queue-book.ts";
+import { Shelf, statusNumber } from "./shelf.ts";
+import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
+import { applyTransition } from "./transition.ts";
+
+/**
+ * All jobs, and where each stands. Every job is on the shelf (by sequence, for lists) and, by its status, in one line at a time:
+ *
+ *   pending               a lane of its queue   by rank: for claims
+ *   scheduled, retrying   `due`                 by due time: for promote
+ *   running               `leases`              by the end of its lease: for expired
+ *   completed, cancelled  its queue's `ended`   by its end: for prune
+ *   failed, dead          none: they stay until someone acts
+ */
+export class Jobs {
+  readonly #byId = new Map<string, StoredJob>();
+  readonly shelf = new Shelf();
+  readonly due = new Line<StoredJob>();
+  readonly leases = new Line<StoredJob>();
+  readonly books = new Map<string, QueueBook>();
+  readonly keys = new Keys();
+  readonly #ledger: Ledger;
+  readonly #feed: MemoryFeed;
+
+  constructor(ledger: Ledger, feed: MemoryFeed) {
+    this.#ledger = ledger;
+    this.#feed = feed;
+  }
+
+  get(id: string): StoredJob | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The book of a queue, made if it is new. */
+  bookOf(queue: string): QueueBook {
+    const known = this.books.get(queue);
+    if (known !== undefined) return known;
+    const book = new QueueBook(queue);
+    this.books.set(queue, book);
+    return book;
+  }
+
+  /** Inserts a job, or says why not. What is refused leaves nothing behind. */
+  insert(job: NewJob, now: number): InsertAnswer {
+    const same = this.get(job.id);
+    if (same !== undefined) return created(same);
+    const book = this.bookOf(job.queue);
+    const key = job.idempotencyKey === null ? null : this.keys.living(book, job.idempotencyKey, now);
+    if (key !== null) return answerHolder(key, job);
+    if (book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
+    return created(this.#add(job, book, now));
+  }
+
+  #add(job: NewJob, book: QueueBook, now: number): StoredJob {
+    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
+    const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, this.shelf, now);
+    this.#byId.set(job.id, stored);
+    this.shelf.add(stored);
+    book.tally(stored.record.status, stored.level, 1);
+    if (job.idempotencyKey !== null) this.keys.give(stored, job.idempotencyKey, job.fingerprint);
+    this.#ledger.count(book.account, "enqueued", now);
+    this.#enterLine(stored);
+    return stored;
+  }
+
+  /** Applies a transition whose condition was checked. */
+  apply(job: StoredJob, transition: Transition, now: number): void {
+    const { to } = transition;
+    this.leaveLine(job);
+    if (isTerminal(job.record.status)) this.keys.stopTime(job, now);
+    applyTransition(job, transition, now);
+    this.enter(job, to);
+    if (to === "completed" || to === "cancelled") this.keys.startTime(job);
+    const counter = counterOf(to);
+    if (counter !== null) this.#ledger.count(job.book.account, counter, now);
+  }
+
+  /** Gives a job that has left its line another status. The only place where a status changes, so that no count can forget one. */
+  enter(job: StoredJob, to: Status): void {
+    const { record, book, page, level } = job;
+    book.tally(record.status, level, -1);
+    page.counts[statusNumber(record.status)]!--;
+    book.tally(to, level, 1);
+    page.counts[statusNumber(to)]!++;
+    record.status = to;
+    this.#enterLine(job);
+  }
+
+  extendLease(job: StoredJob, until: number): void {
+    this.leases.remove(job);
+    job.leaseUntil = until;
+    this.#enterLine(job);
+  }
+
+  leaveLine(job: StoredJob): void {
+    switch (job.record.status) {
+      case "pending":
+        return job.book.lanes.remove(job);
+      case "scheduled":
+      case "retrying":
+        return this.due.remove(job);
+      case "running":
+        return this.leases.remove(job);
+      case "completed":
+      case "cancelled":
+        return job.book.ended.remove(job);
+      case "failed":
+      case "dead":
+        return;
+    }
+  }
+
+  /** Nothing of the job is left. Its key is the caller's to drop or to keep. */
+  forget(job: StoredJob): void {
+    this.leaveLine(job);
+    this.#byId.delete(job.record.id);
+    this.shelf.remove(job);
+    job.book.tally(job.record.status, job.level, -1);
+  }
+
+  #enterLine(job: StoredJob): void {
+    const { record, book } = job;
+    switch (record.status) {
+      case "pending":
+        job.order = record.runAt;
+        book.lanes.add(job);
+        return this.#feed.ringWork(book.name);
+      case "scheduled":
+      case "retrying":
+        job.order = record.runAt;
+        this.due.add(job);
+        return this.#feed.ring("due");
+      case "running":
+        job.order = job.leaseUntil;
+        return this.leases.add(job);
+      case "completed":
+      case "cancelled":
+        job.order = record.completedAt!;
+        return book.ended.add(job);
+      case "failed":
+      case "dead":
+        return;
+    }
+  }
+}
+
+function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf, now: number): StoredJob {
+  // The caller may go on using its list.
+  record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
+  return {
+    record,
+    book,
+    page: shelf.pageForNext(now),
+    level: LEVELS.indexOf(levelOf(record.priority)),
+    seq: shelf.lastSeq + 1,
+    order: 0,
+    spot: 0,
+    key: null,
+    leaseUntil: 0,
+    turn: null,
+    settledFence: null,
+    settledOutcome: null,
+    cancelledFence: null,
+    history: NO_HISTORY,
+    logs: null,
+  };
+}
+
+function created({ record: { status, createdAt, runAt } }: StoredJob): InsertAnswer {
+  return { kind: "created", status, createdAt, runAt };
+}
+
+/** The answer to a job whose key lives already. */
+function answerHolder(key: Key, job: NewJob): InsertAnswer {
+  if (key.fingerprint !== job.fingerprint) return { kind: "conflict", id: key.id };
+  return key.job === null ? { kind: "pruned", id: key.id, status: key.status } : { kind: "known", job: recordCopy(key.job) };
+}

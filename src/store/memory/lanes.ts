@@ -1,0 +1,92 @@
+import type { JobRecord } from "../../core/job.ts";
+import { rank } from "../../core/rank.ts";
+import { Heap, Line, type Standing } from "./line.ts";
+
+/** What lanes need to know of a job. While it is pending, its order is the time from which its rank counts. */
+interface Pending extends Standing {
+  readonly record: Pick<JobRecord, "type" | "priority">;
+}
+
+/** The pending jobs of one type and one priority, the longest due first. */
+class Lane<Job extends Pending> extends Line<Job> implements Standing {
+  readonly type: string;
+  readonly priority: number;
+  /** Rank and sequence of its first job, while a claim merges lanes. */
+  order = 0;
+  seq = 0;
+  spot = 0;
+
+  constructor(type: string, priority: number) {
+    super();
+    this.type = type;
+    this.priority = priority;
+  }
+
+  standByFirst(headStartMs: number): void {
+    const first = this.first!;
+    this.order = rank(first.order, this.priority, headStartMs);
+    this.seq = first.seq;
+  }
+}
+
+/**
+ * The pending jobs of a queue. A lane holds one type, so that jobs which nobody handles slow no others; and one priority, so that the order
+ * within it does not depend on the queue's head start, which is applied when lanes are merged. A change of it needs no ranking anew.
+ * Only lanes with jobs are kept: types are the users' to invent.
+ */
+export class Lanes<Job extends Pending> {
+  readonly #byType = new Map<string, Map<number, Lane<Job>>>();
+
+  add(job: Job): void {
+    const { type, priority } = job.record;
+    let ofType = this.#byType.get(type);
+    if (ofType === undefined) this.#byType.set(type, (ofType = new Map()));
+    let lane = ofType.get(priority);
+    if (lane === undefined) ofType.set(priority, (lane = new Lane(type, priority)));
+    lane.add(job);
+  }
+
+  remove(job: Job): void {
+    this.#removeFrom(this.#byType.get(job.record.type)!.get(job.record.priority)!, job);
+  }
+
+  /** Takes out up to `limit` jobs of these types, the lowest rank first. */
+  take(types: readonly string[] | "*", limit: number, headStartMs: number): Job[] {
+    const taken: Job[] = [];
+    const heads = this.#merge(types, headStartMs);
+    while (taken.length < limit) {
+      const lane = heads.first;
+      if (lane === undefined) break;
+      const job = lane.first!;
+      taken.push(job);
+      this.#removeFrom(lane, job);
+      if (lane.size === 0) heads.remove(lane);
+      else if (heads.size > 1) {
+        lane.standByFirst(headStartMs);
+        heads.sinkFirst();
+      }
+    }
+    return taken;
+  }
+
+  #merge(types: readonly string[] | "*", headStartMs: number): Heap<Lane<Job>> {
+    const heads = new Heap<Lane<Job>>();
+    // A type that is named twice must not bring its lanes twice.
+    const wanted = types === "*" ? this.#byType.keys() : new Set(types);
+    for (const type of wanted) {
+      for (const lane of this.#byType.get(type)?.values() ?? []) {
+        lane.standByFirst(headStartMs);
+        heads.add(lane);
+      }
+    }
+    return heads;
+  }
+
+  #removeFrom(lane: Lane<Job>, job: Job): void {
+    lane.remove(job);
+    if (lane.size > 0) return;
+    const ofType = this.#byType.get(lane.type)!;
+    ofType.delete(lane.priority);
+    if (ofType.size === 0) this.#byType.delete(lane.type);
+  }
+}

@@ -1,0 +1,61 @@
+import { type PriorityLevel, type Status, STATUSES, WAITING } from "../../core/job.ts";
+import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
+import type { QueueState } from "../store.ts";
+import type { Key } from "./keys.ts";
+import { Lanes } from "./lanes.ts";
+import { Account } from "./ledger.ts";
+import { Line } from "./line.ts";
+import { statusNumber } from "./shelf.ts";
+import type { StoredJob } from "./stored-job.ts";
+
+export const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
+
+/** All that belongs to one queue. */
+export class QueueBook {
+  readonly name: string;
+  settings: QueueSettings = QUEUE_DEFAULTS;
+  paused = false;
+  /** Pending jobs. */
+  readonly lanes = new Lanes<StoredJob>();
+  /** Completed and cancelled jobs, the earliest ended first. */
+  readonly ended = new Line<StoredJob>();
+  readonly keys = new Map<string, Key>();
+  readonly account: Account;
+  /** How many jobs there are by status and level. */
+  readonly #tallies: number[] = STATUSES.flatMap(() => LEVELS.map(() => 0));
+
+  constructor(name: string) {
+    this.name = name;
+    this.account = new Account(name);
+  }
+
+  /** Changes the named settings. A name without a value is not named. */
+  configure({ paused, ...change }: Partial<QueueSettings> & { paused?: boolean }): void {
+    const named = Object.entries(structuredClone(change)).filter(([, value]) => value !== undefined);
+    this.settings = { ...this.settings, ...(Object.fromEntries(named) as Partial<QueueSettings>) };
+    if (paused !== undefined) this.paused = paused;
+  }
+
+  tally(status: Status, level: number, change: 1 | -1): void {
+    this.#tallies[statusNumber(status) * LEVELS.length + level]! += change;
+  }
+
+  /** Only a queue with a capacity pays for the sum. */
+  isFull(): boolean {
+    const { capacity } = this.settings;
+    if (capacity === null) return false;
+    let waiting = 0;
+    for (const status of WAITING) for (const level of LEVELS.keys()) waiting += this.#count(status, level);
+    return waiting >= capacity;
+  }
+
+  state(): QueueState {
+    const counts = STATUSES.flatMap((status) => LEVELS.map((level, number) => ({ status, level, count: this.#count(status, number) })));
+    const { name, settings, paused } = this;
+    return { name, settings: structuredClone(settings), paused, counts: counts.filter(({ count }) => count > 0) };
+  }
+
+  #count(status: Status, level: number): number {
+    return this.#tallies[statusNumber(status) * LEVELS.length + level]!;
+  }
+}

@@ -1,0 +1,54 @@
+import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import type { Tick } from "../store.ts";
+
+/** Schedules by name. */
+export class Schedules {
+  readonly #byName = new Map<string, ScheduleRecord>();
+  #lastVersion = 0;
+
+  find(names: readonly string[] | "all"): ScheduleRecord[] {
+    const found = names === "all" ? [...this.#byName.values()] : names.map((name) => this.#byName.get(name));
+    return structuredClone(found.filter((schedule) => schedule !== undefined));
+  }
+
+  put(spec: ScheduleSpec, nextTick: number | null, expected: number | null, now: number): boolean {
+    const stored = this.#byName.get(spec.name);
+    if ((stored?.version ?? null) !== expected) return false;
+    const { lastTick = null, lastJobId = null, createdAt = now } = stored ?? {};
+    const own = structuredClone(spec);
+    this.#byName.set(spec.name, { ...own, version: this.#nextVersion(now), nextTick, lastTick, lastJobId, createdAt, updatedAt: now });
+    return true;
+  }
+
+  remove(name: string): boolean {
+    return this.#byName.delete(name);
+  }
+
+  /** Up to `limit` whose tick has come, the longest due first, and the time of the one after them. */
+  due(now: number, limit: number): { schedules: ScheduleRecord[]; nextAt: number | null } {
+    const ticking = [...this.#byName.values()].filter((schedule) => !schedule.paused && schedule.nextTick !== null);
+    ticking.sort((a, b) => a.nextTick! - b.nextTick!);
+    const isDue = ticking.filter((schedule) => schedule.nextTick! <= now);
+    const schedules = structuredClone(isDue.slice(0, limit));
+    return { schedules, nextAt: ticking[schedules.length]?.nextTick ?? null };
+  }
+
+  /** Moves a schedule on if nobody did before. A run by hand (a null tick) moves nothing but the version. */
+  takeTick({ name, version, tick, nextTick }: Tick, now: number): boolean {
+    const stored = this.#byName.get(name);
+    if (stored === undefined || stored.version !== version) return false;
+    if (tick !== null && stored.lastTick !== null && stored.lastTick >= tick) return false;
+    const moved = tick === null ? {} : { lastTick: tick, nextTick };
+    this.#byName.set(name, { ...stored, ...moved, version: this.#nextVersion(now), updatedAt: now });
+    return true;
+  }
+
+  setLastJob(name: string, lastJobId: string): void {
+    this.#byName.set(name, { ...this.#byName.get(name)!, lastJobId });
+  }
+
+  /** Rises over all names and with the time, so that a schedule that is removed and made anew never has an old version again. */
+  #nextVersion(now: number): number {
+    return (this.#lastVersion = Math.max(now, this.#lastVersion + 1));
+  }
+}

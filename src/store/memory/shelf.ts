@@ -1,0 +1,80 @@
+import { type Status, STATUSES } from "../../core/job.ts";
+import { firstIndex } from "./search.ts";
+import type { StoredJob } from "./stored-job.ts";
+
+const PAGE_SIZE = 256;
+
+/** A stretch of the sequence: the job with sequence n is at n - first. */
+export interface Page {
+  readonly first: number;
+  /** When the first job of the page was created; sequence and time of creation rise together. */
+  readonly since: number;
+  readonly jobs: (StoredJob | undefined)[];
+  /** How many jobs of the page are in each status, by the status's number. */
+  readonly counts: number[];
+  present: number;
+}
+
+/** The place of a status in lists of counts. */
+export function statusNumber(status: Status): number {
+  return STATUS_NUMBERS[status];
+}
+
+const STATUS_NUMBERS = Object.fromEntries(STATUSES.map((status, number) => [status, number])) as Record<Status, number>;
+
+/**
+ * Every job by its sequence, in pages that know how many jobs of each status they hold. So the ten running jobs behind a million pending
+ * ones are found without a look at each of the million, and a change of status costs two small additions.
+ */
+export class Shelf {
+  #pages: Page[] = [];
+  #lastSeq = 0;
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** The page for the next job, which takes the next sequence. */
+  pageForNext(now: number): Page {
+    const last = this.#pages.at(-1);
+    if (last !== undefined && last.jobs.length < PAGE_SIZE) return last;
+    if (last?.present === 0) this.#pages.pop();
+    const page: Page = { first: this.#lastSeq + 1, since: now, jobs: [], counts: STATUSES.map(() => 0), present: 0 };
+    this.#pages.push(page);
+    return page;
+  }
+
+  add(job: StoredJob): void {
+    this.#lastSeq = job.seq;
+    job.page.jobs.push(job);
+    job.page.present++;
+    job.page.counts[statusNumber(job.record.status)]!++;
+  }
+
+  remove(job: StoredJob): void {
+    const { page } = job;
+    page.jobs[job.seq - page.first] = undefined;
+    page.present--;
+    page.counts[statusNumber(job.record.status)]!--;
+    if (page.present === 0 && page !== this.#pages.at(-1)) {
+      this.#pages.splice(
+        firstIndex(this.#pages, (other) => other.first >= page.first),
+        1,
+      );
+    }
+  }
+
+  /** Jobs in one of these statuses (undefined: in any), whose sequence is below `below` and on no page begun at `to` or later, newest first. */
+  *newestFirst(below: number, to: number, statuses: readonly Status[] | undefined): Generator<StoredJob> {
+    const numbers = (statuses ?? STATUSES).map(statusNumber);
+    const pages = this.#pages;
+    for (let at = firstIndex(pages, (page) => page.first >= below || page.since >= to) - 1; at >= 0; at--) {
+      const page = pages[at]!;
+      if (numbers.every((number) => page.counts[number] === 0)) continue;
+      for (let slot = Math.min(below - page.first, page.jobs.length) - 1; slot >= 0; slot--) {
+        const job = page.jobs[slot];
+        if (job !== undefined && (statuses === undefined || statuses.includes(job.record.status))) yield job;
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { type Attempt, isTerminal } from "../../core/job.ts";
+import type { Transition } from "../../core/lifecycle.ts";
+import { attemptsOf, type StoredJob } from "./stored-job.ts";
+
+/** Writes all that a transition says into a job, but for the status: that is the store's, which keeps count of it. */
+export function applyTransition(job: StoredJob, transition: Transition, now: number): void {
+  const { record } = job;
+  const wasRunning = record.status === "running";
+  const isOver = isTerminal(transition.to);
+  // What the record says of its last attempt is about to be overwritten.
+  if (isTerminal(record.status)) job.history = attemptsOf(job);
+
+  if (transition.result !== undefined) record.result = transition.result;
+  if (transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning)) {
+    record.error = transition.error === null ? null : { ...transition.error };
+  }
+  if (wasRunning && transition.endsAttempt) {
+    record.runMs = transition.runMs ?? now - record.startedAt!;
+    if (!isOver) job.history = [...job.history, failedAttempt(job, now)];
+  }
+  if (transition.retries !== "keep") record.retryCount = transition.retries === "add" ? record.retryCount + 1 : 0;
+  if (transition.bumpFence) record.fence++;
+  if (transition.giveBackAttempt) record.attempt--;
+  if (transition.countSnooze) record.snoozes++;
+  if (transition.delayMs !== null) record.runAt = now + transition.delayMs;
+  record.completedAt = isOver ? now : null;
+  record.updatedAt = now;
+}
+
+function failedAttempt({ record }: StoredJob, now: number): Attempt {
+  return {
+    number: record.attempt,
+    workerId: record.workerId,
+    startedAt: record.startedAt!,
+    endedAt: now,
+    durationMs: record.runMs,
+    outcome: "failed",
+    error: record.error,
+  };
+}

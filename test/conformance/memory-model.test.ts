@@ -1,0 +1,4 @@
+import { memory } from "./engines.ts";
+import { modelSuite } from "./model/model.ts";
+
+modelSuite(memory);

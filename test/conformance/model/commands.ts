@@ -1,0 +1,406 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import { STATUSES } from "../../../src/core/job.ts";
+import { CANCEL, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
+import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
+import { BOOM, claimOf, type Held, settlementOf, type World } from "../world.ts";
+import { comparable, same } from "./compare.ts";
+import type { ChangeKind, Report } from "./reference.ts";
+import { scheduleCommands } from "./schedule-commands.ts";
+import { command, type Command, pickFrom } from "./step.ts";
+import { happened, type Model } from "./state.ts";
+
+const QUEUES = ["a", "b", "c"];
+const TYPES = ["t0", "t1", "t2"];
+
+// ── Jobs come in ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const common = {
+  queue: fc.constantFrom(...QUEUES),
+  priority: fc.constantFrom(-10, 0, 0, 1, 10, 20),
+  delay: fc.constantFrom(0, 0, 0, 0, 1_000, 5_000, 60_000),
+  maxRetries: fc.constantFrom(0, 1, 2, 3),
+  retryDelay: fc.constantFrom(0, 1_000, 40_000),
+  tags: fc.subarray(["red", "blue"]),
+};
+
+const wishes = fc.oneof(
+  fc.record({ ...common, type: fc.constantFrom(...TYPES), payload: fc.constantFrom(1, "\u0000") }),
+  fc.record({
+    ...common,
+    type: fc.constant(TYPES[0]!),
+    // Mostly the same job again, at times another under the same key.
+    payload: fc.constantFrom(1, 1, 1, 1, 2),
+    idempotencyKey: fc.constantFrom("k1", "k2"),
+    keyTtl: fc.constantFrom(0, 2_000, 86_400_000, 86_400_000),
+  }),
+);
+
+const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), async (list, model, world) => {
+  const jobs = list.map((wish) => world.job(wish));
+  const answers = await world.store.insert(jobs);
+  jobs.forEach((job, index) => {
+    const expected = model.reference.insert(job);
+    happened(`insert ${expected.kind}`);
+    const answer = answers[index]!;
+    same(answer.kind === "known" ? { ...answer, job: comparable(answer.job) } : answer, expected, `answer to insert ${job.id}`);
+    model.inserted.push(job);
+  });
+});
+
+const insertAgain = command("insert again", fc.nat(), async (pick, model, world) => {
+  const job = pickFrom(model.inserted, pick);
+  if (job === undefined) return;
+  const [answer] = await world.store.insert([job]);
+  const expected = model.reference.insert(job);
+  happened(`insert again ${expected.kind}`);
+  // Of a job that went on since, only its kind and its birth are the first answer's.
+  if (expected.kind === "created") same(pickFields(answer!), pickFields(expected), "the answer to a repeated insert");
+  else same(answer!.kind, expected.kind, "the answer to a repeated insert");
+});
+
+function pickFields(answer: object): object {
+  const { kind, createdAt } = answer as { kind: string; createdAt?: number };
+  return { kind, createdAt };
+}
+
+// ── Jobs are worked ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const claimWishes = fc.record({
+  workerId: fc.constantFrom("w1", "w2"),
+  queues: fc.shuffledSubarray(QUEUES, { minLength: 1 }),
+  types: fc.oneof({ weight: 3, arbitrary: fc.constant("*" as const) }, { weight: 1, arbitrary: fc.shuffledSubarray(TYPES) }),
+  limit: fc.constantFrom(0, 1, 2, 3, 5, 8),
+  leaseMs: fc.constantFrom(1_000, 10_000, 30_000),
+});
+
+function expectClaim(model: Model, claim: Claim, leases: readonly LeasedRecord[]): void {
+  const expected = model.reference.claim(claim.workerId, claim.queues, claim.types, claim.limit, claim.leaseMs);
+  happened(expected.length > 0 ? "claim some" : "claim none");
+  same(
+    leases.map(({ id }) => id),
+    expected.map(({ id }) => id),
+    "the order of the claim",
+  );
+  leases.forEach((lease, index) => same(comparable(lease), comparable(expected[index]!), `lease of ${lease.id}`));
+  model.leases.push(...leases);
+}
+
+const claim = command("claim", claimWishes, async (wish, model, world) => {
+  const claim = claimOf(wish);
+  const { claimed } = await world.store.exchange([], [claim]);
+  expectClaim(model, claim, claimed[0]!);
+});
+
+const runMs = fc.constantFrom(0, 3, 250, 9_999.5);
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  fc.record({ kind: fc.constant("completed" as const), result: fc.constantFrom(null, "1"), runMs }),
+  fc.record({ kind: fc.constant("failed" as const), error: fc.constant(BOOM), delayMs: fc.constantFrom(undefined, 0, 700), runMs }),
+  fc.record({ kind: fc.constant("discard" as const), error: fc.constant(BOOM), runMs }),
+  fc.record({ kind: fc.constant("snooze" as const), delayMs: fc.constantFrom(0, 3_000) }),
+  fc.constant({ kind: "release" as const }),
+  fc.constant({ kind: "lost" as const }),
+);
+
+/** The core decides for the store; the reference is told only what the core was told, and how long the delay is. */
+function decide(held: Held, outcome: Outcome, ifExpired: boolean): { settlement: Settlement; report: Report } {
+  const settlement = settlementOf(held, outcome, ifExpired);
+  const { delayMs } = settlement.transition;
+  return { settlement, report: { outcome, delayMs: delayMs ?? 0, deadLetters: held.deadLetters, ifExpired } };
+}
+
+function current(model: Model): LeasedRecord[] {
+  return model.leases.filter(({ id, fence }) => {
+    const record = model.reference.jobs.get(id)?.record;
+    return record?.status === "running" && record.fence === fence;
+  });
+}
+
+const WHICH = ["current", "current", "current", "current", "late", "late", "cancelled", "forged"] as const;
+const which = fc.constantFrom(...WHICH);
+
+/** One of the leases that hold, one of the latest that were granted, one whose job was cancelled, or one with a fence that nobody has. */
+function someLease(model: Model, which: (typeof WHICH)[number], pick: number): LeasedRecord | undefined {
+  switch (which) {
+    case "current":
+      return pickFrom(current(model), pick);
+    case "late":
+      return pickFrom(model.leases.slice(-10), pick);
+    case "cancelled":
+      return pickFrom(
+        model.leases.filter(({ id }) => model.reference.jobs.get(id)?.record.status === "cancelled"),
+        pick,
+      );
+    case "forged": {
+      const lease = pickFrom(model.leases, pick);
+      if (lease === undefined) return undefined;
+      const present = model.reference.jobs.get(lease.id)?.record.fence ?? lease.fence;
+      const granted = model.leases.filter(({ id }) => id === lease.id).map(({ fence }) => fence);
+      const never = Array.from({ length: present + 4 }, (_, fence) => fence).filter((fence) => !granted.includes(fence));
+      return { ...lease, fence: pickFrom(never, pick)! };
+    }
+  }
+}
+
+async function settleAll(model: Model, world: World, decided: readonly { settlement: Settlement; report: Report }[]): Promise<void> {
+  const { settled } = await world.store.exchange(
+    decided.map(({ settlement }) => settlement),
+    [],
+  );
+  expectSettled(model, decided, settled);
+}
+
+function expectSettled(model: Model, decided: readonly { settlement: Settlement; report: Report }[], settled: readonly string[]): void {
+  const expected = decided.map(({ settlement: { id, fence }, report }) => model.reference.settle(id, fence, report));
+  decided.forEach(({ report }, index) => happened(`settle ${report.outcome.kind} ${expected[index]!}`));
+  same(settled, expected, "the answers to the settlements");
+  // A forged fence may be granted later, and then its facts would be wrong: it is not sent again.
+  const granted = ({ settlement: { id, fence } }: { settlement: Settlement }): boolean =>
+    model.leases.some((lease) => lease.id === id && lease.fence === fence);
+  model.sent.push(...decided.filter(granted));
+}
+
+const settle = command(
+  "settle",
+  fc.array(fc.record({ which, pick: fc.nat(), outcome, ifExpired: fc.constantFrom(false, false, false, true) }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  async (list, model, world) => {
+    const decided = list.flatMap(({ which, pick, outcome, ifExpired }) => {
+      const lease = someLease(model, which, pick);
+      return lease === undefined ? [] : [decide(lease, outcome, ifExpired)];
+    });
+    await settleAll(model, world, decided);
+  },
+);
+
+/** What a busy worker does: reports what it finished and claims anew, in one call. (Whether a release is claimed by it again is open.) */
+const exchange = command(
+  "exchange",
+  fc.record({ picks: fc.array(fc.nat(), { maxLength: 3 }), outcome: outcome.filter(({ kind }) => kind !== "release"), claimWishes }),
+  async ({ picks, outcome, claimWishes }, model, world) => {
+    const holding = current(model);
+    const decided = [...new Set(picks.map((pick) => pickFrom(holding, pick)))].flatMap((lease) =>
+      lease === undefined ? [] : [decide(lease, outcome, false)],
+    );
+    const claim = claimOf(claimWishes);
+    const { settled, claimed } = await world.store.exchange(
+      decided.map(({ settlement }) => settlement),
+      [claim],
+    );
+    expectSettled(model, decided, settled);
+    expectClaim(model, claim, claimed[0]!);
+  },
+);
+
+const repeat = command("repeat a settlement", fc.nat(), async (pick, model, world) => {
+  const earlier = pickFrom(model.sent, pick);
+  if (earlier === undefined) return;
+  const { id, fence } = earlier.settlement;
+  const { settled } = await world.store.exchange([earlier.settlement], []);
+  const expected = model.reference.settle(id, fence, earlier.report);
+  happened(`repeat ${expected}`);
+  same(settled, [expected], "the answer to a repeated settlement");
+});
+
+const extend = command(
+  "extend",
+  fc.record({ which, pick: fc.nat(), leaseMs: fc.constantFrom(1_000, 30_000) }),
+  async (input, model, world) => {
+    const lease = someLease(model, input.which, input.pick);
+    if (lease === undefined) return;
+    const expected = model.reference.extend(lease.id, lease.fence, input.leaseMs);
+    happened(`extend ${expected}`);
+    same(await world.extend(lease, input.leaseMs), expected, "the answer to extend");
+  },
+);
+
+const progress = fc.constantFrom(null, { percent: 50, note: null }, { percent: 99.5, note: "nearly" });
+
+const note = command(
+  "note",
+  fc.record({ which, pick: fc.nat(), progress, lines: fc.constantFrom([], ["one"], ["two", "three"]) }),
+  async (input, model, world) => {
+    const lease = someLease(model, input.which, input.pick);
+    if (lease === undefined) return;
+    const { id, fence } = lease;
+    const expected = model.reference.note(id, fence, input.progress, input.lines);
+    happened(`note ${expected}`);
+    same(await world.store.note([{ id, fence, progress: input.progress, lines: input.lines }]), [expected], "the answer to note");
+  },
+);
+
+// ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const MOVES = { cancel: CANCEL, retry: RETRY, "run now": RUN_NOW };
+
+/** Ids of any job, and once more of those that a move is for. */
+function likely(model: Model, kind: ChangeKind | "remove"): string[] {
+  const wanted = {
+    cancel: ["running"],
+    retry: ["dead", "failed", "cancelled"],
+    "run now": ["scheduled", "retrying"],
+    remove: ["completed", "dead"],
+  }[kind];
+  const fitting = [...model.reference.jobs.values()].filter(({ record }) => wanted.includes(record.status)).map(({ record }) => record.id);
+  return [...model.reference.known, ...fitting, ...fitting, ...fitting];
+}
+
+function change(kind: ChangeKind): Command {
+  return command(kind, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), async (picks, model, world) => {
+    const ids = picks.map((pick) => pickFrom(likely(model, kind), pick) ?? world.newId());
+    const answers = await world.store.change(ids, MOVES[kind]);
+    ids.forEach((id, index) => {
+      const expected = model.reference.change(id, kind);
+      happened(`${kind} ${expected.kind}`);
+      expect(answers[index], `the answer to ${kind} ${id}`).toMatchObject(expected);
+    });
+  });
+}
+
+const remove = command("remove", fc.nat(), async (pick, model, world) => {
+  const id = pickFrom(likely(model, "remove"), pick);
+  if (id === undefined) return;
+  const expected = model.reference.remove(id);
+  happened(`remove ${expected.kind}`);
+  expect(await world.remove(id), `the answer to remove ${id}`).toMatchObject(expected);
+});
+
+const query = fc.record({
+  status: fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
+  type: fc.constantFrom(undefined, undefined, ...TYPES),
+  queue: fc.constantFrom(undefined, undefined, ...QUEUES),
+  priority: fc.constantFrom(undefined, { min: 0, max: 10 }, { min: 1, max: 1 }),
+  tag: fc.constantFrom(undefined, undefined, "red", "blue"),
+  back: fc.constantFrom(undefined, 1_000, 60_000),
+});
+
+const list = command("list", fc.record({ query, limit: fc.integer({ min: 1, max: 7 }) }), async (input, model, world) => {
+  const { back, ...filter } = input.query;
+  const wanted = { ...filter, from: back === undefined ? undefined : model.reference.now - back };
+  const found: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await world.store.list({ ...wanted, limit: input.limit, cursor: cursor ?? undefined });
+    found.push(...page.jobs.map(({ id }) => id));
+    cursor = page.cursor;
+  } while (cursor !== null && found.length <= model.reference.jobs.size);
+  happened(found.length > 0 ? "list some" : "list none");
+  same(found, model.reference.list(wanted), "the list");
+});
+
+// ── Time and upkeep ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const STEPS_MS = [100, 1_000, 1_000, 5_000, 30_000, 60_000, 3_600_000];
+
+const advance = command("advance", fc.constantFrom(...STEPS_MS), async (ms, model, world) => {
+  world.clock.advance(ms);
+  model.reference.now += ms;
+});
+
+const promote = command("promote", fc.constant(null), async (_, model, world) => {
+  const expected = model.reference.promote();
+  happened(expected.moved > 0 ? "promote some" : "promote none");
+  same(await world.store.promote(1_000), expected, "the answer to promote");
+});
+
+/** Looks for expired leases as upkeep does and reclaims them, twice: the second reaper must learn that it was too late. */
+const reclaim = command("reclaim", fc.constant(null), async (_, model, world) => {
+  const expected = model.reference.expired();
+  const { jobs, nextInMs } = await world.store.expired(1_000);
+  same(jobs.map(({ id }) => id).sort(), expected.ids.sort(), "the expired leases");
+  same(nextInMs, expected.nextInMs, "the time until the next lease runs out");
+  const ends = jobs.map(({ id }) => model.reference.jobs.get(id)!.leaseUntil);
+  same(
+    ends,
+    [...ends].sort((a, b) => a - b),
+    "the order of the expired leases",
+  );
+  happened(jobs.length > 0 ? "reclaim some" : "reclaim none");
+  for (let reaper = 0; reaper < 2; reaper++) {
+    await settleAll(
+      model,
+      world,
+      jobs.map((job) => decide(job, { kind: "lost" }, true)),
+    );
+  }
+});
+
+// Jobs end at whole tenths of a second, so that no rule falls on the very moment of an end.
+const rule = fc.record({
+  ageMs: fc.constantFrom(50, 50, 10_050, 10 ** 12),
+  count: fc.integer({ min: 0, max: 4 }),
+  keepAtLeastMs: fc.constantFrom(1, 1, 2_050),
+});
+
+const prune = command(
+  "prune",
+  fc.record({ rule, queues: fc.shuffledSubarray(QUEUES, { minLength: 1 }), limit: fc.integer({ min: 1, max: 6 }) }),
+  async (input, model, world) => {
+    const rules = input.queues.map((queue) => ({ queue, ...input.rule }));
+    const before = [...model.reference.jobs.keys()];
+    const { removed } = await world.store.prune(rules, input.limit);
+    const found = await world.store.find(before);
+    const gone = before.filter((_, index) => found[index] === null);
+    same(removed, gone.length, "how many were pruned");
+    expect(model.reference.prune(rules, input.limit, gone)).toBeNull();
+    happened(removed > 0 ? "prune some" : "prune none");
+  },
+);
+
+const sweep = command("sweep", fc.integer({ min: 1, max: 100 }), async (limit, _model, world) => {
+  await world.store.sweep({ minutesMs: 2 * 3_600_000, hoursMs: 48 * 3_600_000 }, limit);
+});
+
+// ── Queues ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const settings = fc.record(
+  {
+    paused: fc.constantFrom(false, false, true),
+    capacity: fc.constantFrom(null, null, 2, 8),
+    deadLetters: fc.boolean(),
+    headStartMs: fc.constantFrom(0, 1_000, 60_000, 2 ** 43),
+  },
+  { requiredKeys: [] },
+);
+
+const configure = command(
+  "configure",
+  fc.record({ queue: fc.constantFrom(...QUEUES), settings }),
+  async ({ queue, settings }, model, world) => {
+    await world.store.configure(queue, settings);
+    await world.rerank(queue, 3);
+    model.reference.configure(queue, settings);
+  },
+);
+
+const reopen = command("reopen", fc.constant(null), async (_, _model, world) => {
+  if (world.engine.forgets === undefined) await world.restart();
+});
+
+/** How often each is drawn: much work, some upkeep, now and then somebody who meddles. */
+const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
+  [4, insert],
+  [1, insertAgain],
+  [3, claim],
+  [3, settle],
+  [2, exchange],
+  [1, repeat],
+  [1, extend],
+  [1, note],
+  [3, advance],
+  [2, promote],
+  [1, reclaim],
+  [2, change("cancel")],
+  [2, change("retry")],
+  [1, change("run now")],
+  [1, remove],
+  [2, prune],
+  [1, sweep],
+  [1, configure],
+  [1, list],
+  [1, reopen],
+];
+
+export const commands: Command[] = WEIGHTS.flatMap(([times, command]) => Array<Command>(times).fill(command)).concat(scheduleCommands);

@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import type { JobRecord } from "../../../src/core/job.ts";
+import type { CounterRow } from "../../../src/store/store.ts";
+import type { World } from "../world.ts";
+import type { Reference } from "./reference.ts";
+import type { Model } from "./state.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const BATCH = 1_000;
+
+/** Compares quickly, and explains only what differs. */
+export function same(actual: unknown, expected: unknown, what: string): void {
+  if (!isDeepStrictEqual(actual, expected)) expect(actual, `compared: ${what}`).toEqual(expected);
+}
+
+/** After each step: all jobs, tallies and totals; history and logs of one job after the other; the rest now and then. */
+export async function compareStep(model: Model, world: World): Promise<void> {
+  const { reference } = model;
+  await compareJobs(reference, world);
+  await compareQueues(reference, world);
+  await compareTotals(reference, world);
+  const ids = [...reference.known];
+  if (ids.length > 0) await compareStories(reference, world, [ids[model.steps % ids.length]!]);
+  if (model.steps % 10 === 0) await comparePeriods(reference, world);
+  model.steps++;
+}
+
+/** At the end of a run: everything. */
+export async function compareEnd(model: Model, world: World): Promise<void> {
+  const { reference } = model;
+  await compareJobs(reference, world);
+  await compareStories(reference, world, [...reference.known]);
+  await comparePeriods(reference, world);
+}
+
+async function compareJobs(reference: Reference, world: World): Promise<void> {
+  const ids = [...reference.known];
+  for (let from = 0; from < ids.length; from += BATCH) {
+    const some = ids.slice(from, from + BATCH);
+    const found = await world.store.find(some);
+    some.forEach((id, index) => {
+      same(comparable(found[index]!), comparable(reference.jobs.get(id)?.record ?? null), `job ${id}`);
+    });
+  }
+}
+
+/** Without a key its ttl means nothing, and engines need not keep it. */
+export function comparable<Some extends JobRecord>(job: Some | null): Some | null {
+  return job === null || job.idempotencyKey !== null ? job : { ...job, keyTtlMs: 0 };
+}
+
+async function compareQueues(reference: Reference, world: World): Promise<void> {
+  const queues = await world.store.queues();
+  same(queues.map(({ name }) => name).sort(), [...reference.queues.keys()].sort(), "the names of the queues");
+  for (const { name, settings, paused, counts } of queues) {
+    const expected = reference.queues.get(name)!;
+    same({ settings, paused }, expected, `settings of ${name}`);
+    const cells = counts.filter(({ count }) => count !== 0).map(({ status, level, count }) => [`${status} ${level}`, count] as const);
+    same(sorted(Object.fromEntries(cells)), sorted(reference.counts(name)), `tallies of ${name}`);
+  }
+}
+
+async function compareTotals(reference: Reference, world: World): Promise<void> {
+  const { now, rows } = await world.store.counters({ step: "all" });
+  same(now, reference.now, "the store's time");
+  same(countsOf(rows), expectedCounts(reference, "all"), "totals");
+}
+
+async function compareStories(reference: Reference, world: World, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    same(await world.store.attempts(id), reference.attempts(id), `attempts of ${id}`);
+    same(await world.store.logs(id, 0, 2_000), reference.jobs.get(id)?.logs ?? [], `logs of ${id}`);
+  }
+}
+
+/** The last hour by minute and by hour: what is older, a sweep may have dropped. */
+async function comparePeriods(reference: Reference, world: World): Promise<void> {
+  const hour = reference.now - (reference.now % HOUR_MS);
+  const period = { from: hour, to: hour + HOUR_MS };
+  const minutes = await world.store.counters({ step: "minute", ...period });
+  same(countsOf(minutes.rows), expectedCounts(reference, "minute", hour), "counters by minute");
+  same(timesOf(minutes.rows), expectedTimes(reference, hour), "histograms");
+  const hours = await world.store.counters({ step: "hour", ...period });
+  same(countsOf(hours.rows), expectedCounts(reference, "hour", hour), "counters by hour");
+}
+
+function countsOf(rows: readonly CounterRow[]): Record<string, number> {
+  const cells = rows.flatMap(({ queue, at, counts }) =>
+    Object.entries(counts).map(([counter, count]) => [`${queue} ${at} ${counter}`, count] as const),
+  );
+  return sorted(Object.fromEntries(cells.filter(([, count]) => count !== 0)));
+}
+
+function timesOf(rows: readonly CounterRow[]): Record<string, number> {
+  const cells = rows.flatMap(({ queue, at, times }) =>
+    Object.entries(times).flatMap(([kind, histogram]) =>
+      [...histogram].map(([bucket, count]) => [`${queue} ${at} ${kind} ${bucket}`, count] as const),
+    ),
+  );
+  return sorted(Object.fromEntries(cells.filter(([, count]) => count !== 0)));
+}
+
+function expectedCounts({ counted }: Reference, step: "all" | "hour" | "minute", since = 0): Record<string, number> {
+  const cells: Record<string, number> = {};
+  for (const { queue, at, counter } of counted) {
+    if (at < since) continue;
+    const start = step === "all" ? 0 : at - (at % (step === "hour" ? HOUR_MS : MINUTE_MS));
+    const cell = `${queue} ${start} ${counter}`;
+    cells[cell] = (cells[cell] ?? 0) + 1;
+  }
+  return sorted(cells);
+}
+
+function expectedTimes({ timed }: Reference, since: number): Record<string, number> {
+  const cells: Record<string, number> = {};
+  for (const { queue, at, kind, ms } of timed) {
+    if (at < since) continue;
+    // Buckets end at 2^(n/4) milliseconds.
+    let bucket = 0;
+    while (2 ** (bucket / 4) < ms && bucket < 107) bucket++;
+    const cell = `${queue} ${at - (at % MINUTE_MS)} ${kind} ${bucket}`;
+    cells[cell] = (cells[cell] ?? 0) + 1;
+  }
+  return sorted(cells);
+}
+
+function sorted(cells: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(cells).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

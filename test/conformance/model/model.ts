@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Engine } from "../harness.ts";
+import { World } from "../world.ts";
+import { commands } from "./commands.ts";
+import { compareEnd } from "./compare.ts";
+import { Reference } from "./reference.ts";
+import { effects, type Model, type Real } from "./state.ts";
+
+const RUNS = Number(process.env["MILLRACE_TEST_RUNS"] ?? 200);
+const SEED = process.env["MILLRACE_TEST_SEED"];
+
+/** Runs have between 1 and this many commands, about half of it on average. */
+const MAX_COMMANDS = 140;
+
+/** What must have happened somewhere in a suite of the usual size; a suite in which it did not proves less than it says. */
+const MUST_HAPPEN = `
+  insert created, insert known, insert conflict, insert pruned, insert full, insert again created,
+  claim some, claim none, repeat ok, repeat stale, extend ok, extend stale, extend cancelled, note ok, note stale,
+  settle completed ok, settle failed ok, settle discard ok, settle snooze ok, settle release ok, settle lost ok,
+  settle completed stale, settle failed stale, settle discard stale, settle snooze stale, settle release stale, settle lost stale,
+  settle completed cancelled, cancel ok, cancel refused, retry ok, retry refused, run now ok, run now refused,
+  remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some,
+  put schedule, put schedule refused, tick ticked, tick stale`
+  .split(",")
+  .map((effect) => effect.trim());
+
+/** Any sequence of calls has the same answers and the same state as the reference model. */
+export function modelSuite(engine: Engine): void {
+  describe(`the reference model and ${engine.name}`, () => {
+    test(`agree after every command of ${RUNS} random runs`, { timeout: 600_000 }, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.commands(commands, { maxCommands: MAX_COMMANDS, size: "max" }), async (list) => runOnce(engine, list)),
+        { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) },
+      );
+      const missing = RUNS >= 200 ? MUST_HAPPEN.filter((effect) => !effects.has(effect)) : [];
+      expect(missing).toEqual([]);
+    });
+  });
+}
+
+async function runOnce(engine: Engine, list: Iterable<fc.AsyncCommand<Model, Real>>): Promise<void> {
+  const world = await World.open(engine);
+  try {
+    const reference = new Reference(world.clock.now());
+    const model: Model = { reference, leases: [], inserted: [], sent: [], versions: new Map(), steps: 0 };
+    const real: Real = { connections: [world, await world.elsewhere()] };
+    await fc.asyncModelRun(() => ({ model, real }), list);
+    await compareEnd(model, world);
+  } finally {
+    await world.destroy();
+  }
+}

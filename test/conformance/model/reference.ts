@@ -1,0 +1,509 @@
+/**
+ * THE REFERENCE. What a store must do, in the plainest form: maps, arrays, full scans, a time that is turned by hand. It shares no code with
+ * the core or with any engine (types only), so that a rule which is wrong there cannot be wrong here in the same way. Slow on purpose.
+ *
+ * Each verb does one item; its answer is what the store must answer. Where the contract leaves a choice, it is made here from what the store
+ * chose (`choose`), after a check that the choice was allowed.
+ */
+import type { Attempt, JobError, JobRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../../src/core/job.ts";
+import type { Counter } from "../../../src/core/counters.ts";
+import type { Outcome } from "../../../src/core/lifecycle.ts";
+import type { QueueSettings } from "../../../src/core/queue.ts";
+import type { ScheduleSpec } from "../../../src/core/schedule-record.ts";
+import type { InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule } from "../../../src/store/store.ts";
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+export interface ModelJob {
+  record: Mutable<JobRecord>;
+  sequence: number;
+  leaseUntil: number;
+  /** The last settlement that was applied. */
+  settled: { fence: number; outcome: string } | null;
+  /** The fence of the lease that the cancel which is in force ended. */
+  cancelledFence: number | null;
+  history: Attempt[];
+  logs: LogLine[];
+}
+
+interface ModelKey {
+  id: string;
+  fingerprint: string;
+  status: Status;
+  /** Set once the job ended completed or cancelled. */
+  expiresAt: number | null;
+}
+
+interface ModelQueue {
+  settings: QueueSettings;
+  paused: boolean;
+}
+
+export interface ModelSchedule {
+  spec: ScheduleSpec;
+  nextTick: number | null;
+  lastTick: number | null;
+  lastJobId: string | null;
+  createdAt: number;
+}
+
+/** An outcome with what the caller decided beside it: the delay of a retry, and whether a job that failed for good is dead or failed. */
+export interface Report {
+  readonly outcome: Outcome;
+  readonly delayMs: number;
+  readonly deadLetters: boolean;
+  readonly ifExpired: boolean;
+}
+
+export type ChangeKind = "cancel" | "retry" | "run now";
+export type ModelChange = { kind: "ok"; was: Status } | { kind: "refused"; status: Status } | { kind: "missing" };
+
+const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
+const ENDED: readonly Status[] = ["completed", "failed", "dead", "cancelled"];
+const LOG_LINES = 1_000;
+
+export class Reference {
+  now: number;
+  readonly jobs = new Map<string, ModelJob>();
+  /** Every id that was ever stored. */
+  readonly known = new Set<string>();
+  readonly queues = new Map<string, ModelQueue>();
+  readonly keys = new Map<string, ModelKey>();
+  readonly schedules = new Map<string, ModelSchedule>();
+  /** Everything that was ever counted. */
+  readonly counted: { queue: string; at: number; counter: Counter }[] = [];
+  readonly timed: { queue: string; at: number; kind: "run" | "wait"; ms: number }[] = [];
+  #sequence = 0;
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  // ── Jobs come in ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  insert(job: NewJob): InsertAnswer {
+    const same = this.jobs.get(job.id)?.record;
+    if (same !== undefined) return { kind: "created", status: same.status, createdAt: same.createdAt, runAt: same.runAt };
+    const holder = this.#livingKey(job.queue, job.idempotencyKey);
+    if (holder !== undefined) return this.#answerFor(holder, job);
+    const { capacity } = this.queue(job.queue).settings;
+    if (capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
+    return this.#store(job);
+  }
+
+  #answerFor(holder: ModelKey, job: NewJob): InsertAnswer {
+    if (holder.fingerprint !== job.fingerprint) return { kind: "conflict", id: holder.id };
+    const stored = this.jobs.get(holder.id);
+    if (stored === undefined) return { kind: "pruned", id: holder.id, status: holder.status };
+    return { kind: "known", job: { ...stored.record } };
+  }
+
+  #store(job: NewJob): InsertAnswer {
+    const { now } = this;
+    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
+    const status: Status = runAt > now ? "scheduled" : "pending";
+    const { delayMs: _delay, runAt: _runAt, fingerprint, ...given } = job;
+    this.jobs.set(job.id, {
+      record: {
+        ...given,
+        status,
+        runAt,
+        retryCount: 0,
+        attempt: 0,
+        snoozes: 0,
+        result: null,
+        error: null,
+        progress: null,
+        workerId: null,
+        fence: 0,
+        createdAt: now,
+        updatedAt: now,
+        startedAt: null,
+        completedAt: null,
+        runMs: null,
+      },
+      sequence: ++this.#sequence,
+      leaseUntil: 0,
+      settled: null,
+      cancelledFence: null,
+      history: [],
+      logs: [],
+    });
+    this.known.add(job.id);
+    this.#count(job.queue, "enqueued");
+    if (job.idempotencyKey !== null) {
+      this.keys.set(keyName(job.queue, job.idempotencyKey), { id: job.id, fingerprint: fingerprint!, status, expiresAt: null });
+    }
+    return { kind: "created", status, createdAt: now, runAt };
+  }
+
+  #livingKey(queue: string, key: string | null): ModelKey | undefined {
+    const entry = key === null ? undefined : this.keys.get(keyName(queue, key));
+    return entry !== undefined && (entry.expiresAt === null || entry.expiresAt > this.now) ? entry : undefined;
+  }
+
+  #waiting(queue: string): number {
+    return this.jobsIn(queue).filter(({ record }) => WAITING.includes(record.status)).length;
+  }
+
+  // ── Jobs are worked ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  claim(workerId: string, queues: readonly string[], types: readonly string[] | "*", limit: number, leaseMs: number): LeasedRecord[] {
+    const taken: LeasedRecord[] = [];
+    for (const queue of queues) {
+      const settings = this.queues.get(queue);
+      if (settings === undefined || settings.paused) continue;
+      const ready = this.jobsIn(queue).filter(
+        ({ record }) => record.status === "pending" && (types === "*" || types.includes(record.type)),
+      );
+      const { headStartMs, deadLetters } = settings.settings;
+      const rank = ({ record }: ModelJob): number => record.runAt - record.priority * headStartMs;
+      ready.sort((a, b) => rank(a) - rank(b) || a.sequence - b.sequence);
+      for (const job of ready.slice(0, limit - taken.length)) {
+        const { record } = job;
+        record.status = "running";
+        record.fence += 1;
+        record.attempt += 1;
+        record.workerId = workerId;
+        record.startedAt = this.now;
+        record.updatedAt = this.now;
+        record.progress = null;
+        job.leaseUntil = this.now + leaseMs;
+        taken.push({ ...record, leaseUntil: job.leaseUntil, deadLetters });
+      }
+    }
+    return taken;
+  }
+
+  settle(id: string, fence: number, report: Report): LeaseAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return "stale";
+    const { outcome, ifExpired } = report;
+    if (job.record.status === "running" && job.record.fence === fence && (!ifExpired || job.leaseUntil <= this.now)) {
+      this.#end(job, report);
+      job.settled = { fence, outcome: outcome.kind };
+      return "ok";
+    }
+    if (!ifExpired && job.settled?.fence === fence && job.settled.outcome === outcome.kind) return "ok";
+    return this.#refusal(job, fence);
+  }
+
+  #end(job: ModelJob, { outcome, delayMs, deadLetters }: Report): void {
+    const { record } = job;
+    switch (outcome.kind) {
+      case "completed":
+        this.#endAttempt(job, outcome.runMs);
+        this.#time(job);
+        record.result = outcome.result;
+        record.error = null;
+        return this.#finish(job, "completed");
+      case "failed":
+        this.#endAttempt(job, outcome.runMs);
+        this.#time(job);
+        return this.#failed(job, outcome.error, delayMs, deadLetters);
+      case "discard":
+        this.#endAttempt(job, outcome.runMs);
+        this.#time(job);
+        record.result = null;
+        record.error = outcome.error;
+        return this.#finish(job, deadLetters ? "dead" : "failed");
+      case "lost":
+        this.#endAttempt(job, this.now - record.startedAt!);
+        this.#count(record.queue, "lost");
+        record.fence += 1;
+        return this.#failed(job, LOST, delayMs, deadLetters);
+      case "snooze":
+        record.attempt -= 1;
+        record.snoozes += 1;
+        record.runAt = this.now + Math.max(1_000, outcome.delayMs);
+        return this.#enter(job, "scheduled");
+      case "release":
+        record.attempt -= 1;
+        record.fence += 1;
+        return this.#enter(job, "pending");
+    }
+  }
+
+  #endAttempt({ record }: ModelJob, runMs: number): void {
+    record.runMs = runMs;
+  }
+
+  #failed(job: ModelJob, error: JobError, delayMs: number, deadLetters: boolean): void {
+    const { record } = job;
+    record.error = error;
+    record.result = null;
+    if (record.retryCount >= record.maxRetries) return this.#finish(job, deadLetters ? "dead" : "failed");
+    record.retryCount += 1;
+    record.runAt = this.now + delayMs;
+    job.history.push(this.#ended(job, "failed", this.now));
+    this.#count(record.queue, "retried");
+    this.#enter(job, "retrying");
+  }
+
+  #finish(job: ModelJob, status: "completed" | "dead" | "failed" | "cancelled"): void {
+    job.record.completedAt = this.now;
+    this.#count(job.record.queue, status);
+    this.#enter(job, status);
+    const key = this.#ownKey(job);
+    if (key === undefined) return;
+    key.status = status;
+    if (status === "completed" || status === "cancelled") key.expiresAt = this.now + job.record.keyTtlMs;
+  }
+
+  #enter(job: ModelJob, status: Status): void {
+    job.record.status = status;
+    job.record.updatedAt = this.now;
+  }
+
+  #refusal(job: ModelJob, fence: number): "stale" | "cancelled" {
+    return job.record.status === "cancelled" && job.cancelledFence === fence ? "cancelled" : "stale";
+  }
+
+  extend(id: string, fence: number, leaseMs: number): LeaseAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return "stale";
+    if (job.record.status !== "running" || job.record.fence !== fence) return this.#refusal(job, fence);
+    job.leaseUntil = this.now + leaseMs;
+    return "ok";
+  }
+
+  note(id: string, fence: number, progress: Progress | null, lines: readonly string[]): LeaseAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return "stale";
+    if (job.record.status !== "running" || job.record.fence !== fence) return this.#refusal(job, fence);
+    if (progress !== null) {
+      job.record.progress = progress;
+      job.record.updatedAt = this.now;
+    }
+    for (const text of lines) {
+      if (job.logs.length < LOG_LINES) job.logs.push({ number: job.logs.length + 1, at: this.now, attempt: job.record.attempt, text });
+    }
+    return "ok";
+  }
+
+  // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  change(id: string, kind: ChangeKind): ModelChange {
+    const job = this.jobs.get(id);
+    if (job === undefined) return { kind: "missing" };
+    const { record } = job;
+    const was = record.status;
+    const allowed = {
+      cancel: !ENDED.includes(was),
+      retry: ["dead", "failed", "cancelled"].includes(was),
+      "run now": ["scheduled", "retrying"].includes(was),
+    };
+    if (!allowed[kind]) return { kind: "refused", status: was };
+    if (kind === "cancel") this.#cancel(job);
+    else if (kind === "retry") this.#startAgain(job);
+    if (kind !== "cancel") {
+      record.runAt = this.now;
+      this.#enter(job, "pending");
+    }
+    return { kind: "ok", was };
+  }
+
+  #cancel(job: ModelJob): void {
+    const { record } = job;
+    const ran = record.status === "running";
+    job.cancelledFence = ran ? record.fence : null;
+    record.fence += 1;
+    if (ran) {
+      record.error = { name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" };
+      this.#endAttempt(job, this.now - record.startedAt!);
+    }
+    this.#finish(job, "cancelled");
+  }
+
+  #startAgain(job: ModelJob): void {
+    const { record } = job;
+    job.history = this.attempts(record.id);
+    record.retryCount = 0;
+    record.completedAt = null;
+    if (record.idempotencyKey === null) return;
+    const key = this.#ownKey(job);
+    if (key !== undefined && (key.expiresAt === null || key.expiresAt > this.now)) key.expiresAt = null;
+    else record.idempotencyKey = null;
+  }
+
+  remove(id: string): ModelChange {
+    const job = this.jobs.get(id);
+    if (job === undefined) return { kind: "missing" };
+    const was = job.record.status;
+    if (!ENDED.includes(was)) return { kind: "refused", status: was };
+    if (this.#ownKey(job) !== undefined) this.keys.delete(keyName(job.record.queue, job.record.idempotencyKey!));
+    this.jobs.delete(id);
+    return { kind: "ok", was };
+  }
+
+  /** The entry of a job's key, while it is still that job's. */
+  #ownKey({ record }: ModelJob): ModelKey | undefined {
+    const key = record.idempotencyKey === null ? undefined : this.keys.get(keyName(record.queue, record.idempotencyKey));
+    return key?.id === record.id ? key : undefined;
+  }
+
+  attempts(id: string): Attempt[] {
+    const job = this.jobs.get(id);
+    if (job === undefined) return [];
+    const { attempt, status, completedAt } = job.record;
+    if (attempt === 0 || job.history.some(({ number }) => number === attempt)) return [...job.history];
+    if (status === "running") {
+      const { workerId, startedAt } = job.record;
+      const running = {
+        number: attempt,
+        workerId,
+        startedAt: startedAt!,
+        endedAt: null,
+        durationMs: null,
+        outcome: "running",
+        error: null,
+      } as const;
+      return [...job.history, running];
+    }
+    const outcome = status === "completed" || status === "cancelled" ? status : "failed";
+    return [...job.history, this.#ended(job, outcome, completedAt!)];
+  }
+
+  #ended({ record }: ModelJob, outcome: Attempt["outcome"], endedAt: number): Attempt {
+    const { attempt, workerId, startedAt, runMs, error } = record;
+    return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
+  }
+
+  list({ status, type, queue, priority, tag, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
+    const matching = [...this.jobs.values()].filter(({ record }) => {
+      if (status !== undefined && !status.includes(record.status)) return false;
+      if (type !== undefined && record.type !== type) return false;
+      if (queue !== undefined && record.queue !== queue) return false;
+      if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
+      if (tag !== undefined && !record.tags.includes(tag)) return false;
+      return record.createdAt >= (from ?? 0) && record.createdAt < (to ?? Number.POSITIVE_INFINITY);
+    });
+    matching.sort((a, b) => b.record.createdAt - a.record.createdAt || b.sequence - a.sequence);
+    return matching.map(({ record }) => record.id);
+  }
+
+  // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  promote(): { moved: number; nextInMs: number | null } {
+    const waits = [...this.jobs.values()].filter(({ record }) => record.status === "scheduled" || record.status === "retrying");
+    const due = waits.filter(({ record }) => record.runAt <= this.now);
+    for (const job of due) this.#enter(job, "pending");
+    const later = waits.filter((job) => !due.includes(job)).map(({ record }) => record.runAt - this.now);
+    return { moved: due.length, nextInMs: later.length === 0 ? null : Math.min(...later) };
+  }
+
+  expired(): { ids: string[]; nextInMs: number | null } {
+    const running = [...this.jobs.values()].filter(({ record }) => record.status === "running");
+    const out = running.filter(({ leaseUntil }) => leaseUntil <= this.now);
+    const later = running.filter((job) => !out.includes(job)).map(({ leaseUntil }) => leaseUntil - this.now);
+    return { ids: out.map(({ record }) => record.id), nextInMs: later.length === 0 ? null : Math.min(...later) };
+  }
+
+  /** `gone` is what the store removed: of jobs that ended in one moment it may take any. Answers what was wrong with its choice. */
+  prune(rules: readonly PruneRule[], limit: number, gone: readonly string[]): string | null {
+    const due = rules.flatMap((rule) => {
+      const ended = this.jobsIn(rule.queue).filter(({ record }) => record.status === "completed" || record.status === "cancelled");
+      ended.sort((a, b) => b.record.completedAt! - a.record.completedAt!);
+      const age = ({ record }: ModelJob): number => this.now - record.completedAt!;
+      return ended.filter((job, place) => (place >= rule.count || age(job) > rule.ageMs) && age(job) > rule.keepAtLeastMs);
+    });
+    if (gone.length !== Math.min(limit, due.length)) return `removed ${gone.length} jobs of ${due.length} that were due, limit ${limit}`;
+    for (const { queue } of rules) {
+      const ends = (ids: ModelJob[]): number[] => ids.map(({ record }) => record.completedAt!).sort((a, b) => a - b);
+      const mine = ends(gone.map((id) => this.jobs.get(id)!).filter(({ record }) => record.queue === queue));
+      const earliest = ends(due.filter(({ record }) => record.queue === queue)).slice(0, mine.length);
+      if (mine.join() !== earliest.join()) return `removed of ${queue} those that ended at ${mine.join()}, not at ${earliest.join()}`;
+    }
+    for (const id of gone) this.jobs.delete(id);
+    return null;
+  }
+
+  // ── Queues and figures ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  queue(name: string): ModelQueue {
+    const queue = this.queues.get(name) ?? { settings: DEFAULTS, paused: false };
+    this.queues.set(name, queue);
+    return queue;
+  }
+
+  configure(name: string, { paused, ...change }: Partial<QueueSettings> & { paused?: boolean }): void {
+    const queue = this.queue(name);
+    queue.settings = { ...queue.settings, ...change };
+    queue.paused = paused ?? queue.paused;
+  }
+
+  jobsIn(queue: string): ModelJob[] {
+    return [...this.jobs.values()].filter(({ record }) => record.queue === queue);
+  }
+
+  /** `status level` → how many. */
+  counts(queue: string): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { record } of this.jobsIn(queue)) {
+      const cell = `${record.status} ${levelOf(record.priority)}`;
+      counts[cell] = (counts[cell] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  #count(queue: string, counter: Counter): void {
+    this.counted.push({ queue, at: this.now, counter });
+  }
+
+  #time({ record }: ModelJob): void {
+    this.timed.push({ queue: record.queue, at: this.now, kind: "run", ms: record.runMs! });
+    this.timed.push({ queue: record.queue, at: this.now, kind: "wait", ms: record.startedAt! - record.runAt });
+  }
+
+  // ── Schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  putSchedule(spec: ScheduleSpec, nextTick: number | null): void {
+    const old = this.schedules.get(spec.name);
+    const { lastTick = null, lastJobId = null, createdAt = this.now } = old ?? {};
+    this.schedules.set(spec.name, { spec, nextTick, lastTick, lastJobId, createdAt });
+  }
+
+  dueSchedules(): { names: string[]; nextInMs: number | null } {
+    const waits = [...this.schedules.values()].filter(({ spec, nextTick }) => !spec.paused && nextTick !== null);
+    const due = waits.filter(({ nextTick }) => nextTick! <= this.now);
+    const later = waits.filter((schedule) => !due.includes(schedule)).map(({ nextTick }) => nextTick! - this.now);
+    return { names: due.map(({ spec }) => spec.name).sort(), nextInMs: later.length === 0 ? null : Math.min(...later) };
+  }
+
+  /** `isCurrent`: the version that was given is the stored one. */
+  tick(name: string, isCurrent: boolean, tick: number, nextTick: number | null, job: NewJob | null): "ticked" | "stale" | "full" {
+    if (job !== null && this.jobs.has(job.id)) return "ticked";
+    const schedule = this.schedules.get(name);
+    if (schedule === undefined || !isCurrent || (schedule.lastTick !== null && schedule.lastTick >= tick)) return "stale";
+    schedule.lastTick = tick;
+    schedule.nextTick = nextTick;
+    if (job === null) return "ticked";
+    if (this.insert(job).kind === "full") return "full";
+    schedule.lastJobId = job.id;
+    return "ticked";
+  }
+}
+
+const DEFAULTS: QueueSettings = {
+  capacity: null,
+  headStartMs: 8_796_093_022_208,
+  deadLetters: true,
+  retention: { ageMs: 86_400_000, count: 10_000, keepAtLeastMs: 600_000 },
+};
+
+const LOST: JobError = {
+  name: "LeaseLost",
+  message: "the lease ran out: the worker died, was cut off from the store, or did not renew it in time",
+  stack: null,
+  kind: "lost",
+};
+
+function keyName(queue: string, key: string): string {
+  return `${queue} ${key}`;
+}
+
+function levelOf(priority: number): PriorityLevel {
+  if (priority >= 20) return "critical";
+  if (priority >= 10) return "high";
+  return priority >= 0 ? "default" : "low";
+}

@@ -1,0 +1,4 @@
+import { sqlite } from "./engines.ts";
+import { storeSuite } from "./store/suite.ts";
+
+storeSuite(sqlite());

@@ -1,0 +1,232 @@
+import { describe, expect } from "vitest";
+import type { Event } from "../../../src/core/event.ts";
+import type { Hint, Store } from "../../../src/store/store.ts";
+import type { Engine } from "../harness.ts";
+import { keepsOn, type World } from "../world.ts";
+
+/** Resolves with the first hint that is wanted; the test's own time limit bounds the wait. */
+function hintOf(store: Store, wanted: (hint: Hint) => boolean): Promise<Hint> {
+  return new Promise((resolve) => {
+    const stop = store.watch((hint) => {
+      if (!wanted(hint)) return;
+      stop();
+      resolve(hint);
+    });
+  });
+}
+
+const topic =
+  (name: Hint["topic"]) =>
+  (hint: Hint): boolean =>
+    hint.topic === name;
+const workIn =
+  (queue: string) =>
+  (hint: Hint): boolean =>
+    hint.topic === "work" && hint.queue === queue;
+
+/** Lets everything that is ready run, for as long as the fact is not there; the test's own time limit bounds it. */
+async function until(fact: () => boolean, meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+  while (!fact()) {
+    await meanwhile();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+const NEWS: Event = { event: "queue:paused", at: 1, queue: "n\u0000 \u{1F600}" };
+
+interface Ring {
+  readonly by: string;
+  readonly rings: (hint: Hint) => boolean;
+  /** Makes ready, and gives back the call that rings. */
+  readonly ready: (world: World) => Promise<() => Promise<unknown>>;
+}
+
+const SPEC = {
+  name: "s",
+  timing: { kind: "every", everyMs: 1_000 },
+  job: {
+    type: "t",
+    queue: "cron",
+    priority: 0,
+    payload: "null",
+    maxRetries: 0,
+    retryDelayMs: 0,
+    timeoutMs: 0,
+    webhookUrl: null,
+    tags: [],
+    meta: null,
+  },
+  catchUp: "one",
+  overlap: "allow",
+  paused: false,
+} as const;
+
+const RINGS: readonly Ring[] = [
+  { by: "a job that is due now: work in its queue", rings: workIn("mail"), ready: async (world) => () => world.add({ queue: "mail" }) },
+  { by: "a job for later: due", rings: topic("due"), ready: async (world) => () => world.add({ delay: 1_000 }) },
+  {
+    by: "a promotion: work in its queue",
+    rings: workIn("mail"),
+    ready: async (world) => {
+      await world.add({ queue: "mail", delay: 10 });
+      world.clock.advance(10);
+      return () => world.store.promote(1);
+    },
+  },
+  {
+    by: "the cancel of a running job: lease",
+    rings: topic("lease"),
+    ready: async (world) => {
+      const lease = await world.running();
+      return () => world.cancel(lease.id);
+    },
+  },
+  {
+    by: "a retry by hand: work in its queue",
+    rings: workIn("mail"),
+    ready: async (world) => {
+      const dead = await world.ended("dead", { queue: "mail" });
+      return () => world.retry(dead.id);
+    },
+  },
+  {
+    by: "a job that is run now: work in its queue",
+    rings: workIn("mail"),
+    ready: async (world) => {
+      const job = await world.add({ queue: "mail", delay: 1_000_000 });
+      return () => world.runNow(job.id);
+    },
+  },
+  {
+    by: "a setting or a pause: queues",
+    rings: topic("queues"),
+    ready: async (world) => () => world.store.configure("a", { paused: true }),
+  },
+  { by: "a schedule: schedules", rings: topic("schedules"), ready: async (world) => () => world.store.putSchedule(SPEC, 1, null) },
+  {
+    by: "a tick: work in the queue of its job",
+    rings: workIn("cron"),
+    ready: async (world) => {
+      await world.store.putSchedule(SPEC, 1, null);
+      const [schedule] = (await world.store.schedules(["s"])).schedules;
+      return () => world.store.tick([{ name: "s", version: schedule!.version, tick: 1, nextTick: 2, job: world.job({ queue: "cron" }) }]);
+    },
+  },
+];
+
+export function feedSuite(engine: Engine): void {
+  const keeps = keepsOn(engine);
+
+  describe("hints", () => {
+    for (const { by, rings, ready } of RINGS) {
+      keeps(`are rung by ${by}; here at once, elsewhere soon`, async (world) => {
+        const other = await world.elsewhere();
+        const act = await ready(world);
+        const here = hintOf(world.store, rings);
+        const there = hintOf(other.store, rings);
+        await act();
+        await Promise.all([here, there]);
+      });
+    }
+
+    keeps("name every queue that a batch brought work to", async (world) => {
+      const all = ["a", "b", "c"].map((queue) => hintOf(world.store, workIn(queue)));
+      await world.addMany(9, (index) => ({ queue: "abc"[index % 3]! }));
+      await Promise.all(all);
+    });
+
+    keeps("stop when they are no longer wanted; other listeners go on", async (world) => {
+      const heard: Hint[] = [];
+      const stop = world.store.watch((hint) => heard.push(hint));
+      const first = hintOf(world.store, workIn("first"));
+      await world.add({ queue: "first" });
+      await first;
+      stop();
+      stop();
+      const second = hintOf(world.store, workIn("second"));
+      await world.add({ queue: "second" });
+      await second;
+      expect(heard.some(workIn("first"))).toBe(true);
+      expect(heard.some(workIn("second"))).toBe(false);
+    });
+
+    keeps("a refused insert rings nothing of its queue", async (world) => {
+      await world.store.configure("small", { capacity: 0 });
+      const heard: Hint[] = [];
+      world.store.watch((hint) => heard.push(hint));
+      await world.insert(world.job({ queue: "small" }));
+      const witness = hintOf(world.store, workIn("witness"));
+      await world.add({ queue: "witness" });
+      await witness;
+      expect(heard.some(workIn("small"))).toBe(false);
+    });
+
+    keeps("are only hints: without a single listener every job is found by looking", async (world) => {
+      const other = await world.elsewhere();
+      const job = await world.add();
+      expect((await other.take()).id).toBe(job.id);
+    });
+  });
+
+  describe("news", () => {
+    keeps("nobody listens: nobody wants news, and publishing is allowed all the same", async (world) => {
+      expect(world.store.newsWanted()).toBe(false);
+      await world.store.publish([NEWS]);
+      await world.store.publish([]);
+    });
+
+    keeps("reach every listener in every process, as they were", async (world) => {
+      const other = await world.elsewhere();
+      const here: Event[] = [];
+      const there: Event[] = [];
+      const stops = [world.store.listen((events) => here.push(...events)), other.store.listen((events) => there.push(...events))];
+      const event: Event = { event: "job:created", at: 5, jobId: world.newId(), type: "t", queue: "q", priority: 3, level: "default" };
+      // From "about now on": what is published before the listener is known may be missed, so one goes on until it is heard.
+      const heard = (list: readonly Event[]): boolean => list.some((one) => one.event === "job:created");
+      await until(
+        () => heard(here) && heard(there),
+        () => world.store.publish([NEWS, event]),
+      );
+      expect(here).toContainEqual(event);
+      expect(there).toContainEqual(NEWS);
+      for (const stop of stops) stop();
+    });
+
+    keeps("are wanted, in any process, once somebody listens", async (world) => {
+      const other = await world.elsewhere();
+      const stop = world.store.listen(() => {});
+      await until(() => world.store.newsWanted() && other.store.newsWanted());
+      stop();
+    });
+
+    keeps("keep their order within a batch", async (world) => {
+      const heard: Event[] = [];
+      world.store.listen((events) => heard.push(...events));
+      const batch: Event[] = Array.from({ length: 50 }, (_, at) => ({ event: "queue:paused", at, queue: "q" }));
+      await until(
+        () => heard.length >= 50,
+        () => world.store.publish(batch),
+      );
+      expect(heard.slice(0, 50)).toEqual(batch);
+    });
+
+    keeps("stop when they are no longer wanted", async (world) => {
+      const ended: Event[] = [];
+      const witness: Event[] = [];
+      const stop = world.store.listen((events) => ended.push(...events));
+      world.store.listen((events) => witness.push(...events));
+      await until(
+        () => ended.length > 0,
+        () => world.store.publish([NEWS]),
+      );
+      stop();
+      const before = ended.length;
+      const mark: Event = { event: "queue:resumed", at: 2, queue: "mark" };
+      await until(
+        () => witness.some(({ event }) => event === "queue:resumed"),
+        () => world.store.publish([mark]),
+      );
+      expect(ended).toHaveLength(before);
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import { describe } from "vitest";
+import type { Engine } from "../harness.ts";
+import { changeSuite } from "./change.ts";
+import { claimSuite } from "./claim.ts";
+import { closingSuite } from "./closing.ts";
+import { counterSuite } from "./counter.ts";
+import { feedSuite } from "./feed.ts";
+import { inputSuite } from "./input.ts";
+import { insertSuite } from "./insert.ts";
+import { keySuite } from "./key.ts";
+import { leaseSuite } from "./lease.ts";
+import { orderSuite } from "./order.ts";
+import { querySuite } from "./query.ts";
+import { queueSuite } from "./queue.ts";
+import { scheduleSuite } from "./schedule.ts";
+import { settleSuite } from "./settle.ts";
+import { stormSuite } from "./storm.ts";
+import { transactionSuite } from "./transaction.ts";
+import { upkeepSuite } from "./upkeep.ts";
+import { workerSuite } from "./worker.ts";
+
+const FAMILIES = [
+  insertSuite,
+  keySuite,
+  claimSuite,
+  orderSuite,
+  leaseSuite,
+  settleSuite,
+  changeSuite,
+  querySuite,
+  queueSuite,
+  counterSuite,
+  scheduleSuite,
+  upkeepSuite,
+  feedSuite,
+  workerSuite,
+  inputSuite,
+  transactionSuite,
+  stormSuite,
+  closingSuite,
+];
+
+/** Every promise of the store contract, on one engine. */
+export function storeSuite(engine: Engine): void {
+  describe(`the store contract on ${engine.name}`, () => {
+    for (const family of FAMILIES) family(engine);
+  });
+}

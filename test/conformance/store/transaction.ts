@@ -1,0 +1,143 @@
+import { describe, expect } from "vitest";
+import type { TransactionVerbs } from "../../../src/store/store.ts";
+import type { Engine, OwnTransaction } from "../harness.ts";
+import { keepsOn, settlementOf, type World } from "../world.ts";
+
+async function begin(world: World): Promise<OwnTransaction & { verbs: TransactionVerbs }> {
+  const own = await world.opened.begin!();
+  return { ...own, verbs: world.store.within(own.tx)! };
+}
+
+export function transactionSuite(engine: Engine): void {
+  const keeps = keepsOn(engine);
+
+  if (engine.hasTransactions !== true) {
+    describe("a transaction of the caller's own", () => {
+      keeps("is nothing that this engine could take part in, and it says so", async (world) => {
+        expect(world.opened.begin).toBeUndefined();
+        expect(world.store.within({})).toBeNull();
+      });
+    });
+    return;
+  }
+
+  describe("a transaction of the caller's own", () => {
+    keeps("a job inserted in it exists when it commits, and not before", async (world) => {
+      const { verbs, commit } = await begin(world);
+      const jobs = [world.job({ idempotencyKey: "k", payload: "\u0000" }), world.job(), world.job({ delay: 1_000 })];
+      expect((await verbs.insert(jobs)).map(({ kind }) => kind)).toEqual(["created", "created", "created"]);
+      expect(await world.store.find(jobs.map(({ id }) => id))).toEqual([null, null, null]);
+      await commit();
+      expect(await world.counts()).toEqual({ pending: 2, scheduled: 1 });
+      expect(await world.total("enqueued")).toBe(3);
+      expect((await world.claim()).map(({ id }) => id)).toEqual([jobs[0]!.id, jobs[1]!.id]);
+      expect(await world.insert(world.job({ idempotencyKey: "k", payload: "\u0000" }))).toMatchObject({
+        kind: "known",
+        job: { id: jobs[0]!.id },
+      });
+    });
+
+    keeps("S36: rolled back, it leaves nothing: no job, no key, no count", async (world) => {
+      await world.add();
+      const { verbs, rollback } = await begin(world);
+      const job = world.job({ idempotencyKey: "k" });
+      await verbs.insert([job]);
+      await rollback();
+      expect(await world.status(job.id)).toBeNull();
+      expect(await world.counts()).toEqual({ pending: 1 });
+      expect(await world.total("enqueued")).toBe(1);
+      await world.add({ idempotencyKey: "k", payload: "another" });
+    });
+
+    keeps("after a rollback new queues and types work as if nothing had been", async (world) => {
+      const { verbs, rollback } = await begin(world);
+      await verbs.insert([world.job({ queue: "new", type: "new" })]);
+      await rollback();
+      expect(await world.store.queues()).toEqual([]);
+      const job = await world.add({ queue: "newer", type: "newer" });
+      await world.add({ queue: "new", type: "new" });
+      expect(await world.take({ queues: ["newer"], types: ["newer"] })).toMatchObject({ id: job.id, queue: "newer", type: "newer" });
+    });
+
+    keeps("keys hold in it: known, conflict, and the first of two equal ones wins", async (world) => {
+      const stored = await world.add({ idempotencyKey: "k", payload: 1 });
+      const { verbs, commit } = await begin(world);
+      const own = world.job({ idempotencyKey: "own", payload: 1 });
+      const answers = await verbs.insert([
+        world.job({ idempotencyKey: "k", payload: 1 }),
+        world.job({ idempotencyKey: "k", payload: 2 }),
+        own,
+        world.job({ idempotencyKey: "own", payload: 1 }),
+      ]);
+      await commit();
+      expect(answers).toMatchObject([
+        { kind: "known", job: { id: stored.id } },
+        { kind: "conflict", id: stored.id },
+        { kind: "created" },
+        { kind: "known", job: { id: own.id } },
+      ]);
+      expect(await world.counts()).toEqual({ pending: 2 });
+    });
+
+    keeps("a queue that is full by what is committed refuses", async (world) => {
+      await world.store.configure("default", { capacity: 1 });
+      await world.add();
+      const { verbs, commit } = await begin(world);
+      expect(await verbs.insert([world.job()])).toEqual([{ kind: "full", capacity: 1 }]);
+      await commit();
+      expect(await world.counts()).toEqual({ pending: 1 });
+    });
+
+    keeps("a job settled in it is settled when it commits", async (world) => {
+      const lease = await world.running();
+      const { verbs, commit } = await begin(world);
+      const settlement = settlementOf(lease, { kind: "completed", result: '"done"', runMs: 5 });
+      expect(await verbs.settle([settlement, { ...settlement, fence: 99 }])).toEqual(["ok", "stale"]);
+      expect(await world.status(lease.id)).toBe("running");
+      await commit();
+      expect(await world.find(lease.id)).toMatchObject({ status: "completed", result: '"done"', runMs: 5 });
+      expect(await world.counts()).toEqual({ completed: 1 });
+      expect(await world.total("completed")).toBe(1);
+      expect(await world.complete(lease, '"done"')).toBe("ok");
+    });
+
+    keeps("a settlement that is rolled back never was: the lease still holds", async (world) => {
+      const lease = await world.running();
+      const { verbs, rollback } = await begin(world);
+      await verbs.settle([settlementOf(lease, { kind: "completed", result: null, runMs: 5 })]);
+      await rollback();
+      expect(await world.status(lease.id)).toBe("running");
+      expect(await world.total("completed")).toBe(0);
+      expect(await world.discard(lease)).toBe("ok");
+    });
+
+    keeps("its commit is heard of as any other", async (world) => {
+      const heard = new Promise<void>((resolve) => {
+        world.store.watch((hint) => {
+          if (hint.topic === "work" && hint.queue === "mail") resolve();
+        });
+      });
+      const { verbs, commit } = await begin(world);
+      await verbs.insert([world.job({ queue: "mail" })]);
+      await commit();
+      await heard;
+    });
+
+    keeps("what is no open transaction on this data is refused", async (world) => {
+      for (const tx of [undefined, null, {}, 1, "begin", { prepare: 1 }]) {
+        expect(() => world.store.within(tx)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
+      }
+      const { tx, commit } = await begin(world);
+      await commit();
+      expect(() => world.store.within(tx)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
+      const another = await engine.open({ clock: world.clock });
+      try {
+        const foreign = await another.begin!();
+        expect(() => world.store.within(foreign.tx)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
+        await foreign.rollback();
+      } finally {
+        await another.destroy();
+      }
+    });
+  });
+}
