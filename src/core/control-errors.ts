@@ -4,10 +4,10 @@
  * They are known by a registered symbol, not by their class: an application may hold two copies of this package (one of its own, one of a
  * library that brings handlers along), and a Discard of the other copy must not become an ordinary failure.
  */
-import { type Duration, MAX_DELAY_MS, parseDuration } from "./duration.ts";
+import { type Duration, formatDuration, MAX_DELAY_MS, parseDuration } from "./duration.ts";
 import { invalid } from "./errors.ts";
 
-const CONTROL: unique symbol = Symbol.for("millrace.control") as never;
+const CONTROL: unique symbol = Symbol.for("millrace.control");
 
 /** The attempt failed and the next one comes after `delay`, whatever the job's retry curve says. Costs a retry like any failure. */
 export class RetryAfter extends Error {
@@ -16,7 +16,7 @@ export class RetryAfter extends Error {
   readonly delayMs: number;
 
   constructor(delay: Duration, message?: string) {
-    super(message ?? `asked to be tried again after ${delay}`);
+    super(message ?? `asked to be tried again after ${formatDuration(readDelay(delay))}`);
     this.delayMs = readDelay(delay);
   }
 }
@@ -26,6 +26,7 @@ export class Discard extends Error {
   override readonly name: string = "Discard";
   readonly [CONTROL] = "discard";
 
+  // oxlint-disable-next-line no-useless-constructor -- unlike the message of any error, the reason must be given
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options);
   }
@@ -38,7 +39,7 @@ export class Snooze extends Error {
   readonly delayMs: number;
 
   constructor(delay: Duration) {
-    super(`asked to be run again after ${delay}`);
+    super(`asked to be run again after ${formatDuration(readDelay(delay))}`);
     this.delayMs = readDelay(delay);
   }
 }

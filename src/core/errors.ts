@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   "closed", // the client was closed
 ] as const;
 
+/** One of the codes that a MillraceError can carry. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** What an error knows beside its message. */

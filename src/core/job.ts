@@ -6,6 +6,7 @@ import { fingerprint } from "./unique.ts";
 
 /** Every status of a job. What leads from one to another is in lifecycle.ts. */
 export const STATUSES = ["scheduled", "pending", "running", "retrying", "completed", "failed", "dead", "cancelled"] as const;
+/** Where a job is in its life. */
 export type Status = (typeof STATUSES)[number];
 
 /** Jobs that count against a queue's capacity. */
@@ -19,6 +20,7 @@ export function isTerminal(status: Status): boolean {
 
 /** Names for the usual priorities. */
 export const PRIORITY_LEVELS = { low: -10, default: 0, high: 10, critical: 20 } as const;
+/** The name of a usual priority. */
 export type PriorityLevel = keyof typeof PRIORITY_LEVELS;
 export const MIN_PRIORITY = -100;
 export const MAX_PRIORITY = 100;
@@ -327,7 +329,7 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
     delayMs: settings.delay,
     runAt: settings.runAt,
     idempotencyKey: key,
-    keyTtlMs: settings.keyTtl,
+    keyTtlMs: key === null ? 0 : settings.keyTtl,
     fingerprint: key === null ? null : fingerprint(type, text),
     webhookUrl: settings.webhookUrl,
     tags: settings.tags,

@@ -1,29 +1,23 @@
 import { MAX_DELAY_MS, parseDuration } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { readInteger } from "./job.ts";
-import { QUEUE_DEFAULTS, type QueueSettings, type Retention } from "./queue.ts";
+import type { QueueChange, Retention } from "./queue.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
 const MAX_COUNT = 1_000_000_000;
 const MAX_HEAD_START_MS = 365 * 86_400_000;
 
-/**
- * Reads what a caller says about a queue: the settings that it names, in stored form. A retention is stored as a whole, so what the call
- * leaves out of it comes from `present`. Throws `invalid_input` at the first bad or unknown field.
- */
-export function readQueueOptions(input: unknown, present: Retention): Partial<QueueSettings> {
+/** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
+export function readQueueOptions(input: unknown): QueueChange {
   const options = readObject(input, "settings");
   refuseUnknown(options, ["capacity", "headStart", "deadLetters", "retention"], "");
-  const change: { -readonly [K in keyof QueueSettings]?: QueueSettings[K] } = {};
+  const change: { -readonly [K in keyof QueueChange]: QueueChange[K] } = {};
   if (options["capacity"] !== undefined) change.capacity = readCapacity(options["capacity"]);
   if (options["headStart"] !== undefined) change.headStartMs = readHeadStart(options["headStart"]);
   if (options["deadLetters"] !== undefined) change.deadLetters = readFlag(options["deadLetters"]);
-  if (options["retention"] !== undefined) change.retention = readRetention(options["retention"], present);
+  if (options["retention"] !== undefined) change.retention = readRetention(options["retention"]);
   return change;
 }
-
-/** The retention that holds while a queue was told nothing. */
-export const DEFAULT_RETENTION: Retention = QUEUE_DEFAULTS.retention;
 
 function readCapacity(input: unknown): number | null {
   if (input === null) return null;
@@ -46,20 +40,23 @@ function readFlag(input: unknown): boolean {
   return input;
 }
 
-function readRetention(input: unknown, present: Retention): Retention {
+function readRetention(input: unknown): Partial<Retention> {
   const retention = readObject(input, "retention");
   refuseUnknown(retention, ["age", "count", "keepAtLeast"], "retention.");
-  const count = retention["count"] === undefined ? present.count : readInteger(retention["count"], 0, MAX_COUNT);
-  if (count === undefined) throw invalid("retention.count", `a whole number from 0 to ${MAX_COUNT}`, retention["count"]);
-  return {
-    ageMs: readTimeSpan(retention["age"], "retention.age", present.ageMs),
-    count,
-    keepAtLeastMs: readTimeSpan(retention["keepAtLeast"], "retention.keepAtLeast", present.keepAtLeastMs),
-  };
+  const change: { -readonly [K in keyof Retention]?: Retention[K] } = {};
+  if (retention["age"] !== undefined) change.ageMs = readTimeSpan(retention["age"], "retention.age");
+  if (retention["count"] !== undefined) change.count = readCount(retention["count"]);
+  if (retention["keepAtLeast"] !== undefined) change.keepAtLeastMs = readTimeSpan(retention["keepAtLeast"], "retention.keepAtLeast");
+  return change;
 }
 
-function readTimeSpan(input: unknown, field: string, present: number): number {
-  if (input === undefined) return present;
+function readCount(input: unknown): number {
+  const count = readInteger(input, 0, MAX_COUNT);
+  if (count === undefined) throw invalid("retention.count", `a whole number from 0 to ${MAX_COUNT}`, input);
+  return count;
+}
+
+function readTimeSpan(input: unknown, field: string): number {
   const ms = parseDuration(input);
   if (ms === null || ms > MAX_DELAY_MS) throw invalid(field, 'a time of at most 10 years, in milliseconds or as "24h", "7d"', input);
   return ms;

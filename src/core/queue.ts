@@ -18,6 +18,27 @@ export interface Retention {
   readonly keepAtLeastMs: number;
 }
 
+/** A change of settings: what is not named, or undefined, stays. */
+export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
+  readonly retention?: Partial<Retention>;
+  readonly paused?: boolean;
+};
+
+/** The settings after a change. */
+export function changeSettings(settings: QueueSettings, change: QueueChange): QueueSettings {
+  const { retention = {} } = change;
+  return {
+    capacity: change.capacity === undefined ? settings.capacity : change.capacity,
+    headStartMs: change.headStartMs ?? settings.headStartMs,
+    deadLetters: change.deadLetters ?? settings.deadLetters,
+    retention: {
+      ageMs: retention.ageMs ?? settings.retention.ageMs,
+      count: retention.count ?? settings.retention.count,
+      keepAtLeastMs: retention.keepAtLeastMs ?? settings.retention.keepAtLeastMs,
+    },
+  };
+}
+
 export const QUEUE_DEFAULTS: QueueSettings = {
   capacity: null,
   headStartMs: STRICT_HEAD_START_MS,

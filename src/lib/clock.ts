@@ -22,7 +22,9 @@ export const systemClock: Clock = {
     let handle: NodeJS.Timeout;
     const arm = (left: number): void => {
       handle =
-        left > LONGEST_TIMER_MS ? setTimeout(() => arm(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS) : setTimeout(callback, Math.max(0, left));
+        left > LONGEST_TIMER_MS
+          ? setTimeout(() => arm(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
+          : setTimeout(callback, Math.max(0, left));
     };
     arm(ms);
     return { cancel: () => clearTimeout(handle) };

@@ -22,6 +22,8 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       return openSqliteStore(url, settings);
     }
     default:
-      throw new MillraceError("invalid_input", `url must begin with memory: or sqlite:; got "${scheme ?? url.slice(0, 20)}"`, { field: "url" });
+      throw new MillraceError("invalid_input", `url must begin with memory: or sqlite:; got "${scheme ?? url.slice(0, 20)}"`, {
+        field: "url",
+      });
   }
 }

@@ -27,7 +27,7 @@ import type { Counter, TimeKind } from "../core/counters.ts";
 import type { Event } from "../core/event.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
-import type { QueueSettings, Retention } from "../core/queue.ts";
+import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
@@ -99,8 +99,11 @@ export interface Store extends Feed {
    */
   change(ids: readonly string[], move: Move): Promise<ChangeAnswer[]>;
 
-  /** Deletes terminal jobs with their history, logs and (if it is still theirs) key; else answers the status that forbade it. */
-  remove(ids: readonly string[]): Promise<ChangeAnswer[]>;
+  /**
+   * Deletes jobs whose status is one of `from`, all of them terminal, with their history, logs and (if it is still theirs) key; else answers
+   * the status that forbade it.
+   */
+  remove(ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]>;
 
   /** The jobs, or null for each that is not there. Sees every commit that was answered before the call. */
   find(ids: readonly string[]): Promise<(JobRecord | null)[]>;
@@ -154,7 +157,7 @@ export interface Store extends Feed {
   queues(): Promise<QueueState[]>;
 
   /** Changes the named settings of a queue, and makes it known. Rings `queues`. A new head start takes effect with `rerank`. */
-  configure(queue: string, change: Partial<QueueSettings> & { paused?: boolean }): Promise<void>;
+  configure(queue: string, change: QueueChange): Promise<void>;
 
   /**
    * Gives up to `limit` pending jobs the rank that the queue's present head start demands, going on where the last call stopped. True while
@@ -265,12 +268,12 @@ export interface Claim {
   readonly limit: number;
   readonly leaseMs: number;
   /** Counts the claims of a worker, so that a repeat can be recognised. */
-  readonly turn?: number;
+  readonly turn: number;
   /**
    * The answer to the claim of this turn was lost. Where a server may have granted it all the same, what it granted and is still running is
    * given again, with its lease renewed, instead of other jobs: else it would wait for its lease to run out and count as a lost attempt.
    */
-  readonly again?: boolean;
+  readonly again: boolean;
   /**
    * The worker dies with this machine. SQLite then spares the claim an fsync: a power cut that undoes it leaves no holder either. The same
    * fence may then be granted again, so it is no token for other systems. Never true for a worker on another machine.

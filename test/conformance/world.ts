@@ -10,6 +10,7 @@ import {
   readJobOptions,
   type Status,
   STATUSES,
+  TERMINAL,
 } from "../../src/core/job.ts";
 import { type AttemptFacts, CANCEL, type Outcome, RETRY, RUN_NOW, settle } from "../../src/core/lifecycle.ts";
 import { partitionOf } from "../../src/core/partition.ts";
@@ -44,7 +45,17 @@ export function settlementOf(held: Held, outcome: Outcome, ifExpired = false): S
 }
 
 export function claimOf(wishes: Partial<Claim> = {}): Claim {
-  return { workerId: "worker-1", queues: ["default"], types: "*", limit: 1_000, leaseMs: LEASE_MS, local: false, ...wishes };
+  return {
+    workerId: "worker-1",
+    queues: ["default"],
+    types: "*",
+    limit: 1_000,
+    leaseMs: LEASE_MS,
+    turn: 1,
+    again: false,
+    local: false,
+    ...wishes,
+  };
 }
 
 /** A store, its clock, and sentences about them. */
@@ -228,8 +239,8 @@ export class World {
     return (await this.store.change([id], RUN_NOW))[0]!;
   }
 
-  async remove(id: string): Promise<ChangeAnswer> {
-    return (await this.store.remove([id]))[0]!;
+  async remove(id: string, from: readonly Status[] = TERMINAL): Promise<ChangeAnswer> {
+    return (await this.store.remove([id], from))[0]!;
   }
 
   /** The job, which must be there. */

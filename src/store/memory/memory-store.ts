@@ -1,7 +1,7 @@
 import { countsRunTime } from "../../core/counters.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Event } from "../../core/event.ts";
-import { type Attempt, isTerminal, type JobRecord, type JobSummaryRecord, type LogLine, type NewJob } from "../../core/job.ts";
+import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueSettings } from "../../core/queue.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
@@ -174,13 +174,13 @@ export class MemoryStore implements Store {
     });
   }
 
-  async remove(ids: readonly string[]): Promise<ChangeAnswer[]> {
+  async remove(ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
     this.#begin();
     return ids.map((id) => {
       const job = this.#jobs.get(id);
       if (job === undefined) return { kind: "missing" };
       const was = job.record.status;
-      if (!isTerminal(was)) return { kind: "refused", status: was };
+      if (!from.includes(was)) return { kind: "refused", status: was };
       this.#jobs.keys.dropWith(job);
       this.#jobs.forget(job);
       return { kind: "ok", was, job: summaryOf(job) };

@@ -1,5 +1,5 @@
 import { type PriorityLevel, type Status, STATUSES, WAITING } from "../../core/job.ts";
-import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
+import { changeSettings, QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
 import type { QueueState } from "../store.ts";
 import type { Key } from "./keys.ts";
 import { Lanes } from "./lanes.ts";
@@ -30,10 +30,9 @@ export class QueueBook {
   }
 
   /** Changes the named settings. A name without a value is not named. */
-  configure({ paused, ...change }: Partial<QueueSettings> & { paused?: boolean }): void {
-    const named = Object.entries(structuredClone(change)).filter(([, value]) => value !== undefined);
-    this.settings = { ...this.settings, ...(Object.fromEntries(named) as Partial<QueueSettings>) };
-    if (paused !== undefined) this.paused = paused;
+  configure(change: QueueChange): void {
+    this.settings = changeSettings(this.settings, change);
+    this.paused = change.paused ?? this.paused;
   }
 
   tally(status: Status, level: number, change: 1 | -1): void {

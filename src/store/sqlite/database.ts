@@ -94,7 +94,7 @@ function prepare(db: DatabaseSync, options: OpenOptions): void {
   if (mode !== "wal") {
     throw new MillraceError(
       "unsupported_store",
-      `SQLite could not switch ${options.path} to WAL (it stays "${mode}"): put the file on a local disk, not a network file system`,
+      `SQLite could not switch ${options.path} to WAL (it stays "${String(mode)}"): put the file on a local disk, not a network file system`,
     );
   }
   db.exec(`pragma synchronous = ${options.synchronous}; pragma cache_size = -16000; pragma foreign_keys = off`);

@@ -123,12 +123,19 @@ function firstSeqAt(on: Connection, time: number, top: number): number {
   return low;
 }
 
+/** With a check, so that a cursor somebody changed is refused and does not quietly list from elsewhere. */
 function encodeCursor(seq: number): string {
-  return `s${seq.toString(36)}`;
+  return `s${seq.toString(36)}.${checkOf(seq)}`;
+}
+
+function checkOf(seq: number): string {
+  return ((seq * 31 + 7) % 1296).toString(36);
 }
 
 function decodeCursor(cursor: string): number {
-  const seq = /^s[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
-  if (!Number.isSafeInteger(seq)) throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
+  const [, digits = "", check] = /^s([0-9a-z]{1,10})\.([0-9a-z]{1,2})$/.exec(cursor) ?? [];
+  const seq = Number.parseInt(digits, 36);
+  if (!Number.isSafeInteger(seq) || check !== checkOf(seq) || cursor !== encodeCursor(seq))
+    throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
   return seq;
 }

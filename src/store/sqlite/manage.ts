@@ -1,4 +1,4 @@
-import { type Attempt, isTerminal } from "../../core/job.ts";
+import type { Attempt, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { idToBlob, laneOf, readAttempt, readError, readSummary, stateNumber, statusOf } from "./codec.ts";
@@ -16,11 +16,11 @@ export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
 }
 
-export function removeJob(tx: Transaction, id: string): ChangeAnswer {
+export function removeJob(tx: Transaction, id: string, from: readonly Status[]): ChangeAnswer {
   const job = factsOf(tx, idToBlob(id));
   if (job === null) return { kind: "missing" };
   const was = statusOf(job.state);
-  if (!isTerminal(was)) return { kind: "refused", status: was };
+  if (!from.includes(was)) return { kind: "refused", status: was };
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
   deleteJob(tx, job.seq);

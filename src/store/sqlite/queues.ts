@@ -1,4 +1,4 @@
-import type { QueueSettings } from "../../core/queue.ts";
+import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
 import type { Counter, TimeKind } from "../../core/counters.ts";
 import type { Catalog } from "./catalog.ts";
@@ -18,14 +18,9 @@ export function queueStates(on: Connection, catalog: Catalog): QueueState[] {
   }));
 }
 
-export function configureQueue(tx: Transaction, name: string, change: Partial<QueueSettings> & { paused?: boolean }): void {
+export function configureQueue(tx: Transaction, name: string, change: QueueChange): void {
   const queue = tx.catalog.queue(name);
-  const settings: QueueSettings = {
-    capacity: change.capacity === undefined ? queue.settings.capacity : change.capacity,
-    headStartMs: change.headStartMs ?? queue.settings.headStartMs,
-    deadLetters: change.deadLetters ?? queue.settings.deadLetters,
-    retention: change.retention ?? queue.settings.retention,
-  };
+  const settings = changeSettings(queue.settings, change);
   const reranks = settings.headStartMs !== queue.settings.headStartMs;
   tx.on.run(
     SET_QUEUE,

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Event } from "../../core/event.ts";
-import type { Attempt, JobRecord, LogLine, NewJob } from "../../core/job.ts";
+import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
-import type { QueueSettings } from "../../core/queue.ts";
+import type { QueueChange } from "../../core/queue.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -121,8 +121,8 @@ export class SqliteStore implements Store {
     return this.#writer.write((tx) => ids.map((id) => changeJob(tx, id, move)));
   }
 
-  remove(ids: readonly string[]): Promise<ChangeAnswer[]> {
-    return this.#writer.write((tx) => ids.map((id) => removeJob(tx, id)));
+  remove(ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+    return this.#writer.write((tx) => ids.map((id) => removeJob(tx, id, from)));
   }
 
   find(ids: readonly string[]): Promise<(JobRecord | null)[]> {
@@ -169,7 +169,7 @@ export class SqliteStore implements Store {
     return this.#look(() => queueStates(this.#on, this.#catalog));
   }
 
-  configure(queue: string, change: Partial<QueueSettings> & { paused?: boolean }): Promise<void> {
+  configure(queue: string, change: QueueChange): Promise<void> {
     return this.#writer.write((tx) => configureQueue(tx, queue, change));
   }
 

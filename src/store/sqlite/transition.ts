@@ -109,7 +109,7 @@ function writesError(transition: Transition, wasRunning: boolean): boolean {
 }
 
 export function encodeError(error: JobError | null | undefined): string | null {
-  return error == null ? null : JSON.stringify(error);
+  return error === null || error === undefined ? null : JSON.stringify(error);
 }
 
 function retriesAfter(job: Facts, transition: Transition): number {

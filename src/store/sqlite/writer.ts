@@ -24,6 +24,8 @@ interface Work {
   readonly run: (tx: Transaction) => unknown;
   /** Whether the answer must wait until the disk has it. */
   readonly durable: boolean;
+  /** By the monotonic clock: when it is given up, if the file stays locked. */
+  readonly deadline: number;
   readonly resolve: (answer: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -78,44 +80,52 @@ export class Writer {
     this.#closed = true;
   }
 
+  /** One of the two above. */
   run<Answer>(durable: boolean, run: (tx: Transaction) => Answer): Promise<Answer> {
     if (this.#closed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ run, durable, resolve: resolve as (answer: never) => void, reject });
+      const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
+      this.#waiting.push({ run, durable, deadline, resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
-      setImmediate(() => this.#flush(this.#options.clock.monotonic() + this.#options.deadlineMs));
+      this.#flushSoon();
     });
   }
 
-  #flush(deadline: number): void {
+  #flushSoon(): void {
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
     const group = this.#waiting;
     this.#waiting = [];
-    const left = this.#commitGroup(group, deadline);
+    const left = this.#commitGroup(group);
     if (left.length > 0) {
       this.#waiting = left.concat(this.#waiting);
-      setTimeout(() => this.#flush(deadline), retryPause());
+      setTimeout(() => this.#flush(), retryPause());
       return;
     }
+    // A listener that was rung by the commit may have asked for more meanwhile.
+    if (this.#waiting.length > 0) return this.#flushSoon();
     this.#scheduled = false;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Returns what has to wait because the file is busy. */
-  #commitGroup(group: Work[], deadline: number): Work[] {
+  #commitGroup(group: Work[]): Work[] {
     try {
       this.#runTogether(group);
       return [];
     } catch (error) {
       this.#rollBack();
-      if (isBusy(error)) return this.#waitOrGiveUp(group, error, deadline);
+      if (isBusy(error)) return this.#keepHopeful(group, error);
       if (group.length === 1) {
         group[0]!.reject(storeError(error));
         return [];
       }
     }
     const left: Work[] = [];
-    for (const work of group) left.push(...this.#commitGroup([work], deadline));
+    for (const work of group) left.push(...this.#commitGroup([work]));
     return left;
   }
 
@@ -154,13 +164,17 @@ export class Writer {
     if (this.#on.db.isTransaction) this.#on.db.exec("rollback");
   }
 
-  #waitOrGiveUp(group: Work[], error: unknown, deadline: number): Work[] {
-    if (this.#options.clock.monotonic() < deadline) return group;
+  /** What may wait on; the rest is told that its time is over. */
+  #keepHopeful(group: Work[], error: unknown): Work[] {
+    const now = this.#options.clock.monotonic();
     const failure = new MillraceError("store_unavailable", "the SQLite file stayed locked by another process until the deadline", {
       cause: error,
     });
-    for (const work of group) work.reject(failure);
-    return [];
+    return group.filter((work) => {
+      if (now < work.deadline) return true;
+      work.reject(failure);
+      return false;
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { JobRecord, JobSummaryRecord, Status } from "../../../src/core/job.ts";
+import { type JobRecord, type JobSummaryRecord, type Status, TERMINAL } from "../../../src/core/job.ts";
 import { CANCEL, RETRY } from "../../../src/core/lifecycle.ts";
 import { MAX_BATCH } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
@@ -225,7 +225,7 @@ export function changeSuite(engine: Engine): void {
       const ids: string[] = [];
       for (let index = 0; index < 20; index++) ids.push((await world.ended("dead")).id);
       const other = await world.elsewhere();
-      const [retried, removed] = await Promise.all([world.store.change(ids, RETRY), other.store.remove(ids)]);
+      const [retried, removed] = await Promise.all([world.store.change(ids, RETRY), other.store.remove(ids, TERMINAL)]);
       const found = await world.store.find(ids);
       for (const [index] of ids.entries()) {
         const alive = found[index] !== null;
@@ -281,6 +281,12 @@ export function changeSuite(engine: Engine): void {
       });
     }
 
+    keeps("a job whose status is not one that was named stays: it was retried and completed since it was listed as dead", async (world) => {
+      const id = (await oneOfEach(world)).completed;
+      expect(await world.remove(id, ["dead"])).toEqual({ kind: "refused", status: "completed" });
+      expect(await world.status(id)).toBe("completed");
+    });
+
     keeps("nothing of a removed job is found again under another one", async (world) => {
       const lease = await world.running({ maxRetries: 3 });
       await world.note(lease, ["secret"]);
@@ -312,13 +318,13 @@ export function changeSuite(engine: Engine): void {
 
     keeps("answers come id by id, in order", async (world) => {
       const [a, b] = [await world.ended("completed"), await world.add()];
-      expect(await world.store.remove([b.id, a.id, a.id, world.newId()])).toMatchObject([
+      expect(await world.store.remove([b.id, a.id, a.id, world.newId()], TERMINAL)).toMatchObject([
         { kind: "refused", status: "pending" },
         { kind: "ok" },
         { kind: "missing" },
         { kind: "missing" },
       ]);
-      expect(await world.store.remove([])).toEqual([]);
+      expect(await world.store.remove([], TERMINAL)).toEqual([]);
     });
 
     keeps("late words about a removed job are stale", async (world) => {

@@ -10,7 +10,7 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   extend: (store) => store.extend([{ id: "0199d3a0-0000-7000-8000-000000000000", fence: 1, leaseMs: 1 }]),
   note: (store) => store.note([{ id: "0199d3a0-0000-7000-8000-000000000000", fence: 1, progress: null, lines: [] }]),
   change: (store) => store.change(["0199d3a0-0000-7000-8000-000000000000"], CANCEL),
-  remove: (store) => store.remove(["0199d3a0-0000-7000-8000-000000000000"]),
+  remove: (store) => store.remove(["0199d3a0-0000-7000-8000-000000000000"], ["dead"]),
   find: (store) => store.find(["0199d3a0-0000-7000-8000-000000000000"]),
   list: (store) => store.list({ limit: 1 }),
   promote: (store) => store.promote(1),

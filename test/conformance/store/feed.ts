@@ -98,6 +98,22 @@ const RINGS: readonly Ring[] = [
     },
   },
   {
+    by: "a failure that is retried: due",
+    rings: topic("due"),
+    ready: async (world) => {
+      const lease = await world.running({ maxRetries: 3 });
+      return () => world.fail(lease);
+    },
+  },
+  {
+    by: "a lease that is given back: work in its queue",
+    rings: workIn("mail"),
+    ready: async (world) => {
+      const lease = await world.running({ queue: "mail" });
+      return () => world.settle(lease, { kind: "release" });
+    },
+  },
+  {
     by: "a setting or a pause: queues",
     rings: topic("queues"),
     ready: async (world) => () => world.store.configure("a", { paused: true }),

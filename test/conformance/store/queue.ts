@@ -37,6 +37,15 @@ export function queueSuite(engine: Engine): void {
       expect(await world.total("enqueued", "small")).toBe(0);
     });
 
+    keeps("changes only the parts of a retention that are named, also when two do it at once", async (world) => {
+      await Promise.all([
+        world.store.configure("a", { retention: { ageMs: 1_000 } }),
+        world.store.configure("a", { retention: { count: 2 } }),
+      ]);
+      const [queue] = await world.store.queues();
+      expect(queue!.settings.retention).toEqual({ ageMs: 1_000, count: 2, keepAtLeastMs: 600_000 });
+    });
+
     keeps("changes only the settings that are named", async (world) => {
       const retention = { ageMs: 1_000, count: 2, keepAtLeastMs: 3 };
       await world.store.configure("a", { capacity: 7, headStartMs: 60_000, deadLetters: false, retention });

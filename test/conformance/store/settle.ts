@@ -198,7 +198,16 @@ export function settleSuite(engine: Engine): void {
       await world.addMany(2 * MAX_BATCH);
       const leases = await world.claim({ limit: MAX_BATCH });
       const settlements = leases.map((lease) => settlementOf(lease, { kind: "completed", result: "0", runMs: 1 }));
-      const claim = { workerId: "w", queues: ["default"], types: "*" as const, limit: MAX_BATCH, leaseMs: LEASE_MS, local: false };
+      const claim = {
+        workerId: "w",
+        queues: ["default"],
+        types: "*" as const,
+        limit: MAX_BATCH,
+        leaseMs: LEASE_MS,
+        turn: 1,
+        again: false,
+        local: false,
+      };
       const { settled, claimed } = await world.store.exchange(settlements, [claim]);
       expect(settled.filter((answer) => answer !== "ok")).toEqual([]);
       expect(claimed[0]).toHaveLength(MAX_BATCH);

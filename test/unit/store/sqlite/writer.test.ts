@@ -45,6 +45,14 @@ describe("group commit", () => {
   });
 });
 
+test("what a listener asks for when a commit rings it is done in the next tick, not with the next write", async () => {
+  const { store } = await open();
+  const asked = Promise.withResolvers<unknown>();
+  store.watch(() => asked.resolve(store.promote(1)));
+  await store.insert([newJob()]);
+  expect(await asked.promise).toEqual({ moved: 0, nextInMs: null });
+});
+
 describe("while another process holds the write lock", () => {
   test("the event loop goes on, and the work is done once the lock is free", async () => {
     expect(BUSY_TIMEOUT_MS).toBeLessThanOrEqual(100);

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isTerminal, type JobError, STATUSES, TERMINAL, WAITING } from "../../../src/core/job.ts";
+import {
+  type AttemptFacts,
+  CANCEL,
+  MAX_SNOOZES,
+  MIN_SNOOZE_MS,
+  type Outcome,
+  RETRY,
+  RUN_NOW,
+  settle,
+} from "../../../src/core/lifecycle.ts";
+import { RETRY_CAP_MS } from "../../../src/core/retry.ts";
+
+const facts: AttemptFacts = { retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0 };
+const spent: AttemptFacts = { ...facts, retryCount: 3 };
+const error: JobError = { name: "Error", message: "boom", stack: null, kind: "error" };
+const failed: Outcome = { kind: "failed", error, runMs: 5 };
+const keep = { deadLetters: true };
+const drop = { deadLetters: false };
+
+describe("what follows when an attempt", () => {
+  test("completed: the job is, with its result and without an error", () => {
+    expect(settle(facts, { kind: "completed", result: "1", runMs: 7 }, keep, 0)).toMatchObject({
+      to: "completed",
+      result: "1",
+      error: null,
+      endsAttempt: true,
+      runMs: 7,
+      bumpFence: false,
+    });
+  });
+
+  test("failed and retries remain: it is tried again, after the stored curve", () => {
+    expect(settle(facts, failed, keep, 0.5)).toMatchObject({ to: "retrying", retries: "add", delayMs: 1000, error, endsAttempt: true });
+    expect(settle({ ...facts, retryCount: 2 }, failed, keep, 0.5).delayMs).toBe(4000);
+  });
+
+  test("failed and says when: that time counts", () => {
+    expect(settle(facts, { ...failed, delayMs: 0 }, keep, 0.5).delayMs).toBe(0);
+    expect(settle(facts, { ...failed, delayMs: RETRY_CAP_MS * 10 }, keep, 0.5).delayMs).toBe(RETRY_CAP_MS * 10);
+  });
+
+  test("failed for the last time: the job is dead, or failed where there are no dead letters", () => {
+    expect(settle(spent, failed, keep, 0)).toMatchObject({ to: "dead", error, retries: "keep", delayMs: null });
+    expect(settle(spent, failed, drop, 0)).toMatchObject({ to: "failed", error });
+  });
+
+  test("was discarded: nothing is tried again, whatever remains", () => {
+    expect(settle(facts, { kind: "discard", error, runMs: 1 }, keep, 0).to).toBe("dead");
+    expect(settle(facts, { kind: "discard", error, runMs: 1 }, drop, 0).to).toBe("failed");
+  });
+
+  test("was given back: it costs nothing, keeps its rank, and the old holder is not heard again", () => {
+    expect(settle(facts, { kind: "release" }, keep, 0)).toMatchObject({
+      to: "pending",
+      giveBackAttempt: true,
+      bumpFence: true,
+      retries: "keep",
+      delayMs: null,
+      endsAttempt: false,
+    });
+  });
+
+  test("was snoozed: it costs no attempt, and takes a second at least", () => {
+    expect(settle(facts, { kind: "snooze", delayMs: 5000 }, keep, 0)).toMatchObject({
+      to: "scheduled",
+      giveBackAttempt: true,
+      countSnooze: true,
+      delayMs: 5000,
+    });
+    expect(settle(facts, { kind: "snooze", delayMs: 0 }, keep, 0).delayMs).toBe(MIN_SNOOZE_MS);
+  });
+
+  test("was snoozed once too often: it has failed", () => {
+    expect(settle({ ...facts, snoozes: MAX_SNOOZES - 1 }, { kind: "snooze", delayMs: 1000 }, keep, 0).to).toBe("scheduled");
+    expect(settle({ ...facts, snoozes: MAX_SNOOZES }, { kind: "snooze", delayMs: 1000 }, keep, 0)).toMatchObject({
+      to: "retrying",
+      error: { name: "TooManySnoozes" },
+    });
+  });
+
+  test("was lost: the road of any failure, and the fence moves", () => {
+    expect(settle(facts, { kind: "lost" }, keep, 0.5)).toMatchObject({
+      to: "retrying",
+      delayMs: 1000,
+      bumpFence: true,
+      error: { kind: "lost" },
+    });
+    expect(settle(spent, { kind: "lost" }, keep, 0)).toMatchObject({ to: "dead", bumpFence: true });
+    expect(settle({ ...facts, maxRetries: 0 }, { kind: "lost" }, keep, 0).to).toBe("dead");
+  });
+
+  test("ended in any way: the job takes a lawful step, and never runs more often than was allowed", () => {
+    const outcome = fc.oneof(
+      fc.constant<Outcome>({ kind: "completed", result: null, runMs: 1 }),
+      fc.constant(failed),
+      fc.constant<Outcome>({ kind: "discard", error, runMs: 1 }),
+      fc.constant<Outcome>({ kind: "snooze", delayMs: 1000 }),
+      fc.constant<Outcome>({ kind: "release" }),
+      fc.constant<Outcome>({ kind: "lost" }),
+    );
+    fc.assert(
+      fc.property(fc.nat(100), fc.nat(100), fc.nat(1000), outcome, fc.boolean(), (retryCount, maxRetries, snoozes, ended, deadLetters) => {
+        const after = settle({ retryCount, maxRetries, snoozes, retryDelayMs: 1000 }, ended, { deadLetters }, 0.3);
+        expect(["completed", "retrying", "dead", "failed", "pending", "scheduled"]).toContain(after.to);
+        if (after.to === "retrying") expect(retryCount).toBeLessThan(maxRetries);
+        if (after.to === "dead") expect(deadLetters).toBe(true);
+        if (after.to === "failed") expect(deadLetters).toBe(false);
+        // Whoever is not asked to go on holding the lease is either done or fenced off.
+        if (ended.kind === "lost" || ended.kind === "release") expect(after.bumpFence).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("a change by hand", () => {
+  test("cancels whatever has not ended, and fences off a holder", () => {
+    expect([...CANCEL.from].sort()).toEqual(STATUSES.filter((status) => !isTerminal(status)).sort());
+    expect(CANCEL.transition).toMatchObject({ to: "cancelled", bumpFence: true, errorOnlyIfRunning: true });
+  });
+
+  test("gives a new life to what went wrong, not to what was completed", () => {
+    expect([...RETRY.from].sort()).toEqual(["cancelled", "dead", "failed"]);
+    expect(RETRY.transition).toMatchObject({ to: "pending", retries: "reset", delayMs: 0 });
+  });
+
+  test("starts a waiting job at once without giving back its retries", () => {
+    expect([...RUN_NOW.from].sort()).toEqual(["retrying", "scheduled"]);
+    expect(RUN_NOW.transition).toMatchObject({ to: "pending", retries: "keep", delayMs: 0 });
+  });
+
+  test("and every status is either waiting, running or an end", () => {
+    expect([...WAITING, "running", ...TERMINAL].sort()).toEqual([...STATUSES].sort());
+  });
+});
