@@ -7,6 +7,7 @@ import type { Outcome } from "../core/lifecycle.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { MillraceError } from "../core/errors.ts";
 
+/** All that producers, workers and operators can ask for. */
 export interface Client extends AsyncDisposable {
   /** Adds a job; resolves once the store has committed it. With an idempotency key that is known: the stored job, and `created` false. */
   enqueue<Input, Output>(
@@ -55,12 +56,13 @@ export interface Client extends AsyncDisposable {
   /** What workers are made of: claim, extend, report. */
   readonly leases: Leases;
 
-  /** Stops workers and upkeep, then frees the store. May be called twice. */
-  close(): Promise<void>;
+  /** Stops workers (within `grace`, else each within its own) and upkeep, then frees the store. May be called twice. */
+  close(options?: { readonly grace?: Duration }): Promise<void>;
 }
 
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What a caller may say about a job. */
 export interface EnqueueOptions extends JobOptions {
   /** An open transaction of the caller's own (`node:sqlite` or PostgreSQL) on this store: the job exists if and when it commits. */
   readonly tx?: unknown;
@@ -72,6 +74,7 @@ export interface JobInput extends JobOptions {
   readonly payload?: unknown;
 }
 
+/** The job that enqueue answers with. */
 export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
   /** False when an idempotency key was known and this is the job that was stored under it. */
   readonly created: boolean;
@@ -79,12 +82,13 @@ export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
   readonly pruned: boolean;
 };
 
-export type EnqueueResult =
-  { readonly ok: true; readonly job: EnqueuedJob } | { readonly ok: false; readonly error: MillraceError };
+/** The answer for one job of many: the job, or that one's error. */
+export type EnqueueResult = { readonly ok: true; readonly job: EnqueuedJob } | { readonly ok: false; readonly error: MillraceError };
 
 /** Status filters also accept the names of other queues, in any case. `failed` matches failed and dead. */
 export type StatusFilter = Status | "queued" | "processing" | "active" | "done" | "dead_letter" | "dead_lettered" | (string & {});
 
+/** Which jobs are meant; what is not named does not matter. */
 export interface JobFilter {
   readonly status?: StatusFilter | readonly StatusFilter[];
   readonly type?: string;
@@ -98,12 +102,14 @@ export interface JobFilter {
   readonly to?: Date | string | number;
 }
 
+/** A filter, and which page of what it finds. */
 export interface ListJobs extends JobFilter {
   /** 1..1000, default 100. */
   readonly limit?: number;
   readonly cursor?: string | null;
 }
 
+/** A page of jobs. */
 export interface JobPage {
   readonly jobs: JobSummary[];
   readonly cursor: string | null;
@@ -111,6 +117,7 @@ export interface JobPage {
 
 // ── Queues and figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What a queue can be told. */
 export interface QueueOptions {
   /** At most so many waiting jobs; null is no bound. */
   readonly capacity?: number | null;
@@ -122,9 +129,12 @@ export interface QueueOptions {
   readonly retention?: { readonly age?: Duration; readonly count?: number; readonly keepAtLeast?: Duration };
 }
 
+/** How many jobs are in each status. */
 export type StatusCounts = Readonly<Record<Status, number>>;
+/** How many jobs count under each level of priority. */
 export type LevelCounts = Readonly<Record<PriorityLevel, number>>;
 
+/** A queue: its settings and counts. */
 export interface QueueInfo {
   readonly name: string;
   readonly paused: boolean;
@@ -138,6 +148,7 @@ export interface QueueInfo {
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 
+/** Figures over all queues. */
 export interface Stats {
   /** Jobs by status, over all queues. */
   readonly counts: StatusCounts;
@@ -161,12 +172,14 @@ export interface Stats {
   readonly wait: Percentiles;
 }
 
+/** Times in milliseconds that half, 95 % and 99 % did not exceed; null when nothing was measured. */
 export interface Percentiles {
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
 }
 
+/** Jobs that failed for good and wait for somebody to act. */
 export interface DeadLetters {
   /** Jobs in status `dead`, newest first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
@@ -178,6 +191,7 @@ export interface DeadLetters {
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A schedule as a caller gives it. */
 export type ScheduleInput = {
   readonly name: string;
   readonly type: string;
@@ -189,9 +203,12 @@ export type ScheduleInput = {
 } & ScheduleTiming &
   Pick<JobOptions, "queue" | "priority" | "maxRetries" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
 
+/** When a schedule fires: a cron in a time zone, or an interval. */
 export type ScheduleTiming =
-  { readonly cron: string; readonly timeZone?: string; readonly every?: undefined } | { readonly every: Duration; readonly cron?: undefined; readonly timeZone?: undefined };
+  | { readonly cron: string; readonly timeZone?: string; readonly every?: undefined }
+  | { readonly every: Duration; readonly cron?: undefined; readonly timeZone?: undefined };
 
+/** A schedule as people see it. */
 export interface Schedule {
   readonly name: string;
   readonly cron: string | null;
@@ -219,6 +236,7 @@ export interface Schedule {
   readonly updatedAt: number;
 }
 
+/** Recurring jobs, by name. */
 export interface Schedules {
   /** Makes or changes the schedule of that name. The same again changes nothing and keeps the next tick. */
   upsert(schedule: ScheduleInput): Promise<Schedule>;
@@ -249,8 +267,10 @@ export interface JobDefinition<Input, Output = Input> {
   handle<Result>(handler: Handler<Output, Result>): HandledJob;
 }
 
+/** The delay before the n-th retry. */
 export type Backoff = (retry: number, error: unknown) => Duration;
 
+/** The code that runs a job. What it returns is the result; what it throws fails the attempt. */
 export type Handler<Input = unknown, Result = unknown> = (payload: Input, ctx: Context<Input>) => Result | Promise<Result>;
 
 /** A definition with its handler: what a list of handlers consists of. */
@@ -275,6 +295,7 @@ export interface Context<Payload = unknown> {
   complete(result: unknown, options: { readonly tx: unknown }): Promise<void>;
 }
 
+/** What a worker can be told. */
 export interface WorkOptions {
   /** How many jobs at once: fixed, or growing and shrinking with the work. Default 10. */
   readonly concurrency?: number | { readonly min: number; readonly max: number };
@@ -301,10 +322,12 @@ export interface WorkerHandle extends AsyncDisposable {
   readonly healthy: boolean;
 }
 
+/** A worker in any process, as it last said about itself. */
 export interface WorkerInfo extends WorkerEntry {
   readonly heartbeatAt: number;
 }
 
+/** A lease: the job, and the fence under which it was claimed. */
 export interface LeaseRef {
   readonly id: string;
   readonly fence: number;
@@ -318,6 +341,7 @@ export interface LeasedJob {
   readonly facts: LeaseFacts;
 }
 
+/** What the rules need to know of a claimed job when its attempt ends. */
 export interface LeaseFacts {
   readonly type: string;
   readonly queue: string;
@@ -328,19 +352,26 @@ export interface LeaseFacts {
   readonly deadLetters: boolean;
 }
 
+/** What a worker would take. */
 export interface ClaimRequest {
   readonly workerId: string;
   readonly queues: readonly string[];
   readonly types: readonly string[] | "*";
   readonly limit: number;
   readonly leaseMs: number;
+  /** Counts the claims of a worker. */
+  readonly turn: number;
+  /** The answer to the claim of this turn was lost: asks for what it may have granted. */
+  readonly again: boolean;
 }
 
+/** How an attempt ended. */
 export interface Report extends LeaseRef {
   readonly outcome: Outcome;
   readonly facts?: LeaseFacts;
 }
 
+/** What a handler says while it runs. */
 export interface LeaseNote extends LeaseRef {
   readonly type: string;
   readonly queue: string;
@@ -351,6 +382,7 @@ export interface LeaseNote extends LeaseRef {
 /** `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. */
 export type LeaseResult = "ok" | "stale" | "cancelled";
 
+/** What workers are made of. */
 export interface Leases {
   /** Reports ended attempts and claims for free slots in one round trip. */
   exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseResult[]; jobs: LeasedJob[] }>;

@@ -1,0 +1,71 @@
+/** Dead letters: jobs that failed for good and wait for somebody to act. */
+import type { Event } from "../core/event.ts";
+import { toJobSummary } from "../core/job.ts";
+import { type Move, RETRY } from "../core/lifecycle.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ChangeAnswer, ListQuery, Store } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import type { DeadLetters } from "./client.ts";
+import { readDeadFilter, readDeadQuery } from "./filter.ts";
+
+/** Only dead ones: a job that somebody cancelled or retried since it was listed is left alone. */
+const REVIVE: Move = { ...RETRY, from: ["dead"] };
+
+export interface DeadParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+}
+
+/** The dead letters of a client over a store. */
+export function createDeadLetters(parts: DeadParts): DeadLetters {
+  const { store } = parts;
+  return {
+    async list(query) {
+      const { jobs, cursor } = await store.list(readDeadQuery(query));
+      return { jobs: jobs.map(toJobSummary), cursor };
+    },
+    async retry(filter) {
+      return forAll(store, readDeadFilter(filter), async (ids) => announceRetried(parts, await store.change(ids, REVIVE)));
+    },
+    async purge(filter) {
+      return forAll(store, readDeadFilter(filter), (ids) => removeDead(parts, ids));
+    },
+  };
+}
+
+/**
+ * Goes through all that match, a page at a time, and counts what was done. The cursor only ever goes on to older jobs, so the walk ends,
+ * however many jobs die meanwhile.
+ */
+async function forAll(store: Store, query: ListQuery, act: (ids: string[]) => Promise<ChangeAnswer[]>): Promise<number> {
+  let done = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ ...query, cursor });
+    const ids = page.jobs.map((job) => job.id);
+    const answers = ids.length === 0 ? [] : await act(ids);
+    done += answers.filter((answer) => answer.kind === "ok").length;
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  return done;
+}
+
+async function removeDead({ store, announcer }: DeadParts, ids: string[]): Promise<ChangeAnswer[]> {
+  const answers = await store.remove(ids, REVIVE.from);
+  for (const answer of answers) if (answer.kind === "ok") announcer.ended(answer.job.id);
+  return answers;
+}
+
+function announceRetried({ clock, announcer }: DeadParts, answers: ChangeAnswer[]): ChangeAnswer[] {
+  if (announcer.wanted()) {
+    announcer.publish(
+      answers.flatMap((answer): Event[] => {
+        if (answer.kind !== "ok") return [];
+        const { id: jobId, type, queue } = answer.job;
+        return [{ event: "job:retried", at: clock.now(), jobId, type, queue }];
+      }),
+    );
+  }
+  return answers;
+}

@@ -1,0 +1,84 @@
+import type { Duration } from "../core/duration.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core/job.ts";
+import type { StandardIssue, StandardResult, StandardSchemaV1 } from "../core/standard-schema.ts";
+import type { JobDefinition } from "./client.ts";
+
+/** What defineJob takes: a type, the schema of its payload if it has one, and defaults for each job of that type. */
+export interface JobDefinitionInput<Schema extends StandardSchemaV1 | undefined> extends JobOptions {
+  readonly type: string;
+  /** Any Standard Schema: zod, valibot, arktype. Checked at enqueue, and again before the handler, which gets the schema's output. */
+  readonly input?: Schema;
+  /** The delay before the n-th retry, instead of the stored curve, for failures that the handler reports. */
+  readonly backoff?: ((retry: number, error: unknown) => Duration) | undefined;
+}
+
+type SchemaTypes<Schema extends StandardSchemaV1> = NonNullable<Schema["~standard"]["types"]>;
+
+/**
+ * Names a job type once, with its payload's schema and its options, for those who enqueue and for those who handle.
+ * Without a schema the payload's type can be given: `defineJob<{ to: string }>({ type: "email:send" })`.
+ */
+export function defineJob<Schema extends StandardSchemaV1>(
+  definition: JobDefinitionInput<Schema> & { readonly input: Schema },
+): JobDefinition<SchemaTypes<Schema>["input"], SchemaTypes<Schema>["output"]>;
+export function defineJob<Payload = unknown>(definition: JobDefinitionInput<undefined>): JobDefinition<Payload>;
+export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | undefined>): JobDefinition<unknown> {
+  const { type, input, backoff, ...options } = definition;
+  readType(type);
+  // A bad option is told where it was written. When it is used, `now` bounds runAt; until then any time will do.
+  readJobOptions(options, JOB_DEFAULTS, Number.MAX_SAFE_INTEGER);
+  if (input !== undefined && typeof input?.["~standard"]?.validate !== "function") {
+    throw invalid("input", "a Standard Schema, such as z.object({ … })", input);
+  }
+  if (backoff !== undefined && typeof backoff !== "function") throw invalid("backoff", "a function", backoff);
+  const made: JobDefinition<unknown> = {
+    type,
+    input,
+    options,
+    backoff,
+    handle: (handler) => ({ definition: made, handler }),
+  };
+  return made;
+}
+
+/**
+ * Checks a payload by its schema. What is stored is the caller's own value, not the schema's output: the schema runs again before the
+ * handler, and its output need not be valid input. Answers at once, without a promise, where the schema does.
+ */
+export function checkPayload(schema: StandardSchemaV1, payload: unknown): void | Promise<void> {
+  const result = runSchema(schema, payload);
+  if (!(result instanceof Promise)) return refuseIssues(result);
+  return result.then(refuseIssues, (error: unknown) => {
+    throw schemaFailed(error);
+  });
+}
+
+function runSchema(schema: StandardSchemaV1, payload: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+  try {
+    return schema["~standard"].validate(payload);
+  } catch (error) {
+    throw schemaFailed(error);
+  }
+}
+
+function refuseIssues(result: StandardResult<unknown>): void {
+  const issue = result.issues?.[0];
+  if (issue === undefined) return;
+  const field = fieldOf(issue);
+  throw new MillraceError("invalid_input", `${field}: ${issue.message}`, { field, cause: result.issues });
+}
+
+function schemaFailed(error: unknown): MillraceError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new MillraceError("invalid_input", `payload could not be checked: its schema threw: ${message}`, {
+    field: "payload",
+    cause: error,
+  });
+}
+
+/** `payload.to`, `payload.items[2].price` */
+function fieldOf(issue: StandardIssue): string {
+  const keys = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
+  return keys.reduce<string>((path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`), "payload");
+}

@@ -1,0 +1,81 @@
+import { MillraceError, preview } from "../core/errors.ts";
+import type { Event } from "../core/event.ts";
+import { type Job, JOB_DEFAULTS, levelOf, type NewJob, type Status, toJob } from "../core/job.ts";
+import type { InsertAnswer } from "../store/store.ts";
+import type { EnqueuedJob } from "./client.ts";
+import { queueFull } from "./refusals.ts";
+
+type Created = Extract<InsertAnswer, { kind: "created" }>;
+
+/** What the caller of enqueue gets for the store's answer: the job, or the error of this one job. */
+export function answerOf(job: NewJob, answer: InsertAnswer): EnqueuedJob | MillraceError {
+  switch (answer.kind) {
+    case "created":
+      return createdJob(job, answer.status, answer.createdAt, answer.runAt);
+    case "known":
+      return { ...toJob(answer.job), created: false, pruned: false };
+    case "pruned":
+      return prunedJob(job, answer.id, answer.status);
+    case "conflict":
+      return keyConflict(job, answer.id);
+    case "full":
+      return queueFull(job.queue, answer.capacity);
+  }
+}
+
+/** One object, written out: this runs for every job that comes in, and going by way of a record costs a second one. */
+export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number): EnqueuedJob {
+  return {
+    id: job.id,
+    type: job.type,
+    queue: job.queue,
+    priority: job.priority,
+    status,
+    maxRetries: job.maxRetries,
+    retryCount: 0,
+    attempt: 0,
+    retryDelay: job.retryDelayMs,
+    timeout: job.timeoutMs,
+    error: null,
+    progress: null,
+    idempotencyKey: job.idempotencyKey,
+    webhookUrl: job.webhookUrl,
+    tags: job.tags,
+    meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
+    workerId: null,
+    fence: 0,
+    createdAt,
+    updatedAt: createdAt,
+    scheduledAt: runAt === createdAt ? null : runAt,
+    startedAt: null,
+    completedAt: null,
+    durationMs: null,
+    // As it was stored, not as it was given: a Date has become a text, and later changes of the caller's object do not show here.
+    payload: JSON.parse(job.payload) as unknown,
+    result: null,
+    created: true,
+    pruned: false,
+  };
+}
+
+/** Only the key is left of the job: its id, type, queue and status are known, and nothing else is pretended. */
+function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
+  const blank: Job = {
+    ...createdJob({ ...job, id, payload: "null", meta: null, tags: [], webhookUrl: null, priority: 0 }, status, 0, 0),
+    maxRetries: JOB_DEFAULTS.maxRetries,
+    retryDelay: JOB_DEFAULTS.retryDelay,
+    timeout: JOB_DEFAULTS.timeout,
+  };
+  return { ...blank, created: false, pruned: true };
+}
+
+function keyConflict(job: NewJob, jobId: string): MillraceError {
+  const message = `idempotencyKey ${preview(job.idempotencyKey)} belongs to job ${jobId}, which has another type or payload`;
+  return new MillraceError("key_conflict", message, { field: "idempotencyKey", jobId });
+}
+
+/** The event that tells of a new job. */
+export function createdEvent(job: NewJob, answer: Created): Event {
+  const { id: jobId, type, queue, priority } = job;
+  return { event: "job:created", at: answer.createdAt, jobId, type, queue, priority, level: levelOf(priority) };
+}

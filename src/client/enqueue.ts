@@ -1,0 +1,258 @@
+/**
+ * Jobs come in: check the input, make the job, insert it.
+ *
+ * Single calls are gathered into batches (lib/batcher). Jobs with a key go in batches of their own: such a job may have to wait for
+ * another's row, and no job without a key should wait with it.
+ */
+import { invalid, MillraceError } from "../core/errors.ts";
+import { type JobSettings, makeJob, type NewJob, readJobOptions, readType } from "../core/job.ts";
+import { partitionOf } from "../core/partition.ts";
+import { Batcher } from "../lib/batcher.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
+import { checkPayload } from "./define-job.ts";
+import { answerOf, createdEvent } from "./enqueue-answer.ts";
+import type { KnownTypes } from "./known-types.ts";
+import { asMillraceError, tooManyWaiting } from "./refusals.ts";
+
+/** The most that a batch may weigh, in characters of payload. */
+export const MAX_BATCH_WEIGHT: number = 4 * 1024 * 1024;
+/** The most calls of one kind that may wait for the store. */
+export const MAX_WAITING = 10_000;
+
+export interface EnqueueParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+  readonly makeId: (tenBits: number) => string;
+  /** What holds for a job of which nothing is said. */
+  readonly defaults: JobSettings;
+  /** Set in strict mode. */
+  readonly knownTypes: KnownTypes | null;
+}
+
+type JobKind = string | JobDefinition<unknown>;
+
+export class Enqueuer {
+  readonly #parts: EnqueueParts;
+  readonly #plain: Batcher<NewJob, EnqueuedJob>;
+  readonly #keyed: Batcher<NewJob, EnqueuedJob>;
+  /** The settings of a definition are read once: most jobs have no options of their own. */
+  readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
+
+  constructor(parts: EnqueueParts) {
+    this.#parts = parts;
+    this.#plain = this.#batcher();
+    this.#keyed = this.#batcher();
+  }
+
+  /** One job; resolves when it is committed. */
+  enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
+    try {
+      if (options?.tx !== undefined && options.tx !== null) return this.#enqueueWithin(kind, payload, options);
+      const job = this.#prepare(kind, payload, options);
+      return job instanceof Promise ? job.then((ready) => this.#gather(ready)) : this.#gather(job);
+    } catch (error) {
+      return Promise.reject(asInputError(error));
+    }
+  }
+
+  /** Many jobs, one by one; in a transaction of the caller's the first error throws. */
+  async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
+    if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
+    const prepared = await whenAll(items.map((item: JobInput) => this.#prepareItem(item)));
+    if (tx !== undefined && tx !== null)
+      return this.#insertWithin(
+        prepared.map((job) => jobOrThrow(job)),
+        tx,
+      );
+    const results = prepared.map((job): EnqueueResult | null => (job instanceof MillraceError ? { ok: false, error: job } : null));
+    await this.#insertSlices(prepared, results);
+    return results as EnqueueResult[];
+  }
+
+  /** Resolves when every call that was accepted has its answer. */
+  async whenIdle(): Promise<void> {
+    await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
+  }
+
+  // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Answers without a promise unless a schema or the registry of workers has to be waited for: that is the common, hot way. */
+  #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): NewJob | Promise<NewJob> {
+    const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
+    const schema = typeof kind === "string" ? undefined : kind.input;
+    const settings = this.#settingsOf(kind, options);
+    const checked = schema === undefined ? undefined : checkPayload(schema, payload);
+    const known = this.#checkType(kind, type);
+    if (checked === undefined && known === undefined) return this.#make(type, payload, settings);
+    return Promise.all([checked, known]).then(() => this.#make(type, payload, settings));
+  }
+
+  #make(type: string, payload: unknown, settings: JobSettings): NewJob {
+    return makeJob(this.#parts.makeId(partitionOf(settings.queue)), type, payload, settings);
+  }
+
+  #settingsOf(kind: JobKind, options: EnqueueOptions | undefined): JobSettings {
+    const base = typeof kind === "string" ? this.#parts.defaults : this.#settingsOfDefinition(kind);
+    if (options === undefined || options === null) return base;
+    if (typeof options !== "object" || Array.isArray(options)) throw invalid("options", "an object", options);
+    if (!("tx" in options)) return readJobOptions(options, base, this.#parts.clock.now());
+    const { tx: _, ...rest } = options;
+    return readJobOptions(rest, base, this.#parts.clock.now());
+  }
+
+  #settingsOfDefinition(definition: JobDefinition<unknown>): JobSettings {
+    let settings = this.#settings.get(definition);
+    if (settings === undefined) {
+      settings = readJobOptions(definition.options, this.#parts.defaults, this.#parts.clock.now());
+      this.#settings.set(definition, settings);
+    }
+    return settings;
+  }
+
+  #checkType(kind: JobKind, type: string): undefined | Promise<void> {
+    const { knownTypes } = this.#parts;
+    if (knownTypes === null) return undefined;
+    if (typeof kind !== "string") knownTypes.add(type);
+    return knownTypes.check(type);
+  }
+
+  #prepareItem(item: JobInput): NewJob | MillraceError | Promise<NewJob | MillraceError> {
+    try {
+      if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
+      const { type, payload, ...options } = item;
+      if ("tx" in options) {
+        throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
+      }
+      const job = this.#prepare(type, payload, options);
+      return job instanceof Promise ? job.catch(asInputError) : job;
+    } catch (error) {
+      return asInputError(error);
+    }
+  }
+
+  // ── Inserting ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #batcher(): Batcher<NewJob, EnqueuedJob> {
+    return new Batcher<NewJob, EnqueuedJob>({
+      run: (jobs) => this.#insert(jobs),
+      inFlight: this.#parts.store.inFlight,
+      maxItems: MAX_BATCH,
+      weigh: weightOf,
+      maxWeight: MAX_BATCH_WEIGHT,
+      maxWaiting: MAX_WAITING,
+      overflow: tooManyWaiting,
+    });
+  }
+
+  #gather(job: NewJob): Promise<EnqueuedJob> {
+    return (job.idempotencyKey === null ? this.#plain : this.#keyed).add(job);
+  }
+
+  async #insert(jobs: readonly NewJob[]): Promise<(EnqueuedJob | MillraceError)[]> {
+    const answers = await this.#parts.store.insert(jobs);
+    this.#announce(jobs, answers);
+    return jobs.map((job, index) => answerOf(job, answers[index]!));
+  }
+
+  #announce(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): void {
+    const { announcer } = this.#parts;
+    if (!announcer.wanted()) return;
+    announcer.publish(
+      jobs.flatMap((job, index) => {
+        const answer = answers[index]!;
+        return answer.kind === "created" ? [createdEvent(job, answer)] : [];
+      }),
+    );
+  }
+
+  /** One slice after the other, so that the order of the list is the order in the store. After a failed slice the rest is not tried. */
+  async #insertSlices(prepared: readonly (NewJob | MillraceError)[], results: (EnqueueResult | null)[]): Promise<void> {
+    const indexes = prepared.flatMap((job, index) => (job instanceof MillraceError ? [] : [index]));
+    let failure: MillraceError | null = null;
+    for (const slice of slices(indexes, (index) => weightOf(prepared[index] as NewJob))) {
+      const jobs = slice.map((index) => prepared[index] as NewJob);
+      const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
+      if (answers instanceof MillraceError) failure = answers;
+      slice.forEach((index, at) => (results[index] = resultOf(answers instanceof MillraceError ? answers : answers[at]!)));
+    }
+  }
+
+  // ── Inside a transaction of the caller's ───────────────────────────────────────────────────────────────────────────────────────
+
+  async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
+    const job = await this.#prepare(kind, payload, options);
+    const verbs = verbsWithin(this.#parts.store, options.tx);
+    const [answer] = await verbs.insert([job]);
+    return jobOrThrow(answerOf(job, answer!));
+  }
+
+  /** No news of these: whether they come to be is decided when the caller commits. */
+  async #insertWithin(jobs: readonly NewJob[], tx: unknown): Promise<EnqueueResult[]> {
+    const verbs = verbsWithin(this.#parts.store, tx);
+    const results: EnqueueResult[] = [];
+    for (const slice of slices(jobs, weightOf)) {
+      const answers = await verbs.insert(slice);
+      slice.forEach((job, index) => results.push({ ok: true, job: jobOrThrow(answerOf(job, answers[index]!)) }));
+    }
+    return results;
+  }
+}
+
+/** The verbs inside the caller's transaction, or `invalid_transaction`. */
+export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
+  const verbs = store.within(tx);
+  if (verbs === null) throw new MillraceError("invalid_transaction", "tx cannot be used: this engine has no transactions", { field: "tx" });
+  return verbs;
+}
+
+function readDefinition(kind: unknown): string {
+  const type: unknown = typeof kind === "object" && kind !== null ? (kind as { type?: unknown }).type : kind;
+  return readType(type);
+}
+
+function weightOf(job: NewJob): number {
+  return job.payload.length;
+}
+
+/** Waits only if there is something to wait for. */
+function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly Value[] | Promise<Value[]> {
+  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly Value[]);
+}
+
+/** Cuts a list into batches that a store may be given. */
+function* slices<Item>(items: readonly Item[], weigh: (item: Item) => number): Generator<Item[]> {
+  let slice: Item[] = [];
+  let weight = 0;
+  for (const item of items) {
+    const next = weigh(item);
+    if (slice.length > 0 && (slice.length === MAX_BATCH || weight + next > MAX_BATCH_WEIGHT)) {
+      yield slice;
+      slice = [];
+      weight = 0;
+    }
+    slice.push(item);
+    weight += next;
+  }
+  if (slice.length > 0) yield slice;
+}
+
+function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
+  return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
+}
+
+function jobOrThrow<Ready extends object>(job: Ready | MillraceError): Ready {
+  if (job instanceof MillraceError) throw job;
+  return job;
+}
+
+/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
+function asInputError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  return new MillraceError("invalid_input", `the job could not be read: ${error instanceof Error ? error.message : String(error)}`, {
+    cause: error,
+  });
+}

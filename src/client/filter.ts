@@ -1,0 +1,98 @@
+import { invalid, MillraceError } from "../core/errors.ts";
+import {
+  levelOf,
+  MAX_PRIORITY,
+  MIN_PRIORITY,
+  PRIORITY_LEVELS,
+  type PriorityLevel,
+  readInteger,
+  readQueue,
+  readTime,
+  readType,
+} from "../core/job.ts";
+import { readStatusFilter } from "../core/status-filter.ts";
+import type { ListQuery } from "../store/store.ts";
+import { readOptions } from "./refusals.ts";
+
+const FILTER_FIELDS = ["type", "queue", "priority", "tag", "from", "to"] as const;
+const PAGE_FIELDS = ["limit", "cursor"] as const;
+const DEFAULT_LIMIT = 100;
+
+/** The most jobs that one page has. */
+export const MAX_PAGE = 1000;
+
+/** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
+export function readListQuery(input: unknown): ListQuery {
+  const query = readOptions(input, "a list of jobs", ["status", ...FILTER_FIELDS, ...PAGE_FIELDS]);
+  return { ...readFields(query), status: readStatusFilter(query.status), limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
+}
+
+/** Reads a filter with its page over dead letters, whose status is no question. */
+export function readDeadQuery(input: unknown): ListQuery {
+  const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS]);
+  return { ...readFields(query), status: ["dead"], limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
+}
+
+/** Reads a filter over all dead letters. */
+export function readDeadFilter(input: unknown): ListQuery {
+  const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
+  return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
+}
+
+type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };
+
+function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "cursor"> {
+  return {
+    type: optional(filter.type, readType),
+    queue: optional(filter.queue, readQueue),
+    priority: optional(filter.priority, readPriorityFilter),
+    tag: optional(filter.tag, readTag),
+    from: optional(filter.from, (from) => readMoment(from, "from")),
+    to: optional(filter.to, (to) => readMoment(to, "to")),
+  };
+}
+
+function optional<Value>(input: unknown, read: (input: unknown) => Value): Value | undefined {
+  return input === undefined || input === null ? undefined : read(input);
+}
+
+/** A level is a range: everything that counts under it. */
+function readPriorityFilter(input: unknown): { min: number; max: number } {
+  if (typeof input === "string" && Object.hasOwn(PRIORITY_LEVELS, input)) return rangeOf(input as PriorityLevel);
+  const exact = readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
+  if (exact === undefined)
+    throw invalid("priority", `low, default, high, critical or a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`, input);
+  return { min: exact, max: exact };
+}
+
+function rangeOf(level: PriorityLevel): { min: number; max: number } {
+  const all = Array.from({ length: MAX_PRIORITY - MIN_PRIORITY + 1 }, (_, index) => MIN_PRIORITY + index);
+  const inside = all.filter((priority) => levelOf(priority) === level);
+  return { min: inside[0]!, max: inside.at(-1)! };
+}
+
+function readTag(input: unknown): string {
+  if (typeof input !== "string" || input === "" || input.length > 64) throw invalid("tag", "a text of 1 to 64 characters", input);
+  return input;
+}
+
+function readMoment(input: unknown, field: string): number {
+  const at = readTime(input);
+  if (at === undefined)
+    throw invalid(field, "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch, from the year 2000 on", input);
+  return at;
+}
+
+function readLimit(input: unknown): number {
+  if (input === undefined) return DEFAULT_LIMIT;
+  const limit = readInteger(input, 1, MAX_PAGE);
+  if (limit === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, input);
+  return limit;
+}
+
+/** What a cursor says is the store's own; here it is only a text of a sane length. */
+function readCursor(input: unknown): string | undefined {
+  if (input === undefined || input === null) return undefined;
+  if (typeof input === "string" && input.length <= 1000) return input;
+  throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
+}

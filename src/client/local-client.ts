@@ -1,0 +1,144 @@
+/** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
+import type { Duration } from "../core/duration.ts";
+import { JOB_DEFAULTS, type JobOptions, readJobOptions } from "../core/job.ts";
+import type { Clock } from "../lib/clock.ts";
+import { idMaker } from "../lib/id.ts";
+import type { Store } from "../store/store.ts";
+import { type Announcer, createAnnouncer } from "./announcer.ts";
+import type { Client, EnqueuedJob, EnqueueOptions, Handlers, JobDefinition, Leases, WorkerHandle, WorkOptions } from "./client.ts";
+import { createDeadLetters } from "./dead.ts";
+import { Enqueuer } from "./enqueue.ts";
+import { openEvents } from "./events.ts";
+import { KnownTypes } from "./known-types.ts";
+import { Manager } from "./manage.ts";
+import { configureQueue, listQueues, setPaused } from "./queues.ts";
+import { clientClosed, readOptions } from "./refusals.ts";
+import { createSchedules } from "./schedules.ts";
+import { readStats } from "./stats.ts";
+import { waitForEnd } from "./wait.ts";
+import { createLeases } from "./work.ts";
+
+export interface LocalEnvironment {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** What holds for jobs of which neither the call nor the definition says anything. */
+  readonly defaults?: JobOptions | undefined;
+  /** Refuse types that no definition used here and no live worker knows. */
+  readonly strictTypes?: boolean | undefined;
+  readonly startWorker: (client: Client, handlers: Handlers, options: WorkOptions) => WorkerHandle;
+  /** Begins upkeep, which goes on until it is stopped. Called with the first worker. */
+  readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
+  /** Frees what workers had in common; called when all of them have stopped. */
+  readonly releaseWorkers?: (() => Promise<void>) | undefined;
+  /** Begin upkeep at once: this process works for others, or is a test. */
+  readonly alwaysUpkeep?: boolean | undefined;
+}
+
+/** Makes a client over a store, which it owns from then on. */
+export function createLocalClient(store: Store, env: LocalEnvironment): Client {
+  const { clock, random } = env;
+  const now = (): number => clock.now();
+  const announcer = createAnnouncer(store, now);
+  const defaults = readJobOptions(env.defaults ?? {}, JOB_DEFAULTS, now());
+  const knownTypes = env.strictTypes ? new KnownTypes(store, clock) : null;
+  const ending = new AbortController();
+  const parts = { store, clock, random, announcer, defaults, knownTypes, makeId: idMaker(now), now, closing: ending.signal };
+
+  const enqueuer = new Enqueuer(parts);
+  const manager = new Manager(parts);
+  const workers = new Set<WorkerHandle>();
+  let upkeep = env.alwaysUpkeep ? env.startUpkeep(announcer) : null;
+  let isClosing = false;
+  let closed: Promise<void> | null = null;
+
+  /** Refuses every call once the client is closed. */
+  function whileOpen<Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>): (...args: Args) => Promise<Answer> {
+    return async (...args) => {
+      ending.signal.throwIfAborted();
+      return call(...args);
+    };
+  }
+
+  function enqueue(kind: string | JobDefinition<unknown>, payload?: unknown, options?: EnqueueOptions): Promise<EnqueuedJob> {
+    return ending.signal.aborted ? Promise.reject(clientClosed()) : enqueuer.enqueue(kind, payload, options);
+  }
+
+  function work(handlers: Handlers, options: WorkOptions = {}): WorkerHandle {
+    if (isClosing) throw clientClosed();
+    const worker = env.startWorker(client, handlers, options);
+    workers.add(worker);
+    for (const type of typesOf(handlers)) knownTypes?.add(type);
+    upkeep ??= env.startUpkeep(announcer);
+    return worker;
+  }
+
+  /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
+  async function shutDown(): Promise<void> {
+    const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop()));
+    const rested = await Promise.allSettled([upkeep?.stop(), env.releaseWorkers?.()]);
+    ending.abort(clientClosed());
+    await Promise.all([enqueuer.whenIdle(), manager.whenIdle()]);
+    await store.close();
+    for (const end of [...stopped, ...rested]) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** Called again with a shorter grace, it draws the end nearer. */
+  function close(options?: { readonly grace?: Duration }): Promise<void> {
+    isClosing = true;
+    if (options?.grace !== undefined) for (const worker of workers) void worker.stop(options).catch(() => {});
+    return (closed ??= shutDown());
+  }
+
+  const client: Client = {
+    enqueue,
+    enqueueMany: whileOpen(async (jobs, options) =>
+      enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
+    ),
+    get: whileOpen((id) => manager.get(id)),
+    list: whileOpen((query) => manager.list(query)),
+    attempts: whileOpen((id) => manager.attempts(id)),
+    logs: whileOpen((id, page) => manager.logs(id, page)),
+    wait: whileOpen((id, options) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options)),
+    cancel: whileOpen((id) => manager.cancel(id)),
+    retry: whileOpen((id, options) => manager.retry(id, options)),
+    remove: whileOpen((id) => manager.remove(id)),
+    stats: whileOpen(() => readStats(store)),
+    queues: whileOpen(() => listQueues(store)),
+    configure: whileOpen((queue, settings) => configureQueue(parts, queue, settings)),
+    pause: whileOpen((queue) => setPaused(parts, queue, true)),
+    resume: whileOpen((queue) => setPaused(parts, queue, false)),
+    dead: guardAll(createDeadLetters(parts), whileOpen),
+    schedules: guardAll(createSchedules(parts), whileOpen),
+    workers: whileOpen(() => store.workers()),
+    events: (options) => {
+      ending.signal.throwIfAborted();
+      return openEvents(parts, options);
+    },
+    work,
+    leases: guardLeases(createLeases(parts), whileOpen, ending.signal),
+    close,
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+  return client;
+}
+
+type Guard = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => (...args: Args) => Promise<Answer>;
+
+/** The same verbs, each refused once the client is closed. */
+function guardAll<Verbs extends object>(verbs: Verbs, guard: Guard): Verbs {
+  return Object.fromEntries(Object.entries(verbs).map(([name, call]) => [name, guard(call as Parameters<Guard>[0])])) as Verbs;
+}
+
+function guardLeases(leases: Leases, guard: Guard, ending: AbortSignal): Leases {
+  return {
+    ...guardAll(leases, guard),
+    watch: (listener) => {
+      ending.throwIfAborted();
+      return leases.watch(listener);
+    },
+  };
+}
+
+function typesOf(handlers: Handlers): string[] {
+  return Array.isArray(handlers) ? handlers.map((handled) => handled.definition.type) : Object.keys(handlers);
+}

@@ -1,0 +1,141 @@
+/** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
+import { invalid } from "../core/errors.ts";
+import type { Event } from "../core/event.ts";
+import {
+  type Attempt,
+  type Job,
+  type JobRecord,
+  type JobSummary,
+  type LogLine,
+  readInteger,
+  TERMINAL,
+  toJob,
+  toJobSummary,
+} from "../core/job.ts";
+import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
+import { Batcher } from "../lib/batcher.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type ChangeAnswer, MAX_BATCH, type Store } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import type { JobPage } from "./client.ts";
+import { MAX_WAITING } from "./enqueue.ts";
+import { MAX_PAGE, readListQuery } from "./filter.ts";
+import { jobNotFound, readId, readOptions, tooManyWaiting, wrongStatus } from "./refusals.ts";
+
+export interface ManageParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+}
+
+export class Manager {
+  readonly #parts: ManageParts;
+  readonly #finds: Batcher<string, JobRecord | null>;
+  readonly #cancels: Batcher<string, ChangeAnswer>;
+  readonly #retries: Batcher<string, ChangeAnswer>;
+  readonly #runsNow: Batcher<string, ChangeAnswer>;
+  readonly #removals: Batcher<string, ChangeAnswer>;
+
+  constructor(parts: ManageParts) {
+    this.#parts = parts;
+    this.#finds = this.#batcher((ids) => parts.store.find(ids));
+    this.#cancels = this.#changes(CANCEL, "job:cancelled");
+    this.#retries = this.#changes(RETRY, "job:retried");
+    this.#runsNow = this.#changes(RUN_NOW, "job:retried");
+    this.#removals = this.#batcher(async (ids) => this.#tellEnded(await parts.store.remove(ids, TERMINAL)));
+  }
+
+  async get(id: string): Promise<Job | null> {
+    const record = await this.#finds.add(readId(id));
+    return record === null ? null : toJob(record);
+  }
+
+  async list(query: unknown): Promise<JobPage> {
+    const { jobs, cursor } = await this.#parts.store.list(readListQuery(query));
+    return { jobs: jobs.map(toJobSummary), cursor };
+  }
+
+  async attempts(id: string): Promise<Attempt[]> {
+    return this.#parts.store.attempts(readId(id));
+  }
+
+  async logs(id: string, page: unknown): Promise<LogLine[]> {
+    const { after = 0, limit = MAX_PAGE } = readOptions(page, "a page of log lines", ["after", "limit"]);
+    const from = readInteger(after, 0, Number.MAX_SAFE_INTEGER);
+    if (from === undefined) throw invalid("after", "the number of a log line, or 0", after);
+    const most = readInteger(limit, 1, MAX_PAGE);
+    if (most === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, limit);
+    return this.#parts.store.logs(readId(id), from, most);
+  }
+
+  async cancel(id: string): Promise<JobSummary> {
+    const answer = await this.#cancels.add(readId(id));
+    return changed(id, answer, "cancelled", CANCEL.from);
+  }
+
+  async retry(id: string, options: unknown): Promise<JobSummary> {
+    const { now = false } = readOptions(options, "the options of retry", ["now"]);
+    if (typeof now !== "boolean") throw invalid("now", "true or false", now);
+    const answer = now ? await this.#retryNow(readId(id)) : await this.#retries.add(readId(id));
+    const waits = answer.kind === "refused" && RUN_NOW.from.includes(answer.status);
+    return changed(id, answer, "retried", RETRY.from, waits && !now ? "; with { now: true } it starts at once" : "");
+  }
+
+  async remove(id: string): Promise<void> {
+    const answer = await this.#removals.add(readId(id));
+    changed(id, answer, "removed", TERMINAL, "; cancel it first");
+  }
+
+  /** Resolves when every call that was accepted has its answer. */
+  async whenIdle(): Promise<void> {
+    const all = [this.#finds, this.#cancels, this.#retries, this.#runsNow, this.#removals];
+    await Promise.all(all.map((batcher) => batcher.whenIdle()));
+  }
+
+  /** Two moves, since a job that only waits for its time keeps the retries it has used. */
+  async #retryNow(id: string): Promise<ChangeAnswer> {
+    const answer = await this.#runsNow.add(id);
+    return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(id) : answer;
+  }
+
+  #batcher<Answer>(run: (ids: string[]) => Promise<(Answer | Error)[]>): Batcher<string, Answer> {
+    const { inFlight } = this.#parts.store;
+    return new Batcher({ run, inFlight, maxItems: MAX_BATCH, maxWaiting: MAX_WAITING, overflow: tooManyWaiting });
+  }
+
+  #changes(move: Move, event: "job:cancelled" | "job:retried"): Batcher<string, ChangeAnswer> {
+    return this.#batcher(async (ids) => {
+      const answers = await this.#parts.store.change(ids, move);
+      this.#announce(answers, event);
+      return event === "job:cancelled" ? this.#tellEnded(answers) : answers;
+    });
+  }
+
+  #announce(answers: readonly ChangeAnswer[], event: "job:cancelled" | "job:retried"): void {
+    const { announcer, clock } = this.#parts;
+    if (!announcer.wanted()) return;
+    announcer.publish(
+      answers.flatMap((answer): Event[] => {
+        return answer.kind === "ok"
+          ? [{ event, at: clock.now(), jobId: answer.job.id, type: answer.job.type, queue: answer.job.queue }]
+          : [];
+      }),
+    );
+  }
+
+  #tellEnded(answers: ChangeAnswer[]): ChangeAnswer[] {
+    for (const answer of answers) if (answer.kind === "ok") this.#parts.announcer.ended(answer.job.id);
+    return answers;
+  }
+}
+
+function changed(id: string, answer: ChangeAnswer, verb: string, possible: Move["from"], advice = ""): JobSummary {
+  switch (answer.kind) {
+    case "ok":
+      return toJobSummary(answer.job);
+    case "missing":
+      throw jobNotFound(id);
+    case "refused":
+      throw wrongStatus(id, answer.status, verb, possible, advice);
+  }
+}

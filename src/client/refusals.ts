@@ -1,0 +1,67 @@
+import { invalid, MillraceError } from "../core/errors.ts";
+import type { Status } from "../core/job.ts";
+import { isId } from "../lib/id.ts";
+
+/** Checks the id of a job. */
+export function readId(id: unknown): string {
+  if (!isId(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
+  return id;
+}
+
+/** There is no such job, or not any more. */
+export function jobNotFound(id: string): MillraceError {
+  return new MillraceError("not_found", `there is no job ${id}: it was removed, or pruned after its retention, or never existed`, {
+    jobId: id,
+  });
+}
+
+/** There is no schedule of that name. */
+export function scheduleNotFound(name: string): MillraceError {
+  return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
+}
+
+/** The status forbids it: says which it is, and which would do. */
+export function wrongStatus(id: string, status: Status, verb: string, possible: readonly Status[], advice = ""): MillraceError {
+  const which = `${possible.slice(0, -1).join(", ")}${possible.length > 1 ? " and " : ""}${possible.at(-1)}`;
+  return new MillraceError("wrong_status", `job ${id} is ${status}: only ${which} jobs can be ${verb}${advice}`, {
+    jobId: id,
+    field: "status",
+  });
+}
+
+/** The queue takes no more for now. */
+export function queueFull(queue: string, capacity: number | null): MillraceError {
+  const bound = capacity === null ? "" : ` of ${capacity}`;
+  return new MillraceError("queue_full", `queue ${queue} is full: its capacity${bound} is reached; try again later`, {
+    field: "queue",
+    retryAfterMs: 1000,
+  });
+}
+
+/** Nothing can be asked of a closed client. */
+export function clientClosed(): MillraceError {
+  return new MillraceError("closed", "the client was closed");
+}
+
+/** More calls wait for the store than we are willing to remember. */
+export function tooManyWaiting(): MillraceError {
+  return new MillraceError("store_unavailable", "too many calls wait for the store already; try again later", { retryAfterMs: 1000 });
+}
+
+/** What a store threw, as the one kind of error that callers know. */
+export function asMillraceError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new MillraceError("store_unavailable", `the store failed: ${message}`, { cause: error });
+}
+
+/** Checks that a bag of options is one, and has none but the known names. */
+export function readOptions<Name extends string>(input: unknown, what: string, known: readonly Name[]): { readonly [K in Name]?: unknown } {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== "object" || Array.isArray(input)) throw invalid(what, "an object", input);
+  const field = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
+  if (field !== undefined) {
+    throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known are ${known.join(", ")}`, { field });
+  }
+  return input;
+}

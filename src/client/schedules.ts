@@ -1,0 +1,161 @@
+/** Schedules are kept by name. Every write is made only if nothing changed since one looked, and tried again if something did. */
+import { invalid, MillraceError } from "../core/errors.ts";
+import { type JobSettings, readInteger, type Status, toJob } from "../core/job.ts";
+import { partitionOf } from "../core/partition.ts";
+import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
+import { jobOfSchedule, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
+import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
+import { canonicalJson } from "../core/unique.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
+import { createdEvent, createdJob } from "./enqueue-answer.ts";
+import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
+
+/** So many others would have to write one schedule between our look and our write, each time, before we give up. */
+const MAX_TRIES = 50;
+const DEFAULT_PREVIEW = 10;
+
+export interface ScheduleParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+  readonly makeId: (tenBits: number) => string;
+  readonly defaults: JobSettings;
+}
+
+/** The schedules of a client over a store. */
+export function createSchedules(parts: ScheduleParts): Schedules {
+  const { store } = parts;
+  return {
+    upsert: (input) => upsert(parts, input),
+    async get(name) {
+      const { present } = await look(store, name);
+      return present === null ? null : toSchedule(present);
+    },
+    async list() {
+      const { schedules } = await store.schedules("all");
+      return schedules.map(toSchedule).sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    remove: async (name) => store.removeSchedule(readScheduleName(name)),
+    pause: (name) => setPaused(store, name, true),
+    resume: (name) => setPaused(store, name, false),
+    run: (name) => runNow(parts, name),
+    preview: (schedule, count) => preview(store, schedule, count),
+  };
+}
+
+async function upsert({ store, clock, defaults }: ScheduleParts, input: unknown): Promise<Schedule> {
+  const wanted = readSchedule(input, defaults, clock.now());
+  return write(store, wanted.name, (present, now) => {
+    if (present !== null && sameSchedule(present, wanted)) return null;
+    return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };
+  });
+}
+
+/** A schedule whose times did not change keeps the tick it waits for, even one that is due; else an edit could swallow a run. */
+function nextAfterChange(present: ScheduleRecord | null, wanted: ScheduleSpec, now: number): number | null {
+  if (present !== null && canonicalJson(present.timing) === canonicalJson(wanted.timing)) return present.nextTick;
+  return nextTick(wanted.timing, Math.max(now, present?.lastTick ?? now));
+}
+
+async function setPaused(store: Store, name: string, paused: boolean): Promise<Schedule> {
+  return write(store, readScheduleName(name), (present, now) => {
+    if (present === null) throw scheduleNotFound(name);
+    if (present.paused === paused) return null;
+    // Ticks that passed while it was paused are not made up for: it goes on with the next one from now.
+    const next = paused ? present.nextTick : nextTick(present.timing, Math.max(now, present.lastTick ?? now));
+    return { spec: { ...specOf(present), paused }, next };
+  });
+}
+
+type Change = { readonly spec: ScheduleSpec; readonly next: number | null } | null;
+
+/** Looks, asks what to write, and writes it if nobody was faster; else looks again. Null leaves the schedule as it is. */
+async function write(store: Store, name: string, decide: (present: ScheduleRecord | null, now: number) => Change): Promise<Schedule> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const { present, now } = await look(store, name);
+    const change = decide(present, now);
+    if (change === null) return toSchedule(present!);
+    if (!(await store.putSchedule(change.spec, change.next, present?.version ?? null))) continue;
+    const written = await look(store, name);
+    return toSchedule(written.present ?? unseen(change, present, now));
+  }
+  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many at once; try again`, { retryAfterMs: 1000 });
+}
+
+/** What we wrote, when somebody removed it before we could read it back. */
+function unseen({ spec, next }: NonNullable<Change>, present: ScheduleRecord | null, now: number): ScheduleRecord {
+  const { lastTick = null, lastJobId = null, createdAt = now } = present ?? {};
+  return { ...spec, version: 0, nextTick: next, lastTick, lastJobId, createdAt, updatedAt: now };
+}
+
+async function look(store: Store, name: string): Promise<{ present: ScheduleRecord | null; now: number }> {
+  const { now, schedules } = await store.schedules([readScheduleName(name)]);
+  return { present: schedules[0] ?? null, now };
+}
+
+/** A run by hand moves no tick. */
+async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
+  const { store, makeId } = parts;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const { present, now } = await look(store, name);
+    if (present === null) throw scheduleNotFound(name);
+    const job = jobOfSchedule(present.job, makeId(partitionOf(present.job.queue)));
+    const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
+    if (answer === "full") throw queueFull(job.queue, null);
+    if (answer !== "ticked") continue; // it was changed since we looked
+    const created = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
+    if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, created)]);
+    const [record] = await store.find([job.id]);
+    return record ? { ...toJob(record), created: true, pruned: false } : createdJob(job, "pending", now, now);
+  }
+  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many at once; try again`, { retryAfterMs: 1000 });
+}
+
+async function preview(store: Store, schedule: unknown, count: unknown = DEFAULT_PREVIEW): Promise<number[]> {
+  const most = readInteger(count, 1, MAX_PREVIEW);
+  if (most === undefined) throw invalid("count", `a whole number from 1 to ${MAX_PREVIEW}`, count);
+  if (typeof schedule === "object") {
+    const timing = parseTiming(readOptions(schedule, "a schedule's timing", ["cron", "every", "timeZone"]));
+    const { now } = await store.schedules([]);
+    return previewTicks(timing, now, most);
+  }
+  const { present, now } = await look(store, readScheduleName(schedule));
+  if (present === null) throw scheduleNotFound(schedule as string);
+  return previewTicks(present.timing, now, most);
+}
+
+function specOf({ name, timing, job, catchUp, overlap, paused }: ScheduleRecord): ScheduleSpec {
+  return { name, timing, job, catchUp, overlap, paused };
+}
+
+function toSchedule(record: ScheduleRecord): Schedule {
+  const { timing, job } = record;
+  return {
+    name: record.name,
+    cron: timing.kind === "cron" ? timing.cron : null,
+    every: timing.kind === "every" ? timing.everyMs : null,
+    timeZone: timing.kind === "cron" ? timing.timeZone : null,
+    type: job.type,
+    payload: JSON.parse(job.payload) as unknown,
+    queue: job.queue,
+    priority: job.priority,
+    maxRetries: job.maxRetries,
+    retryDelay: job.retryDelayMs,
+    timeout: job.timeoutMs,
+    tags: job.tags,
+    meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
+    webhookUrl: job.webhookUrl,
+    catchUp: record.catchUp,
+    overlap: record.overlap,
+    paused: record.paused,
+    // A paused schedule waits for nothing, whatever tick it was paused at.
+    nextRunAt: record.paused ? null : record.nextTick,
+    lastRunAt: record.lastTick,
+    lastJobId: record.lastJobId,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+  };
+}

@@ -1,0 +1,94 @@
+/** Figures over all queues, from tallies and counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
+import type { Counter, TimeKind } from "../core/counters.ts";
+import { percentile } from "../core/histogram.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import type { CounterRow, Store } from "../store/store.ts";
+import type { Percentiles, Stats } from "./client.ts";
+import { countLevels, countStatuses } from "./queues.ts";
+
+const ENOUGH_RUNS = 1000;
+/** How far back the latest runs are looked for, a step at a time: minutes are kept for 48 h. */
+const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
+
+/** The figures of now. */
+export async function readStats(store: Store): Promise<Stats> {
+  const [queues, workers, all] = await Promise.all([store.queues(), store.workers(), store.counters({ step: "all" })]);
+  const { now } = all;
+  const [today, latest] = await Promise.all([
+    store.counters({ step: "hour", from: startOf(now, DAY_MS), to: now + 1 }),
+    latestMinutes(store, now),
+  ]);
+  const counts = queues.flatMap((queue) => queue.counts);
+  const statuses = countStatuses(counts);
+  return {
+    counts: statuses,
+    waiting: countLevels(counts),
+    queues: Object.fromEntries(
+      queues.map((queue) => [
+        queue.name,
+        { counts: countStatuses(queue.counts), waiting: countLevels(queue.counts), paused: queue.paused },
+      ]),
+    ),
+    totalProcessed: sum(all.rows, "completed"),
+    totalFailed: sum(all.rows, "failed") + sum(all.rows, "dead"),
+    totalEnqueued: sum(all.rows, "enqueued"),
+    totalRetried: sum(all.rows, "retried"),
+    deadCount: statuses.dead,
+    activeWorkers: workers.length,
+    today: { processed: sum(today.rows, "completed"), failed: sum(today.rows, "failed") + sum(today.rows, "dead") },
+    throughput:
+      sum(
+        latest.rows.filter((row) => row.at === startOf(now, MINUTE_MS) - MINUTE_MS),
+        "completed",
+      ) / 60,
+    latency: percentilesOf(latest.rows, latest.since, "run"),
+    wait: percentilesOf(latest.rows, latest.since, "wait"),
+  };
+}
+
+/** Minutes from the latest back to the one with which there are enough runs: `since` is where that one begins. */
+async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
+  const rows: CounterRow[] = [];
+  let to = now + 1;
+  for (const back of LOOK_BACK_MS) {
+    const from = startOf(now, MINUTE_MS) - back;
+    rows.push(...(await store.counters({ step: "minute", from, to })).rows);
+    to = from;
+    const since = enoughSince(rows);
+    if (since !== null) return { rows, since };
+  }
+  return { rows, since: 0 };
+}
+
+function enoughSince(rows: readonly CounterRow[]): number | null {
+  const newestFirst = rows.toSorted((a, b) => b.at - a.at);
+  let runs = 0;
+  for (const row of newestFirst) {
+    runs += countOf(row, "run");
+    if (runs >= ENOUGH_RUNS) return row.at;
+  }
+  return null;
+}
+
+function countOf(row: CounterRow, kind: TimeKind): number {
+  let total = 0;
+  for (const count of row.times[kind]?.values() ?? []) total += count;
+  return total;
+}
+
+function percentilesOf(rows: readonly CounterRow[], since: number, kind: TimeKind): Percentiles {
+  const merged = new Map<number, number>();
+  for (const row of rows) {
+    if (row.at < since) continue;
+    for (const [bucket, count] of row.times[kind] ?? []) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
+  }
+  return { p50: percentile(merged, 0.5), p95: percentile(merged, 0.95), p99: percentile(merged, 0.99) };
+}
+
+function sum(rows: readonly CounterRow[], counter: Counter): number {
+  return rows.reduce((total, row) => total + (row.counts[counter] ?? 0), 0);
+}
+
+function startOf(now: number, periodMs: number): number {
+  return now - (now % periodMs);
+}

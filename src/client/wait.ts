@@ -1,0 +1,76 @@
+import { MAX_DELAY_MS, parseDuration } from "../core/duration.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { isTerminal, type Job } from "../core/job.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
+import type { Announcer } from "./announcer.ts";
+import { jobNotFound, readId, readOptions } from "./refusals.ts";
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const FIRST_LOOK_MS = 10;
+const SLOWEST_LOOK_MS = 500;
+
+export interface WaitParts {
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+  readonly get: (id: string) => Promise<Job | null>;
+  /** Aborts when the client closes, with the error that waiters then get. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Resolves with the job once it has ended. News in this process make it quick; looking, ever more slowly up to twice a second, makes it
+ * sure: the job may end in another process, or the news be missed.
+ */
+export async function waitForEnd(parts: WaitParts, id: string, options: unknown): Promise<Job> {
+  const { timeoutMs, signal } = readWaitOptions(options);
+  const deadline = parts.clock.monotonic() + timeoutMs;
+  const bell = ring(parts, readId(id), signal);
+  try {
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, SLOWEST_LOOK_MS)) {
+      signal?.throwIfAborted();
+      parts.closing.throwIfAborted();
+      bell.reset();
+      const job = await parts.get(id);
+      if (job === null) throw jobNotFound(id);
+      if (isTerminal(job.status)) return job;
+      const left = deadline - parts.clock.monotonic();
+      if (left <= 0) throw timedOut(job, timeoutMs);
+      await sleep(parts.clock, Math.min(pause, left), bell.signal());
+    }
+  } finally {
+    bell.stop();
+  }
+}
+
+/** A signal that aborts when there is a reason to look before the pause is over. It is set again before each look, so none is missed. */
+function ring(parts: WaitParts, id: string, signal: AbortSignal | undefined): { reset(): void; signal(): AbortSignal; stop(): void } {
+  let rung = new AbortController();
+  const wake = (): void => rung.abort();
+  const forget = parts.announcer.onEnd(id, wake);
+  signal?.addEventListener("abort", wake);
+  parts.closing.addEventListener("abort", wake);
+  return {
+    reset: () => (rung = new AbortController()),
+    signal: () => rung.signal,
+    stop: () => {
+      forget();
+      signal?.removeEventListener("abort", wake);
+      parts.closing.removeEventListener("abort", wake);
+    },
+  };
+}
+
+function readWaitOptions(options: unknown): { timeoutMs: number; signal: AbortSignal | undefined } {
+  const { timeout = DEFAULT_TIMEOUT_MS, signal } = readOptions(options, "the options of wait", ["timeout", "signal"]);
+  const timeoutMs = parseDuration(timeout);
+  if (timeoutMs === null || timeoutMs > MAX_DELAY_MS) throw invalid("timeout", 'a time in milliseconds or as "30s", "5m"', timeout);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+  return { timeoutMs, signal };
+}
+
+function timedOut(job: Job, timeoutMs: number): MillraceError {
+  return new MillraceError("wait_timeout", `job ${job.id} did not end within ${timeoutMs} ms: it is ${job.status}`, {
+    jobId: job.id,
+    field: "timeout",
+  });
+}

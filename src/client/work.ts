@@ -1,0 +1,169 @@
+/** What workers are made of. An outcome goes to the core, which says what follows, and from there to the store. */
+import type { Event } from "../core/event.ts";
+import { toJob } from "../core/job.ts";
+import { settle } from "../core/lifecycle.ts";
+import { QUEUE_DEFAULTS } from "../core/queue.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
+import type { Announcer, Settled } from "./announcer.ts";
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseResult, Leases, Report } from "./client.ts";
+import { verbsWithin } from "./enqueue.ts";
+
+export interface WorkParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly announcer: Announcer;
+}
+
+/** The leases of a client over a store. */
+export function createLeases(parts: WorkParts): Leases {
+  const { store } = parts;
+  return {
+    exchange: (reports, claim) => exchange(parts, reports, claim),
+    settleWithin: (tx, report) => settleWithin(parts, tx, report),
+    extend: (leases, leaseMs) => inBatches(leases, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
+    note: (notes) => inBatches(notes, (batch) => note(parts, batch)),
+    register: (worker, ttlMs) => store.register(worker, ttlMs),
+    unregister: (workerId) => store.unregister(workerId),
+    watch: (listener) => watch(store, listener),
+  };
+}
+
+// ── Reports and claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
+  // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
+  const ahead = Math.max(0, reports.length - MAX_BATCH);
+  const early = await inBatches(reports.slice(0, ahead), async (batch) => (await exchangeOnce(parts, batch, null)).results);
+  const { results, jobs } = await exchangeOnce(parts, ahead === 0 ? reports : reports.slice(ahead), claim);
+  return { results: ahead === 0 ? results : [...early, ...results], jobs };
+}
+
+async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
+  const facts = await factsOf(parts.store, reports);
+  const { settlements, settled } = decide(parts, reports, facts);
+  const claims = claim === null ? [] : [{ ...claim, local: true }];
+  const answer = await parts.store.exchange(settlements, claims);
+  const results = reports.map((_, index): LeaseResult => (facts[index] === null ? "stale" : "ok"));
+  applyAnswers(results, answer.settled);
+  const claimed = answer.claimed[0] ?? [];
+  parts.announcer.settled(settled.filter((_, index) => answer.settled[index] === "ok"));
+  announceStarted(parts, claimed);
+  return { results, jobs: claimed.map(toLeasedJob) };
+}
+
+/** Asks the core what follows from each report whose job is known. */
+function decide(
+  parts: WorkParts,
+  reports: readonly Report[],
+  facts: readonly (LeaseFacts | null)[],
+): { settlements: Settlement[]; settled: Settled[] } {
+  const settlements: Settlement[] = [];
+  const settled: Settled[] = [];
+  reports.forEach(({ id, fence, outcome }, index) => {
+    const job = facts[index];
+    if (!job) return;
+    const transition = settle(job, outcome, job, parts.random());
+    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false });
+    settled.push({ id, type: job.type, queue: job.queue, retryCount: job.retryCount, transition });
+  });
+  return { settlements, settled };
+}
+
+/** Puts the store's answers where a report was handed on; the others stay stale. */
+function applyAnswers(results: LeaseResult[], answers: readonly LeaseResult[]): void {
+  let next = 0;
+  results.forEach((result, index) => {
+    if (result !== "stale") results[index] = answers[next++]!;
+  });
+}
+
+/** What the rules need to know: as it came with the claim, or looked up. Null for a job that is not there. */
+async function factsOf(store: Store, reports: readonly Report[]): Promise<(LeaseFacts | null)[]> {
+  const missing = reports.filter((report) => report.facts === undefined).map((report) => report.id);
+  const found = missing.length === 0 ? null : await lookUp(store, missing);
+  return reports.map((report) => report.facts ?? found?.get(report.id) ?? null);
+}
+
+async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string, LeaseFacts>> {
+  const [records, queues] = await Promise.all([store.find(ids), store.queues()]);
+  const deadLetters = new Map(queues.map((queue) => [queue.name, queue.settings.deadLetters]));
+  const found = new Map<string, LeaseFacts>();
+  for (const record of records) {
+    if (record === null) continue;
+    found.set(record.id, { ...factsFrom(record), deadLetters: deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters });
+  }
+  return found;
+}
+
+function factsFrom(record: Omit<LeaseFacts, "deadLetters">): Omit<LeaseFacts, "deadLetters"> {
+  const { type, queue, retryCount, maxRetries, retryDelayMs, snoozes } = record;
+  return { type, queue, retryCount, maxRetries, retryDelayMs, snoozes };
+}
+
+function toLeasedJob(record: LeasedRecord): LeasedJob {
+  const { fence, leaseUntil, type, queue, retryCount, maxRetries, retryDelayMs, snoozes, deadLetters } = record;
+  return { job: toJob(record), fence, leaseUntil, facts: { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, deadLetters } };
+}
+
+function announceStarted({ announcer, clock }: WorkParts, claimed: readonly LeasedRecord[]): void {
+  if (claimed.length === 0 || !announcer.wanted()) return;
+  announcer.publish(
+    claimed.map(({ id: jobId, type, queue, attempt, workerId, startedAt }): Event => {
+      return { event: "job:started", at: startedAt ?? clock.now(), jobId, type, queue, workerId: workerId ?? "", attempt };
+    }),
+  );
+}
+
+/** No news of it: whether it holds is decided when the caller commits. Those who wait for the job find out by looking. */
+async function settleWithin(parts: WorkParts, tx: unknown, report: Report): Promise<LeaseResult> {
+  const verbs = verbsWithin(parts.store, tx);
+  const { settlements } = decide(parts, [report], await factsOf(parts.store, [report]));
+  if (settlements.length === 0) return "stale";
+  const [answer] = await verbs.settle(settlements);
+  return answer!;
+}
+
+// ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
+  const results = await store.note(notes.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })));
+  if (announcer.wanted()) {
+    announcer.publish(
+      notes.flatMap(({ id: jobId, type, queue, progress }, index): Event[] => {
+        return progress === null || results[index] !== "ok"
+          ? []
+          : [{ event: "job:progress", at: clock.now(), jobId, type, queue, progress }];
+      }),
+    );
+  }
+  return results;
+}
+
+async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Item[]) => Promise<LeaseResult[]>): Promise<LeaseResult[]> {
+  if (items.length === 0) return [];
+  if (items.length <= MAX_BATCH) return run(items);
+  const results: LeaseResult[] = [];
+  for (let from = 0; from < items.length; from += MAX_BATCH) results.push(...(await run(items.slice(from, from + MAX_BATCH))));
+  return results;
+}
+
+/** Hands on hints of work and of ended leases. That a queue's settings changed may mean that it was resumed: then there is work, too. */
+function watch(store: Store, listener: Parameters<Leases["watch"]>[0]): () => void {
+  return store.watch((hint: Hint) => {
+    if (hint.topic === "work" || hint.topic === "lease") listener(hint);
+    else if (hint.topic === "queues") void tellOpenQueues(store, listener);
+  });
+}
+
+async function tellOpenQueues(store: Store, listener: Parameters<Leases["watch"]>[0]): Promise<void> {
+  try {
+    for (const queue of await store.queues()) {
+      const hasWork = queue.counts.some(({ status, count }) => status === "pending" && count > 0);
+      if (hasWork && !queue.paused) listener({ topic: "work", queue: queue.name });
+    }
+  } catch {
+    // A hint was lost. The worker looks by itself before long.
+  }
+}

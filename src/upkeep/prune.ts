@@ -1,0 +1,34 @@
+import { HOUR_MS } from "../core/time-units.ts";
+import { MAX_BATCH, type PruneRule } from "../store/store.ts";
+import { breathe, type Duty, type DutyParts } from "./duty.ts";
+
+const BATCH = 200;
+/** Counters by minute are kept so long; then the hours tell. */
+const MINUTES_MS: number = 48 * HOUR_MS;
+
+/** Finished jobs past their keep, expired keys, workers that are gone, old counters. Small batches, with room for others in between. */
+export function pruneDuty(parts: DutyParts): Duty {
+  const { random, rhythm } = parts;
+  return {
+    wokenBy: [],
+    async turn() {
+      await pruneJobs(parts);
+      await sweep(parts);
+      // Spread, so that many processes do not all come at the same moment.
+      return Math.round(rhythm.prune * (0.75 + random() / 2));
+    },
+  };
+}
+
+async function pruneJobs({ store, isStopping }: DutyParts): Promise<void> {
+  const queues = await store.queues();
+  const rules = queues.map(({ name, settings }): PruneRule => ({ queue: name, ...settings.retention }));
+  for (let from = 0; from < rules.length; from += MAX_BATCH) {
+    const some = rules.slice(from, from + MAX_BATCH);
+    while ((await store.prune(some, BATCH)).removed >= BATCH && !isStopping()) await breathe();
+  }
+}
+
+async function sweep({ store, hoursMs, isStopping }: DutyParts): Promise<void> {
+  while ((await store.sweep({ minutesMs: MINUTES_MS, hoursMs }, BATCH)).removed >= BATCH && !isStopping()) await breathe();
+}

@@ -1,0 +1,47 @@
+import { settle, type Transition } from "../core/lifecycle.ts";
+import type { ExpiredRecord, Settlement } from "../store/store.ts";
+import { breathe, type Duty, type DutyParts } from "./duty.ts";
+
+const BATCH = 200;
+const AFTER_NOTHING_MS = 1000;
+
+/**
+ * Leases that ran out. The outcome is "lost" and the road is that of any failed attempt. Rests until the next lease ends.
+ *
+ * The look and the write are two steps, and a holder may finish or renew in between: `ifExpired` makes the store look again in the write.
+ */
+export function reclaimDuty(parts: DutyParts): Duty {
+  const { store, rhythm, isStopping } = parts;
+  return {
+    wokenBy: [],
+    async turn() {
+      for (;;) {
+        const { jobs, nextInMs } = await store.expired(BATCH);
+        const reclaimed = jobs.length === 0 ? 0 : await reclaim(parts, jobs);
+        // Others were faster, or the leases were renewed: to look again at once would show the same.
+        if (jobs.length > 0 && reclaimed === 0) return AFTER_NOTHING_MS;
+        if (jobs.length < BATCH || isStopping()) return Math.min(nextInMs ?? Infinity, rhythm.reclaim);
+        await breathe();
+      }
+    },
+  };
+}
+
+async function reclaim({ store, random, announce, beforeReclaim }: DutyParts, jobs: readonly ExpiredRecord[]): Promise<number> {
+  // A process that was stopped or blocked for long finds its own leases run out, though it is alive: it goes first.
+  await beforeReclaim();
+  const transitions = jobs.map((job) => settle(job, { kind: "lost" }, job, random()));
+  const { settled } = await store.exchange(
+    jobs.map((job, index) => settlementOf(job, transitions[index]!)),
+    [],
+  );
+  const lost = jobs.flatMap(({ id, type, queue, retryCount }, index) => {
+    return settled[index] === "ok" ? [{ id, type, queue, retryCount, transition: transitions[index]! }] : [];
+  });
+  announce.settled(lost);
+  return lost.length;
+}
+
+function settlementOf({ id, fence }: ExpiredRecord, transition: Transition): Settlement {
+  return { id, fence, outcome: "lost", transition, ifExpired: true };
+}

@@ -1,0 +1,90 @@
+import type { Event } from "../core/event.ts";
+import { isTerminal, levelOf } from "../core/job.ts";
+import { partitionOf } from "../core/partition.ts";
+import { dueTick } from "../core/schedule.ts";
+import { jobOfSchedule } from "../core/schedule-input.ts";
+import type { ScheduleRecord } from "../core/schedule-record.ts";
+import { idMaker } from "../lib/id.ts";
+import type { Store, Tick } from "../store/store.ts";
+import { breathe, type Duty, type DutyParts } from "./duty.ts";
+
+const BATCH = 100;
+const AFTER_OTHERS_MS = 250;
+
+/** A tick that is reached so late was not missed: a busy or briefly stopped process is no downtime. */
+const LATE_MS = 30_000;
+
+const SKIPPED = {
+  missed: "the tick was missed, and the schedule does not catch up",
+  overlap: "the last run is unfinished",
+  full: "the queue is full",
+} as const;
+
+interface Plan {
+  readonly tick: Tick;
+  /** Why the tick is taken without a run. */
+  readonly skipped: keyof typeof SKIPPED | null;
+}
+
+/** Schedules that are due make their jobs. Rests until the next tick. */
+export function recurDuty(parts: DutyParts): Duty {
+  const { store, clock, rhythm, isStopping } = parts;
+  const makeId = idMaker(() => clock.now());
+  return {
+    wokenBy: ["schedules"],
+    async turn() {
+      for (;;) {
+        const { now, schedules, nextInMs } = await store.dueSchedules(BATCH);
+        const taken = schedules.length === 0 ? 0 : await takeTicks(parts, schedules, now, makeId);
+        if (schedules.length === 0 || isStopping()) return Math.min(nextInMs ?? Infinity, rhythm.recur);
+        // After ticks were taken we look again: the next of these schedules may be the first of all. Where another process took them,
+        // it does so too, and we are in no hurry.
+        if (taken === 0) return AFTER_OTHERS_MS;
+        await breathe();
+      }
+    },
+  };
+}
+
+async function takeTicks(
+  { store, announce }: DutyParts,
+  schedules: readonly ScheduleRecord[],
+  now: number,
+  makeId: (tenBits: number) => string,
+): Promise<number> {
+  const unfinished = await unfinishedJobs(store, schedules);
+  const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, makeId) ?? []);
+  if (plans.length === 0) return 0;
+  const answers = await store.tick(plans.map((plan) => plan.tick));
+  if (announce.wanted()) announce.publish(plans.flatMap((plan, index) => newsOf(plan, schedules, answers[index]!, now)));
+  return answers.filter((answer) => answer !== "stale").length;
+}
+
+/** The last jobs that still wait or run, of those schedules whose runs must not overlap. */
+async function unfinishedJobs(store: Store, schedules: readonly ScheduleRecord[]): Promise<ReadonlySet<string>> {
+  const ids = schedules.flatMap(({ overlap, lastJobId }) => (overlap === "skip" && lastJobId !== null ? [lastJobId] : []));
+  if (ids.length === 0) return new Set();
+  const jobs = await store.find(ids);
+  return new Set(jobs.flatMap((job) => (job !== null && !isTerminal(job.status) ? [job.id] : [])));
+}
+
+function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<string>, makeId: (tenBits: number) => string): Plan | null {
+  const { name, version, job, lastTick, lastJobId } = schedule;
+  const due = dueTick(schedule, now, LATE_MS);
+  if (due.tick === null && due.next === schedule.nextTick) return null;
+  // A tick that is not run is taken all the same, else it would stay due. Zone rules may have moved it to before the last one.
+  const tick = due.tick ?? Math.max(schedule.nextTick ?? now, (lastTick ?? -1) + 1);
+  const overlaps = schedule.overlap === "skip" && lastJobId !== null && unfinished.has(lastJobId);
+  const skipped = due.tick === null ? "missed" : overlaps ? "overlap" : null;
+  const made = skipped === null ? jobOfSchedule(job, makeId(partitionOf(job.queue))) : null;
+  return { tick: { name, version, tick, nextTick: due.next, job: made }, skipped };
+}
+
+function newsOf({ tick, skipped }: Plan, schedules: readonly ScheduleRecord[], answer: "ticked" | "stale" | "full", at: number): Event[] {
+  if (answer === "stale") return [];
+  const schedule = schedules.find(({ name }) => name === tick.name)!;
+  const { queue, type, priority } = schedule.job;
+  const why = answer === "full" ? "full" : skipped;
+  if (why !== null) return [{ event: "schedule:skipped", at, schedule: tick.name, queue, reason: SKIPPED[why] }];
+  return [{ event: "job:created", at, jobId: tick.job!.id, type, queue, priority, level: levelOf(priority) }];
+}

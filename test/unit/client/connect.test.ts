@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Client } from "../../../src/client/client.ts";
+import { clientOver, connect, type Trouble } from "../../../src/connect.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { openClient, START } from "./open-client.ts";
+
+async function open(url: string, options?: Parameters<typeof connect>[1]): Promise<Client> {
+  const client = await connect(url, options);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-connect-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, "jobs.db");
+}
+
+describe("connect", () => {
+  test.each([
+    ["ftp://x", "url"],
+    ["", "url"],
+    ["app.db", "url"],
+    [5, "url"],
+  ])("refuses the URL %j", async (url, field) => {
+    await expect(connect(url as string)).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+
+  test("says that there is no remote client yet", async () => {
+    for (const url of ["http://localhost:8080", "HTTPS://example.com"]) {
+      await expect(connect(url)).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining("no remote client yet") as string,
+      });
+    }
+  });
+
+  test.each([
+    [{ deadline: "soon" }, "deadline"],
+    [{ deadline: 0 }, "deadline"],
+    [{ defaults: { priority: 1000 } }, "priority"],
+    [{ apiKey: "x" }, "apiKey"],
+  ])("refuses the options %j", async (options, field) => {
+    await expect(connect("memory:", options as never)).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+
+  test("keeps jobs in a file: another client finds them, and its worker runs them", async () => {
+    const url = `sqlite:${newFile()}`;
+    const producer = await connect(url);
+    const { id } = await producer.enqueue("t", { a: 1 });
+    await producer.close();
+    const client = await open(url);
+    client.work({ t: async (payload: { a: number }) => payload.a + 1 });
+    expect(await client.wait(id)).toMatchObject({ status: "completed", result: 2 });
+  });
+
+  test("is woken by the end of a job in another client of the file", async () => {
+    const url = `sqlite:${newFile()}`;
+    const [producer, worker] = [await open(url), await open(url)];
+    worker.work({ t: async () => "done" });
+    const { id } = await producer.enqueue("t");
+    expect((await producer.wait(id)).result).toBe("done");
+  });
+});
+
+describe("a transaction of the caller's own", () => {
+  test("takes the jobs along when it commits, and leaves nothing when it rolls back", async () => {
+    const path = newFile();
+    const client = await open(`sqlite:${path}`);
+    const db = new DatabaseSync(path);
+    onTestFinished(() => db.close());
+    db.exec("begin immediate");
+    const job = await client.enqueue("one", { a: 1 }, { tx: db, idempotencyKey: "k" });
+    const many = await client.enqueueMany([{ type: "two" }, { type: "three" }], { tx: db });
+    expect(await client.get(job.id)).toBeNull();
+    db.exec("commit");
+    expect(many.every((result) => result.ok)).toBe(true);
+    expect((await client.list()).jobs.map(({ type }) => type)).toEqual(["three", "two", "one"]);
+    expect(await client.get(job.id)).toMatchObject({ payload: { a: 1 }, status: "pending" });
+
+    db.exec("begin immediate");
+    await client.enqueue("never", null, { tx: db });
+    db.exec("rollback");
+    expect((await client.list({ type: "never" })).jobs).toEqual([]);
+  });
+
+  test("hears the first error of many as its own", async () => {
+    const path = newFile();
+    const client = await open(`sqlite:${path}`);
+    await client.enqueue("pay", 1, { idempotencyKey: "k" });
+    const db = new DatabaseSync(path);
+    onTestFinished(() => db.close());
+    db.exec("begin immediate");
+    await expect(client.enqueueMany([{ type: "a" }, { type: "b", priority: 1000 }], { tx: db })).rejects.toMatchObject({
+      field: "priority",
+    });
+    await expect(client.enqueueMany([{ type: "a" }, { type: "pay", payload: 2, idempotencyKey: "k" }], { tx: db })).rejects.toMatchObject({
+      code: "key_conflict",
+    });
+    db.exec("rollback");
+    expect((await client.list({ type: "a" })).jobs).toEqual([]);
+  });
+
+  test("is refused when it is none", async () => {
+    const path = newFile();
+    const client = await open(`sqlite:${path}`);
+    const db = new DatabaseSync(path);
+    onTestFinished(() => db.close());
+    for (const tx of [db, {}, "tx"]) await expect(client.enqueue("t", null, { tx })).rejects.toMatchObject({ code: "invalid_transaction" });
+  });
+});
+
+describe("upkeep", () => {
+  test("runs in a process that has a worker, and in no other", async () => {
+    const { client, clock } = await openClient();
+    const { id } = await client.enqueue("later", null, { delay: "1s" });
+    await clock.advance("5s");
+    expect((await client.get(id))?.status).toBe("scheduled");
+    const worker = client.work({ other: async () => {} });
+    await clock.settle();
+    expect((await client.get(id))?.status).toBe("pending");
+    await worker.stop();
+  });
+
+  test("lets the workers of this process renew their leases before it takes one for lost", async () => {
+    const clock = new VirtualClock(START);
+    const store = await openStore("memory:", { clock });
+    const client = clientOver(store, { clock, random: () => 0.5 });
+    let go: () => void = () => {};
+    client.work({ slow: () => new Promise<void>((resolve) => (go = resolve)) }, { lease: "3s" });
+    const { id } = await client.enqueue("slow");
+    await clock.settle();
+    // As after a SIGSTOP: the lease has long run out, no beat came through, and upkeep is the first to look.
+    const extend = store.extend.bind(store);
+    store.extend = async (leases) => leases.map(() => "ok" as const);
+    await clock.advance(4990);
+    store.extend = extend;
+    await clock.advance(20);
+    expect(await client.get(id)).toMatchObject({ status: "running", attempt: 1 });
+    go();
+    await clock.settle();
+    expect(await client.get(id)).toMatchObject({ status: "completed", attempt: 1 });
+    await client.close();
+  });
+
+  test("that fails is told as trouble, once a minute for each duty", async () => {
+    const troubles: Trouble[] = [];
+    const { client, store, clock } = await openClient({ onTrouble: (trouble) => troubles.push(trouble) });
+    store.promote = () => Promise.reject(new Error("disk on fire"));
+    client.work({ t: async () => {} });
+    await clock.advance("59s");
+    expect(troubles).toMatchObject([{ kind: "upkeep", message: "upkeep could not promote and keeps trying: disk on fire" }]);
+    await clock.advance("2s");
+    expect(troubles).toHaveLength(2);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { claim, die, openClient, type Opened, START } from "./open-client.ts";
+
+async function withJobs(): Promise<Opened> {
+  const opened = await openClient();
+  const { client, clock } = opened;
+  await client.enqueue("dies");
+  await die(client);
+  await client.enqueue("runs");
+  await claim(client);
+  await client.enqueue("later", null, { delay: "1h", priority: 15, tags: ["vip"] });
+  await clock.advance("1s");
+  await client.enqueue("mail", { secret: 1 }, { queue: "mail", priority: "low" });
+  return opened;
+}
+
+const typesOf = async ({ client }: Opened, query: unknown): Promise<string[]> =>
+  (await client.list(query as never)).jobs.map((job) => job.type);
+
+describe("list", () => {
+  test("shows the newest first, without payloads", async () => {
+    const opened = await withJobs();
+    expect(await typesOf(opened, {})).toEqual(["mail", "later", "runs", "dies"]);
+    const [first] = (await opened.client.list()).jobs;
+    expect(first).not.toHaveProperty("payload");
+    expect(first).not.toHaveProperty("result");
+  });
+
+  test.each([
+    [{ status: "pending" }, ["mail"]],
+    [{ status: "QUEUED" }, ["mail"]],
+    [{ status: "processing" }, ["runs"]],
+    [{ status: "Active" }, ["runs"]],
+    [{ status: "done" }, []],
+    [{ status: "dead" }, ["dies"]],
+    [{ status: "dead_letter" }, ["dies"]],
+    [{ status: "dead_lettered" }, ["dies"]],
+    [{ status: "failed" }, ["dies"]],
+    [{ status: ["queued", "scheduled", "pending"] }, ["mail", "later"]],
+    [{ type: "runs" }, ["runs"]],
+    [{ queue: "mail" }, ["mail"]],
+    [{ priority: "low" }, ["mail"]],
+    [{ priority: "high" }, ["later"]],
+    [{ priority: "default" }, ["runs", "dies"]],
+    [{ priority: 15 }, ["later"]],
+    [{ tag: "vip" }, ["later"]],
+    [{ from: START + 1 }, ["mail"]],
+    [{ to: new Date(START + 1) }, ["later", "runs", "dies"]],
+    [{ from: "2030-01-01T00:00:00Z", to: "2030-01-01T00:00:01Z", status: "scheduled" }, ["later"]],
+    [{ type: undefined, cursor: null }, ["mail", "later", "runs", "dies"]],
+  ])("finds by %j", async (query, types) => {
+    expect(await typesOf(await withJobs(), query)).toEqual(types);
+  });
+
+  test("goes through all pages and sees each job once", async () => {
+    const { client } = await openClient();
+    await client.enqueueMany(Array.from({ length: 25 }, (_, n) => ({ type: `t${n}` })));
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof client.list>> = await client.list({ limit: 10, cursor });
+      seen.push(...page.jobs.map((job) => job.type));
+      ({ cursor } = page);
+    } while (cursor !== null);
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => `t${24 - n}`));
+  });
+
+  test.each([
+    [{ status: "nonsense" }, "status"],
+    [{ status: [] }, "status"],
+    [{ status: ["pending", 5] }, "status"],
+    [{ status: "constructor" }, "status"],
+    [{ type: "a b" }, "type"],
+    [{ queue: "" }, "queue"],
+    [{ priority: 101 }, "priority"],
+    [{ priority: "toString" }, "priority"],
+    [{ tag: "" }, "tag"],
+    [{ from: "yesterday" }, "from"],
+    [{ to: 5 }, "to"],
+    [{ limit: 0 }, "limit"],
+    [{ limit: 1001 }, "limit"],
+    [{ limit: "10" }, "limit"],
+    [{ page: 2 }, "page"],
+    [JSON.parse('{"__proto__": 1}'), "__proto__"],
+    [[], "a list of jobs"],
+  ])("refuses %j and names what is wrong", async (query: unknown, field) => {
+    const { client } = await openClient();
+    await expect(client.list(query as never)).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+
+  test.each(["nonsense", "", 5, "x".repeat(2000), {}])("refuses the cursor %j", async (cursor) => {
+    const { client } = await openClient();
+    await expect(client.list({ cursor: cursor as string })).rejects.toMatchObject({ code: "invalid_cursor" });
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { claim, die, listenTo, MISSING_ID, openClient, spyOn } from "./open-client.ts";
+
+describe("get", () => {
+  test("gives the job, or null", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t", { a: 1 });
+    expect(await client.get(id)).toMatchObject({ id, payload: { a: 1 } });
+    expect(await client.get(MISSING_ID)).toBeNull();
+  });
+
+  test("in many calls at once asks the store once", async () => {
+    const { client, store } = await openClient();
+    const results = await client.enqueueMany([{ type: "a" }, { type: "b" }, { type: "c" }]);
+    const ids = results.map((result) => (result.ok ? result.job.id : ""));
+    const finds = spyOn(store, "find");
+    const jobs = await Promise.all(ids.map((id) => client.get(id)));
+    expect(jobs.map((job) => job?.type)).toEqual(["a", "b", "c"]);
+    expect(finds).toHaveLength(1);
+  });
+});
+
+describe("an id that is not one", () => {
+  test.each(["", "42", "0190D2F0-7B1A-7ABC-8DEF-0123456789AB", "'; drop table jobs; --", null, 5])(
+    "%j is refused by every verb",
+    async (id) => {
+      const { client } = await openClient();
+      const bad = id as string;
+      const calls = [
+        client.get(bad),
+        client.attempts(bad),
+        client.logs(bad),
+        client.wait(bad),
+        client.cancel(bad),
+        client.retry(bad),
+        client.remove(bad),
+      ];
+      for (const call of calls) await expect(call).rejects.toMatchObject({ code: "invalid_input", field: "id" });
+    },
+  );
+});
+
+describe("cancel", () => {
+  test.each(["pending", "scheduled", "running"] as const)("ends a %s job", async (status) => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t", null, status === "scheduled" ? { delay: "1h" } : undefined);
+    if (status === "running") await claim(client);
+    expect((await client.get(id))?.status).toBe(status);
+    expect(await client.cancel(id)).toMatchObject({ id, status: "cancelled" });
+  });
+
+  test("of a job that has ended says so, and what could be cancelled", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    await client.cancel(id);
+    await expect(client.cancel(id)).rejects.toMatchObject({
+      code: "wrong_status",
+      jobId: id,
+      message: `job ${id} is cancelled: only scheduled, pending, retrying and running jobs can be cancelled`,
+    });
+  });
+
+  test("of a running job makes the late answer stale", async () => {
+    const { client } = await openClient();
+    await client.enqueue("t");
+    const [lease] = (await claim(client)).jobs;
+    await client.cancel(lease!.job.id);
+    const report = {
+      id: lease!.job.id,
+      fence: lease!.fence,
+      facts: lease!.facts,
+      outcome: { kind: "completed", result: null, runMs: 1 },
+    } as const;
+    expect((await client.leases.exchange([report], null)).results).toEqual(["cancelled"]);
+  });
+});
+
+describe("retry", () => {
+  test("gives a dead job a new life", async () => {
+    const { client } = await openClient();
+    await client.enqueue("t");
+    const id = await die(client);
+    expect(await client.retry(id)).toMatchObject({ status: "pending", retryCount: 0, attempt: 1 });
+  });
+
+  test("of a job that waits, runs or was completed is refused", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    await expect(client.retry(id)).rejects.toMatchObject({
+      code: "wrong_status",
+      message: `job ${id} is pending: only dead, failed and cancelled jobs can be retried`,
+    });
+  });
+
+  test("of a scheduled job tells how to start it now, and `now` does", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t", null, { delay: "1h" });
+    await expect(client.retry(id)).rejects.toMatchObject({ message: expect.stringContaining("{ now: true }") as string });
+    expect(await client.retry(id, { now: true })).toMatchObject({ status: "pending" });
+    await expect(client.retry(id, { now: true })).rejects.toMatchObject({ code: "wrong_status" });
+  });
+
+  test("with `now` also gives a dead job a new life", async () => {
+    const { client } = await openClient();
+    await client.enqueue("t");
+    const id = await die(client);
+    expect(await client.retry(id, { now: true })).toMatchObject({ status: "pending", retryCount: 0 });
+  });
+
+  test.each([{ now: "yes" }, { later: true }, 5])("refuses the options %j", async (options) => {
+    const { client } = await openClient();
+    await expect(client.retry(MISSING_ID, options as never)).rejects.toMatchObject({ code: "invalid_input" });
+  });
+});
+
+describe("remove", () => {
+  test("deletes a job that has ended, and no other", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    await expect(client.remove(id)).rejects.toMatchObject({
+      code: "wrong_status",
+      message: `job ${id} is pending: only completed, failed, dead and cancelled jobs can be removed; cancel it first`,
+    });
+    await client.cancel(id);
+    await client.remove(id);
+    expect(await client.get(id)).toBeNull();
+  });
+});
+
+describe("a job that is not there", () => {
+  test("is told by name", async () => {
+    const { client } = await openClient();
+    for (const call of [
+      client.cancel(MISSING_ID),
+      client.retry(MISSING_ID),
+      client.retry(MISSING_ID, { now: true }),
+      client.remove(MISSING_ID),
+    ]) {
+      await expect(call).rejects.toMatchObject({
+        code: "not_found",
+        jobId: MISSING_ID,
+        message: expect.stringContaining(MISSING_ID) as string,
+      });
+    }
+    expect(await client.attempts(MISSING_ID)).toEqual([]);
+    expect(await client.logs(MISSING_ID)).toEqual([]);
+  });
+});
+
+describe("history", () => {
+  test("tells attempts and log lines, a page at a time", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    const [lease] = (await claim(client)).jobs;
+    const { fence } = lease!;
+    await client.leases.note([{ id, fence, type: "t", queue: "default", progress: null, lines: ["one", "two", "three"] }]);
+    expect(await client.attempts(id)).toMatchObject([{ number: 1, outcome: "running", workerId: "w1", endedAt: null }]);
+    expect((await client.logs(id, { after: 1, limit: 1 })).map((line) => line.text)).toEqual(["two"]);
+    for (const page of [{ limit: 0 }, { limit: 1001 }, { after: -1 }, { from: 1 }]) {
+      await expect(client.logs(id, page as never)).rejects.toMatchObject({ code: "invalid_input", field: Object.keys(page)[0] });
+    }
+  });
+});
+
+test("changes by hand are announced, one event a job, and only those that happened", async () => {
+  const { client, store } = await openClient();
+  const { id } = await client.enqueue("t");
+  const heard = listenTo(store);
+  await client.cancel(id);
+  await client.cancel(id).catch(() => {});
+  await client.retry(id);
+  expect(heard.map((event) => event.event)).toEqual(["job:cancelled", "job:retried"]);
+  expect(heard[0]).toMatchObject({ jobId: id, type: "t", queue: "default" });
+});
