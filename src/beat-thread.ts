@@ -1,0 +1,154 @@
+/**
+ * THE BEAT THREAD: renews the leases of a process over a store connection of its own, so that a handler which blocks the main loop does not
+ * lose its lease. src/thread-renewer.ts starts it and is the other end of its messages.
+ *
+ * It must not keep a hung process's jobs for ever either. A lease comes with the time after which it is no longer renewed (a little beyond
+ * the job's timeout); leases without one are renewed only while the main loop gives a sign of life.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import type { LeaseRef } from "./client/client.ts";
+import type { WorkerEntry } from "./core/worker-entry.ts";
+import { systemClock } from "./lib/clock.ts";
+import { Loop } from "./lib/loop.ts";
+import { openStore } from "./store/open-store.ts";
+import { beatMsOf, entryTtlMs, retryBeatMs } from "./worker/heartbeat.ts";
+import { type GoneLease, LeaseBook } from "./worker/lease-book.ts";
+
+/** What the thread is started with. */
+export interface BeatThreadData {
+  readonly url: string;
+}
+
+/** Leases as columns: to copy three arrays costs a third of copying as many objects. */
+export interface LeaseColumns {
+  readonly ids: readonly string[];
+  readonly fences: readonly number[];
+}
+
+/** What the main loop says. `crew` is the number of a worker. */
+export type ToThread =
+  | {
+      readonly kind: "leases";
+      readonly crew: number;
+      readonly leaseMs: number;
+      readonly dropped: LeaseColumns;
+      /** `stopAfterMs` is Infinity for a lease that is renewed as long as it is held. */
+      readonly held: LeaseColumns & { readonly stopAfterMs: readonly number[] };
+    }
+  /** Also the sign of life. */
+  | { readonly kind: "entry"; readonly crew: number; readonly leaseMs: number; readonly entry: WorkerEntry }
+  | { readonly kind: "beat"; readonly crew: number; readonly token: number }
+  | { readonly kind: "leave"; readonly crew: number; readonly token: number }
+  | { readonly kind: "close" };
+
+/** What the thread says. */
+export type FromThread =
+  | { readonly kind: "ready" }
+  | { readonly kind: "gone"; readonly crew: number; readonly leases: readonly GoneLease[] }
+  /** Answers `beat` and `leave`. */
+  | { readonly kind: "done"; readonly token: number };
+
+const LONGEST_SILENCE_MS = 5 * 60_000;
+
+const clock = systemClock;
+const port = parentPort!;
+const store = await openStore((workerData as BeatThreadData).url);
+const crews = new Map<number, Crew>();
+let heardAt = clock.monotonic();
+
+/** The leases and the registry entry of one worker. */
+class Crew {
+  readonly book: LeaseBook;
+  readonly loop: Loop;
+  entry: WorkerEntry | null = null;
+  readonly #number: number;
+  readonly #leaseMs: number;
+  #written: WorkerEntry | null = null;
+  #writtenAt = -Infinity;
+
+  constructor(number: number, leaseMs: number) {
+    this.#number = number;
+    this.#leaseMs = leaseMs;
+    this.book = new LeaseBook(leaseMs, clock);
+    this.loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(leaseMs) });
+    this.loop.start();
+  }
+
+  async #beat(): Promise<number> {
+    const leaseMs = this.#leaseMs;
+    const isSilent = clock.monotonic() - heardAt > LONGEST_SILENCE_MS;
+    const [{ gone, error }] = await Promise.all([
+      this.book.renew((leases) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))), isSilent),
+      this.#register(),
+    ]);
+    if (gone.length > 0) say({ kind: "gone", crew: this.#number, leases: gone });
+    return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
+  }
+
+  /** Once a beat; hints make beats come more often. It goes on while the main loop is blocked, so that the worker does not look dead. */
+  async #register(): Promise<void> {
+    const { entry } = this;
+    const now = clock.monotonic();
+    if (entry === null || (entry === this.#written && now - this.#writtenAt < beatMsOf(this.#leaseMs) / 2)) return;
+    try {
+      await store.register(entry, entryTtlMs(this.#leaseMs));
+      this.#written = entry;
+      this.#writtenAt = now;
+    } catch {
+      // Left to the next beat: the registry is for people, and the leases must go on.
+    }
+  }
+}
+
+function say(message: FromThread): void {
+  port.postMessage(message);
+}
+
+function crewOf(number: number, leaseMs: number): Crew {
+  let crew = crews.get(number);
+  if (crew === undefined) {
+    crew = new Crew(number, leaseMs);
+    crews.set(number, crew);
+  }
+  return crew;
+}
+
+function refsOf({ ids, fences }: LeaseColumns): LeaseRef[] {
+  return ids.map((id, index) => ({ id, fence: fences[index]! }));
+}
+
+async function hear(message: ToThread): Promise<void> {
+  heardAt = clock.monotonic();
+  switch (message.kind) {
+    case "leases": {
+      const { book } = crewOf(message.crew, message.leaseMs);
+      const { stopAfterMs } = message.held;
+      book.drop(refsOf(message.dropped));
+      book.hold(refsOf(message.held).map((ref, index) => ({ ...ref, stopAfterMs: finiteOrNull(stopAfterMs[index]!) })));
+      return;
+    }
+    case "entry":
+      crewOf(message.crew, message.leaseMs).entry = message.entry;
+      return;
+    case "beat":
+      await crews.get(message.crew)?.loop.turnNow();
+      say({ kind: "done", token: message.token });
+      return;
+    case "leave":
+      await crews.get(message.crew)?.loop.stop();
+      crews.delete(message.crew);
+      say({ kind: "done", token: message.token });
+      return;
+    case "close":
+      await Promise.all(Array.from(crews.values(), (crew) => crew.loop.stop()));
+      await store.close();
+      port.close();
+  }
+}
+
+function finiteOrNull(value: number): number | null {
+  return value === Infinity ? null : value;
+}
+
+port.on("message", (message: ToThread) => void hear(message));
+say({ kind: "ready" });

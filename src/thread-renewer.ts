@@ -1,0 +1,248 @@
+/**
+ * KEEPS LEASES FROM A THREAD (src/beat-thread.ts), one for all workers of a client.
+ *
+ * The thread is started by the first lease and never keeps the process alive. Until it is ready, when it dies, and where it cannot be
+ * started at all (a bundle without its file), the main loop beats instead, over the client: then only a blocked loop can lose a lease.
+ */
+import type { LeaseRef, Leases } from "./client/client.ts";
+import type { BeatThreadData, FromThread, LeaseColumns, ToThread } from "./beat-thread.ts";
+import { Worker } from "node:worker_threads";
+import type { Clock, Timer } from "./lib/clock.ts";
+import { Loop } from "./lib/loop.ts";
+import { beatMsOf, Registrar, type Renewer, type RenewerFactory, type RenewerOptions, retryBeatMs } from "./worker/heartbeat.ts";
+import { type GoneLease, type HeldLease, LeaseBook } from "./worker/lease-book.ts";
+
+const FIRST_RESTART_MS = 1000;
+const LONGEST_RESTART_MS = 60_000;
+/** How long the thread may take to end by itself. */
+const CLOSE_MS = 2000;
+/** Dropped leases travel with the next that are held, or by themselves after this. To renew one of them meanwhile does no harm. */
+const DROP_AFTER_MS = 100;
+
+export interface ThreadRenewerOptions {
+  /** Of the store: the thread opens it anew. */
+  readonly url: string;
+  /** For the beats of the main loop. */
+  readonly leases: Pick<Leases, "extend" | "register">;
+  readonly clock: Clock;
+}
+
+export class ThreadRenewer {
+  readonly #options: ThreadRenewerOptions;
+  readonly #workers = new Map<number, ThreadedRenewer>();
+  readonly #waiting = new Map<number, () => void>();
+  #thread: Worker | null = null;
+  #isReady = false;
+  #deaths = 0;
+  #restart: Timer | null = null;
+  #isClosed = false;
+  #count = 0;
+
+  constructor(options: ThreadRenewerOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the renewer of one worker: what startWorker takes. */
+  readonly forWorker: RenewerFactory = (options) => {
+    const number = ++this.#count;
+    const renewer = new ThreadedRenewer(number, this, this.#options, options);
+    this.#workers.set(number, renewer);
+    return renewer;
+  };
+
+  /** Ends the thread. May be called twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#restart?.cancel();
+    const thread = this.#thread;
+    if (thread === null) return;
+    const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+    this.say({ kind: "close" });
+    const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Whether there is a thread to talk to. What is said before it is ready waits for it. */
+  start(): boolean {
+    if (this.#thread === null && this.#restart === null && !this.#isClosed) this.#begin();
+    return this.#thread !== null;
+  }
+
+  say(message: ToThread): void {
+    this.#thread?.postMessage(message);
+  }
+
+  /** Says something and resolves when it was done, or when the thread has died. */
+  async ask(message: (token: number) => ToThread): Promise<void> {
+    const thread = this.#thread;
+    if (thread === null) return;
+    const token = ++this.#count;
+    // While somebody waits for an answer, and only then, the thread holds the process.
+    thread.ref();
+    await new Promise<void>((resolve) => {
+      this.#waiting.set(token, resolve);
+      this.say(message(token));
+    });
+    if (this.#waiting.size === 0) thread.unref();
+  }
+
+  forget(number: number): void {
+    this.#workers.delete(number);
+  }
+
+  #begin(): void {
+    const workerData: BeatThreadData = { url: this.#options.url };
+    // The sources are run as they are, and the package has them compiled.
+    const file = new URL(import.meta.url.endsWith(".ts") ? "./beat-thread.ts" : "./beat-thread.js", import.meta.url);
+    // Without the flags of the process: some of them (--input-type, --eval) are refused by a thread that runs a file.
+    const thread = new Worker(file, { workerData, name: "millrace-beat", execArgv: [] });
+    thread.on("message", (message: FromThread) => this.#hear(message));
+    let failure: unknown = null;
+    thread.on("error", (error) => {
+      failure = error;
+    });
+    thread.on("exit", () => this.#died(failure));
+    // Not before its listeners are there: each that comes later would hold the process again.
+    thread.unref();
+    this.#thread = thread;
+  }
+
+  #hear(message: FromThread): void {
+    switch (message.kind) {
+      case "ready":
+        this.#isReady = true;
+        this.#deaths = 0;
+        return;
+      case "gone":
+        this.#workers.get(message.crew)?.goneInThread(message.leases);
+        return;
+      case "done":
+        this.#waiting.get(message.token)?.();
+        this.#waiting.delete(message.token);
+    }
+  }
+
+  #died(error: unknown): void {
+    this.#thread = null;
+    this.#isReady = false;
+    for (const resolve of this.#waiting.values()) resolve();
+    this.#waiting.clear();
+    if (this.#isClosed) return;
+    const delayMs = Math.min(LONGEST_RESTART_MS, FIRST_RESTART_MS * 2 ** Math.min(this.#deaths++, 10));
+    this.#restart = this.#options.clock.setTimer(() => {
+      this.#restart = null;
+      for (const worker of this.#workers.values()) worker.tellNewThread();
+    }, delayMs);
+    for (const worker of this.#workers.values()) worker.threadDied(error, this.#deaths === 1);
+  }
+}
+
+/** The renewer of one worker. It keeps its own book, to know what is still held and to go on without the thread. */
+class ThreadedRenewer implements Renewer {
+  readonly #number: number;
+  readonly #thread: ThreadRenewer;
+  readonly #leases: ThreadRenewerOptions["leases"];
+  readonly #clock: Clock;
+  readonly #options: RenewerOptions;
+  readonly #book: LeaseBook;
+  readonly #registrar: Registrar;
+  readonly #loop: Loop;
+  #dropped: { readonly ids: string[]; readonly fences: number[] } = { ids: [], fences: [] };
+  #dropTimer: Timer | null = null;
+
+  constructor(number: number, thread: ThreadRenewer, { leases, clock }: ThreadRenewerOptions, options: RenewerOptions) {
+    this.#number = number;
+    this.#thread = thread;
+    this.#leases = leases;
+    this.#clock = clock;
+    this.#options = options;
+    this.#book = new LeaseBook(options.leaseMs, clock);
+    this.#registrar = new Registrar(leases, clock, options);
+    this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
+    queueMicrotask(() => this.#loop.start());
+  }
+
+  hold(leases: readonly HeldLease[]): void {
+    if (leases.length === 0) return;
+    this.#book.hold(leases);
+    if (this.#thread.start()) this.#sayLeases(leases);
+  }
+
+  drop(leases: readonly LeaseRef[]): void {
+    this.#book.drop(leases);
+    for (const { id, fence } of leases) {
+      this.#dropped.ids.push(id);
+      this.#dropped.fences.push(fence);
+    }
+    this.#dropTimer ??= this.#clock.setTimer(() => this.#sayLeases([]), DROP_AFTER_MS);
+  }
+
+  async beatNow(): Promise<void> {
+    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "beat", crew: this.#number, token }));
+    else await this.#loop.turnNow();
+  }
+
+  async stop(): Promise<void> {
+    this.#dropTimer?.cancel();
+    await this.#loop.stop();
+    this.#thread.forget(this.#number);
+    await this.#thread.ask((token) => ({ kind: "leave", crew: this.#number, token }));
+  }
+
+  goneInThread(leases: readonly GoneLease[]): void {
+    // What was settled or given back meanwhile is not news.
+    const held = leases.filter((lease) => this.#book.has(lease));
+    this.#book.drop(held);
+    if (held.length > 0) this.#options.onGone(held);
+  }
+
+  threadDied(error: unknown, isFirst: boolean): void {
+    this.#book.trust();
+    this.#loop.wake();
+    if (!isFirst) return;
+    const reason = error instanceof Error ? error.message : "it ended";
+    this.#options.onTrouble({
+      kind: "thread",
+      message: `the thread that renews leases died (${reason}) and will be started again; until then a handler that blocks the loop may lose its lease`,
+      error,
+    });
+  }
+
+  tellNewThread(): void {
+    this.hold(this.#book.list());
+    this.#loop.wake();
+  }
+
+  #sayLeases(leases: readonly HeldLease[]): void {
+    this.#dropTimer?.cancel();
+    this.#dropTimer = null;
+    const dropped = this.#dropped;
+    this.#dropped = { ids: [], fences: [] };
+    const held = { ...columnsOf(leases), stopAfterMs: leases.map(({ stopAfterMs }) => stopAfterMs ?? Infinity) };
+    this.#thread.say({ kind: "leases", crew: this.#number, leaseMs: this.#options.leaseMs, dropped, held });
+  }
+
+  /** With a thread: a sign of life, and what to write into the registry. Without one: the whole beat. */
+  async #beat(): Promise<number> {
+    const { leaseMs, entry, onGone } = this.#options;
+    if (this.#thread.isReady) {
+      this.#thread.say({ kind: "entry", crew: this.#number, leaseMs, entry: entry() });
+      return beatMsOf(leaseMs);
+    }
+    const [{ gone, error }] = await Promise.all([
+      this.#book.renew((refs) => this.#leases.extend(refs, leaseMs)),
+      this.#registrar.registerIfDue(),
+    ]);
+    if (gone.length > 0) onGone(gone);
+    return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
+  }
+}
+
+function columnsOf(leases: readonly LeaseRef[]): LeaseColumns {
+  return { ids: leases.map(({ id }) => id), fences: leases.map(({ fence }) => fence) };
+}

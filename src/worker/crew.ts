@@ -1,0 +1,179 @@
+import type { Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { Outcome } from "../core/lifecycle.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Deadlines } from "./deadlines.ts";
+import { Attempt, type AttemptHost, SETTLE_MS } from "./execute.ts";
+import type { HandlerTable } from "./handlers.ts";
+import type { Renewer } from "./heartbeat.ts";
+import type { GoneLease, HeldLease } from "./lease-book.ts";
+import { type JobNotes, NoteWriter } from "./notes.ts";
+import type { OnTrouble } from "./trouble.ts";
+
+export interface CrewOptions {
+  readonly clock: Clock;
+  readonly leases: Pick<Leases, "note" | "settleWithin">;
+  readonly renewer: Renewer;
+  readonly handlers: HandlerTable;
+  readonly leaseMs: number;
+  /** With so many abandoned handlers the crew is overrun. */
+  readonly maxAbandoned: number;
+  readonly onTrouble: OnTrouble;
+  /** An attempt has ended so. Its slot is free already. */
+  readonly report: (report: Report) => void;
+  /** A slot became free without a report, or an abandoned handler came back. */
+  readonly freed: () => void;
+}
+
+/** THE ATTEMPTS OF A WORKER that are under way: started together, kept alive, told what happens to their leases, seen off. */
+export class Crew implements AttemptHost {
+  readonly running = new Set<Attempt>();
+  readonly clock: Clock;
+  readonly onTrouble: OnTrouble;
+  readonly #options: CrewOptions;
+  readonly #deadlines: Deadlines;
+  readonly #notes: NoteWriter;
+  #abandoned = 0;
+
+  constructor(options: CrewOptions) {
+    const { clock, leases } = options;
+    this.clock = clock;
+    this.onTrouble = options.onTrouble;
+    this.#options = options;
+    this.#deadlines = new Deadlines(clock, this.running);
+    this.#notes = new NoteWriter({
+      clock,
+      write: (notes) => leases.note(notes),
+      onGone: (lease, why) => this.gone([{ ...refOf(lease), why }]),
+    });
+  }
+
+  /** Handlers that ignored their abort and still run. */
+  get abandoned(): number {
+    return this.#abandoned;
+  }
+
+  /** So many handlers ignore their abort that more jobs would only add to them. */
+  get isOverrun(): boolean {
+    return this.#abandoned >= this.#options.maxAbandoned;
+  }
+
+  /** Runs claimed jobs. */
+  take(jobs: readonly LeasedJob[]): void {
+    const { handlers, renewer } = this.#options;
+    const attempts = jobs.map((lease) => new Attempt(lease, handlers.find(lease.job.type) ?? NO_HANDLER, this));
+    for (const attempt of attempts) this.running.add(attempt);
+    // Before any of them runs: the first may block the loop for longer than a lease lasts.
+    renewer.hold(attempts.map(holdOf));
+    this.#startAll(attempts);
+  }
+
+  /** Leases that somebody else ended. A job that was lost and claimed again by this same worker runs under two fences: only one is gone. */
+  gone(leases: readonly GoneLease[]): void {
+    const reasons = new Map(leases.map((lease) => [`${lease.id} ${lease.fence}`, lease.why]));
+    this.forEach((attempt) => {
+      const why = reasons.get(`${attempt.lease.job.id} ${attempt.lease.fence}`);
+      if (why !== undefined) attempt.gone(why);
+    });
+  }
+
+  forEach(act: (attempt: Attempt) => void): void {
+    for (const attempt of this.running) act(attempt);
+  }
+
+  /** Frees the timers. Handlers that still run are left to themselves. */
+  stop(): void {
+    this.#deadlines.stop();
+    this.#notes.stop();
+  }
+
+  #startAll(attempts: readonly Attempt[]): void {
+    const claimedAt = this.clock.monotonic();
+    let now = claimedAt;
+    for (let index = 0; index < attempts.length; index++) {
+      attempts[index]!.start(now);
+      now = this.clock.monotonic();
+      if (now - claimedAt > this.#options.leaseMs / 2) return void this.#startLate(attempts.slice(index + 1));
+    }
+  }
+
+  /** A handler blocked the loop while others waited behind it. Their leases may be gone, so the store is asked before they start. */
+  async #startLate(attempts: readonly Attempt[]): Promise<void> {
+    if (attempts.length === 0) return;
+    await this.#options.renewer.beatNow();
+    const left = attempts.filter((attempt) => !attempt.isOver);
+    this.#options.renewer.hold(left.map(holdOf));
+    this.#startAll(left);
+  }
+
+  // ── What attempts ask for ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  watchDeadline(deadlineAt: number): void {
+    this.#deadlines.watch(deadlineAt);
+  }
+
+  over(attempt: Attempt, outcome: Outcome | null): void {
+    if (outcome === null || attempt.notes === null) return this.#leave(attempt, outcome);
+    // The notes first: once the outcome is written the lease has ended, and they would be refused. The slot stays taken meanwhile.
+    this.#notes.touch(attempt.notes);
+    void this.#notes.write().then(() => this.#leave(attempt, outcome));
+  }
+
+  #leave(attempt: Attempt, outcome: Outcome | null): void {
+    this.running.delete(attempt);
+    if (outcome !== null) {
+      const { job, fence, facts } = attempt.lease;
+      // The lease is renewed until the report has arrived.
+      this.#options.report({ id: job.id, fence, facts, outcome });
+      return;
+    }
+    this.#options.renewer.drop([refOf(attempt.lease)]);
+    this.#options.freed();
+  }
+
+  handlerAbandoned(): void {
+    this.#abandoned++;
+    if (this.#abandoned !== this.#options.maxAbandoned) return;
+    this.onTrouble({
+      kind: "abandoned",
+      message:
+        `a worker stopped claiming: ${this.#abandoned} of its handlers still run ${SETTLE_MS / 1000} s after their abort. ` +
+        `Let handlers end when ctx.signal aborts, or restart this process`,
+    });
+  }
+
+  handlerCameBack(): void {
+    this.#abandoned--;
+    this.#options.freed();
+  }
+
+  noted(notes: JobNotes): void {
+    this.#notes.touch(notes);
+  }
+
+  settleWithin(tx: unknown, report: Report): Promise<LeaseResult> {
+    return this.#options.leases.settleWithin(tx, report);
+  }
+
+  renew(attempt: Attempt, on: boolean): void {
+    if (on) this.#options.renewer.hold([holdOf(attempt)]);
+    else this.#options.renewer.drop([refOf(attempt.lease)]);
+  }
+}
+
+/** A store may hand out a type that nobody asked for only by mistake: then the job fails with words instead of a crash. */
+const NO_HANDLER = {
+  handler: (_payload: unknown, { job }: Context): never => {
+    throw new Error(`this worker has no handler for jobs of type ${job.type}`);
+  },
+  schema: undefined,
+  backoff: undefined,
+};
+
+function refOf({ job, fence }: LeasedJob): LeaseRef {
+  return { id: job.id, fence };
+}
+
+/** The renewal ends by itself a little after the timeout: by then the attempt is over, or the main loop hangs and nobody will end it. */
+function holdOf({ lease: { job, fence } }: Attempt): HeldLease {
+  return { id: job.id, fence, stopAfterMs: job.timeout > 0 ? job.timeout + SETTLE_MS : null };
+}

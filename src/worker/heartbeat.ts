@@ -1,0 +1,131 @@
+/**
+ * THE HEARTBEAT of a worker: one beat renews all its leases, keeps its entry in the registry fresh, and brings back which leases are gone.
+ *
+ * Here it beats from the main loop, which is right for a store inside this process and for a server far away. For a store that can be
+ * opened twice, connect() hands in one that beats from a thread (src/thread-renewer.ts), which a handler that blocks the loop cannot stop.
+ */
+import type { LeaseRef, Leases } from "../client/client.ts";
+import type { WorkerEntry } from "../core/worker-entry.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Loop } from "../lib/loop.ts";
+import { type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
+import type { OnTrouble } from "./trouble.ts";
+
+const LONGEST_BEAT_MS = 5000;
+const RETRY_BEAT_MS = 1000;
+const SHORTEST_TTL_MS = 15_000;
+
+export interface Renewer {
+  /** From now on these are renewed. */
+  hold(leases: readonly HeldLease[]): void;
+  /** These are not, any more: `onGone` will not be called for them. */
+  drop(leases: readonly LeaseRef[]): void;
+  /** Resolves after a beat that began after the call. Never rejects. */
+  beatNow(): Promise<void>;
+  /** The last beat is over when this resolves. The entry in the registry stays until it is taken out or runs out. */
+  stop(): Promise<void>;
+}
+
+export interface RenewerOptions {
+  readonly leaseMs: number;
+  /** What the worker says about itself now. */
+  readonly entry: () => WorkerEntry;
+  readonly onGone: (leases: readonly GoneLease[]) => void;
+  readonly onTrouble: OnTrouble;
+}
+
+/** Makes the renewer of one worker. It beats from the end of this tick on, when the worker can say who it is. */
+export type RenewerFactory = (options: RenewerOptions) => Renewer;
+
+/** How often a worker with such a lease beats. */
+export function beatMsOf(leaseMs: number): number {
+  return Math.min(LONGEST_BEAT_MS, Math.floor(leaseMs / 3));
+}
+
+/** Two beats may be missed before a worker looks dead. */
+export function entryTtlMs(leaseMs: number): number {
+  return Math.max(SHORTEST_TTL_MS, 3 * beatMsOf(leaseMs));
+}
+
+/** How long to wait for the next beat after this one failed. */
+export function retryBeatMs(leaseMs: number): number {
+  return Math.min(RETRY_BEAT_MS, beatMsOf(leaseMs));
+}
+
+/** Beats from the main loop, over the client that the worker has anyway. */
+export function localRenewer(leases: Pick<Leases, "extend" | "register">, clock: Clock): RenewerFactory {
+  return (options) => new LocalRenewer(leases, clock, options);
+}
+
+class LocalRenewer implements Renewer {
+  readonly #leases: Pick<Leases, "extend" | "register">;
+  readonly #options: RenewerOptions;
+  readonly #book: LeaseBook;
+  readonly #registrar: Registrar;
+  readonly #loop: Loop;
+
+  constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions) {
+    this.#leases = leases;
+    this.#options = options;
+    this.#book = new LeaseBook(options.leaseMs, clock);
+    this.#registrar = new Registrar(leases, clock, options);
+    this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
+    queueMicrotask(() => this.#loop.start());
+  }
+
+  hold(leases: readonly HeldLease[]): void {
+    this.#book.hold(leases);
+  }
+
+  drop(leases: readonly LeaseRef[]): void {
+    this.#book.drop(leases);
+  }
+
+  beatNow(): Promise<void> {
+    return this.#loop.turnNow();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #beat(): Promise<number> {
+    const { leaseMs, onGone } = this.#options;
+    const [{ gone, error }] = await Promise.all([
+      this.#book.renew((refs) => this.#leases.extend(refs, leaseMs)),
+      this.#registrar.registerIfDue(),
+    ]);
+    if (gone.length > 0) onGone(gone);
+    return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
+  }
+}
+
+/** Writes a worker's entry once a beat, and sooner when its state changed: hints can make beats come much more often than that. */
+export class Registrar {
+  readonly #leases: Pick<Leases, "register">;
+  readonly #clock: Clock;
+  readonly #options: RenewerOptions;
+  #writtenAt = -Infinity;
+  #state: WorkerEntry["state"] | null = null;
+
+  constructor(leases: Pick<Leases, "register">, clock: Clock, options: RenewerOptions) {
+    this.#leases = leases;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** A failure is left to the next beat: the registry is for people, and the beat must go on. */
+  async registerIfDue(): Promise<void> {
+    const { leaseMs, entry } = this.#options;
+    const now = this.#clock.monotonic();
+    const worker = entry();
+    if (worker.state === this.#state && now - this.#writtenAt < beatMsOf(leaseMs) / 2) return;
+    try {
+      await this.#leases.register(worker, entryTtlMs(leaseMs));
+      this.#writtenAt = now;
+      this.#state = worker.state;
+    } catch {
+      this.#state = null;
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { formatDuration } from "../core/duration.ts";
+
+/** Why a handler's signal aborts. */
+export type AbortCause = "timeout" | "cancelled" | "lost" | "shutdown";
+
+/** The reason of an aborted signal: `TimeoutError` at the timeout, else `AbortError`, as the platform names them. */
+export class JobAborted extends Error {
+  override readonly name: "TimeoutError" | "AbortError";
+  readonly why: AbortCause;
+
+  constructor(why: AbortCause, timeoutMs: number) {
+    super(why === "timeout" ? `the attempt took longer than its timeout of ${formatDuration(timeoutMs)}` : MESSAGES[why]);
+    this.name = why === "timeout" ? "TimeoutError" : "AbortError";
+    this.why = why;
+  }
+}
+
+const MESSAGES = {
+  cancelled: "the job was cancelled",
+  lost: "the lease is gone: the job was taken over by another worker, or could not be renewed in time",
+  shutdown: "the worker is shutting down",
+} as const;

@@ -1,0 +1,70 @@
+/** What an attempt's end means: a returned or thrown value -> Outcome. None of these throws, whatever the handler did. */
+import type { Backoff, LeaseFacts } from "../client/client.ts";
+import { controlOf } from "../core/control-errors.ts";
+import { type Duration, MAX_DELAY_MS, parseDuration } from "../core/duration.ts";
+import { preview } from "../core/errors.ts";
+import type { JobError } from "../core/job.ts";
+import { encodeJson } from "../core/json.ts";
+import type { Outcome } from "../core/lifecycle.ts";
+import { describeThrown } from "./attempt-error.ts";
+import type { OnTrouble } from "./trouble.ts";
+
+const MAX_RESULT_BYTES: number = 1024 * 1024;
+
+/** What is needed to judge a failure. */
+export interface FailureRules {
+  readonly facts: LeaseFacts;
+  readonly backoff: Backoff | undefined;
+  readonly onTrouble: OnTrouble;
+}
+
+/** The JSON text of a result; null for none. Throws `invalid_input` with field `result`. */
+export function encodeResult(result: unknown): string | null {
+  return result === undefined || result === null ? null : encodeJson(result, "result", MAX_RESULT_BYTES);
+}
+
+/** A result that cannot be kept is a failed attempt: to drop it silently would lose what somebody waits for. */
+export function outcomeOfReturn(value: unknown, runMs: number, rules: FailureRules): Outcome {
+  try {
+    return { kind: "completed", result: encodeResult(value), runMs };
+  } catch (error) {
+    return failure(error, describeThrown(error), runMs, rules);
+  }
+}
+
+export function outcomeOfThrow(thrown: unknown, runMs: number, rules: FailureRules): Outcome {
+  const control = controlOf(thrown);
+  switch (control?.kind) {
+    case "snooze":
+      return { kind: "snooze", delayMs: control.delayMs };
+    case "discard":
+      return { kind: "discard", error: describeThrown(thrown), runMs };
+    case "retry-after":
+      return { kind: "failed", error: describeThrown(thrown), delayMs: control.delayMs, runMs };
+    case undefined:
+      return failure(thrown, describeThrown(thrown), runMs, rules);
+  }
+}
+
+export function outcomeOfTimeout(reason: Error, runMs: number, rules: FailureRules): Outcome {
+  // The stack of a timer tells nobody anything.
+  return failure(reason, { name: reason.name, message: reason.message, stack: null, kind: "timeout" }, runMs, rules);
+}
+
+function failure(thrown: unknown, error: JobError, runMs: number, rules: FailureRules): Outcome {
+  return { kind: "failed", error, delayMs: backoffDelay(thrown, rules), runMs };
+}
+
+/** The delay that the handler's own backoff function wants; undefined leaves it to the stored curve, also when that function fails. */
+function backoffDelay(thrown: unknown, { facts, backoff, onTrouble }: FailureRules): number | undefined {
+  if (backoff === undefined) return undefined;
+  try {
+    const delay: Duration = backoff(facts.retryCount + 1, thrown);
+    const delayMs = parseDuration(delay);
+    if (delayMs !== null && delayMs <= MAX_DELAY_MS) return delayMs;
+    onTrouble({ kind: "backoff", message: `backoff of ${facts.type} must answer a time of at most 10 years; got ${preview(delay)}` });
+  } catch (error) {
+    onTrouble({ kind: "backoff", message: `backoff of ${facts.type} threw: ${preview(describeThrown(error).message)}`, error });
+  }
+  return undefined;
+}

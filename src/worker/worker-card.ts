@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { WorkerHandle } from "../client/client.ts";
+import type { WorkerEntry } from "../core/worker-entry.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Crew } from "./crew.ts";
+import { Rate } from "./rate.ts";
+
+const MAX_JOBS_SHOWN = 100;
+
+/** Who a worker is, as the registry shows it. */
+export class WorkerCard {
+  /** Random for each start: a worker that comes back after a crash must not be taken for the one that still holds leases. */
+  readonly id: string = `w-${randomBytes(9).toString("base64url")}`;
+  readonly #clock: Clock;
+  readonly #queues: readonly string[];
+  readonly #types: readonly string[] | "*";
+  readonly #host = hostname();
+  readonly #startedAt: number;
+  readonly #rate = new Rate();
+  #processed = 0;
+
+  constructor(clock: Clock, queues: readonly string[], types: readonly string[] | "*") {
+    this.#clock = clock;
+    this.#queues = queues;
+    this.#types = types;
+    this.#startedAt = clock.now();
+  }
+
+  /** So many attempts were reported. */
+  ended(count: number): void {
+    if (count === 0) return;
+    this.#processed += count;
+    this.#rate.add(count, this.#clock.monotonic());
+  }
+
+  entry(state: WorkerHandle["state"], slots: number, { running, abandoned }: Pick<Crew, "running" | "abandoned">): WorkerEntry {
+    return {
+      id: this.id,
+      host: this.#host,
+      pid: process.pid,
+      state: state === "stopped" ? "stopping" : state,
+      slots,
+      queues: this.#queues,
+      types: this.#types,
+      startedAt: this.#startedAt,
+      running: Array.from(running.values().take(MAX_JOBS_SHOWN), (attempt) => attempt.lease.job.id),
+      runningCount: running.size,
+      processed: this.#processed,
+      perMinute: this.#rate.perMinute(this.#clock.monotonic()),
+      abandoned,
+    };
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * A WORKER: free slots -> claim -> run -> sleep until woken or due.
+ *
+ *   idle, busy ─→ stopping ─→ stopped
+ *
+ * Jobs are claimed only for free slots: a job that waits in a worker burns its lease and is kept from others. A hint or a full claim makes
+ * the worker hungry; without any it looks once a second, because hints may be lost. What ended goes out with the claim for the slots that
+ * it freed.
+ */
+import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
+import type { Duration } from "../core/duration.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { Loop } from "../lib/loop.ts";
+import { Crew } from "./crew.ts";
+import { Exchanger, MAX_EXCHANGE } from "./exchanger.ts";
+import { type HandlerTable, readHandlers } from "./handlers.ts";
+import type { Renewer, RenewerFactory } from "./heartbeat.ts";
+import { readGrace, readWorkOptions, type WorkSettings } from "./options.ts";
+import { QueueTurns } from "./queue-turns.ts";
+import { Scale } from "./scale.ts";
+import { Shutdown } from "./shutdown.ts";
+import { guarded, type OnTrouble, warn } from "./trouble.ts";
+import { WorkerCard } from "./worker-card.ts";
+
+const POLL_MS = 1000;
+/** Hints about leases make beats come sooner, but not more often than this. */
+const HINTED_BEAT_MS = 50;
+
+export interface WorkerEnv {
+  readonly clock: Clock;
+  readonly renewer: RenewerFactory;
+  /** How many exchanges may be under way: 1 (the default) where the store works in this process, 2 where a server works meanwhile. */
+  readonly inFlight?: number;
+  /** How often an idle worker looks although nothing told it to. Default 1 s. */
+  readonly pollMs?: number;
+  /** In [0, 1); spreads polls and retries. */
+  readonly random?: () => number;
+  /** Told what a person should know. By default a line on the console. */
+  readonly onTrouble?: OnTrouble;
+}
+
+/** Starts a worker. Throws `invalid_input` and starts nothing when handlers or options are wrong. */
+export function startWorker(
+  client: Pick<Client, "leases">,
+  handlers: Handlers,
+  options: WorkOptions | undefined,
+  env: WorkerEnv,
+): WorkerHandle {
+  const worker = new JobWorker(client.leases, readHandlers(handlers), readWorkOptions(options), env);
+  worker.start();
+  // The handle shows what a user may do, and nothing of what the parts tell each other.
+  return {
+    id: worker.id,
+    stop: (stopOptions) => worker.stop(stopOptions),
+    get state() {
+      return worker.state;
+    },
+    get slots() {
+      return worker.slots;
+    },
+    get running() {
+      return worker.running;
+    },
+    get abandoned() {
+      return worker.abandoned;
+    },
+    get healthy() {
+      return worker.healthy;
+    },
+    [Symbol.asyncDispose]: () => worker.stop(),
+  };
+}
+
+class JobWorker {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #pollMs: number;
+  readonly #leases: Leases;
+  readonly #handlers: HandlerTable;
+  readonly #settings: WorkSettings;
+  readonly #card: WorkerCard;
+  readonly #turns: QueueTurns;
+  readonly #scale: Scale;
+  readonly #renewer: Renewer;
+  readonly #crew: Crew;
+  readonly #exchanger: Exchanger;
+  readonly #poll: Loop;
+  /** There may be work that was not asked for yet. */
+  #hungry = true;
+  #claimedAt = -Infinity;
+  #hintedBeat: Timer | null = null;
+  #hintedBeatAt = -Infinity;
+  #unwatch: () => void = () => {};
+  #shutdown: Shutdown | null = null;
+  #drained: () => void = () => {};
+  #stopped: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(leases: Leases, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
+    const { clock, random = Math.random, inFlight = 1, pollMs = POLL_MS } = env;
+    const { leaseMs, minSlots, maxSlots } = settings;
+    const onTrouble = guarded(env.onTrouble ?? warn, clock);
+    this.#clock = clock;
+    this.#random = random;
+    this.#pollMs = pollMs;
+    this.#leases = leases;
+    this.#handlers = handlers;
+    this.#settings = settings;
+    this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types);
+    this.#turns = new QueueTurns(settings.queues);
+    this.#scale = new Scale(minSlots, maxSlots, clock.monotonic());
+    this.#poll = new Loop({ clock, turn: () => this.#look(), onError: () => pollMs });
+    this.#exchanger = new Exchanger({ leases, clock, random, inFlight, leaseMs, onTrouble, host: this.#exchangeHost() });
+    this.#renewer = env.renewer({
+      leaseMs,
+      onTrouble,
+      entry: () => this.#card.entry(this.state, this.slots, this.#crew),
+      onGone: (gone) => this.#crew.gone(gone),
+    });
+    this.#crew = new Crew({
+      clock,
+      leases,
+      renewer: this.#renewer,
+      handlers,
+      leaseMs,
+      maxAbandoned: maxSlots,
+      onTrouble,
+      report: (report) => this.#exchanger.report(report),
+      freed: () => this.#freed(),
+    });
+  }
+
+  start(): void {
+    this.#unwatch = this.#leases.watch((hint) => {
+      if (hint.topic === "lease") this.#beatSoon();
+      else if (this.#settings.queues.has(hint.queue)) this.#wake();
+    });
+    this.#poll.start();
+  }
+
+  get id(): string {
+    return this.#card.id;
+  }
+
+  get state(): WorkerHandle["state"] {
+    if (this.#isStopped) return "stopped";
+    if (this.#shutdown !== null) return "stopping";
+    return this.running > 0 ? "busy" : "idle";
+  }
+
+  get slots(): number {
+    return this.#scale.slots;
+  }
+
+  get running(): number {
+    return this.#crew.running.size;
+  }
+
+  get abandoned(): number {
+    return this.#crew.abandoned;
+  }
+
+  get healthy(): boolean {
+    return this.#exchanger.healthy && !this.#crew.isOverrun;
+  }
+
+  // ── Work ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #exchangeHost(): ConstructorParameters<typeof Exchanger>[0]["host"] {
+    return {
+      claim: (reporting, occupied, lanes) => this.#claim(reporting, occupied, lanes),
+      answered: (reports, claim, jobs) => this.#answered(reports, claim, jobs),
+      givenUp: (reports) => this.#renewer.drop(reports),
+      closed: () => void this.stop({ grace: 0 }),
+      idle: () => this.#drainedIfSo(),
+    };
+  }
+
+  #wake(): void {
+    this.#hungry = true;
+    this.#exchanger.flushSoon();
+  }
+
+  /** At every poll, jittered: a hint may have been lost, and slots may have become too many. */
+  #look(): number {
+    const now = this.#clock.monotonic();
+    this.#scale.look(this.running, now);
+    if (now - this.#claimedAt >= this.#pollMs / 2) this.#wake();
+    return Math.min(this.#pollMs * (0.75 + this.#random() / 2), this.#scale.lookAgainMs);
+  }
+
+  /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when hungry. */
+  #claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null {
+    const free = this.slots - this.running - occupied;
+    if (free <= 0 || this.#shutdown !== null || this.#crew.isOverrun || !(this.#hungry || reporting)) return null;
+    this.#hungry = false;
+    this.#claimedAt = this.#clock.monotonic();
+    return {
+      workerId: this.id,
+      queues: this.#turns.next(),
+      types: this.#handlers.types,
+      limit: Math.min(Math.ceil(free / lanes), MAX_EXCHANGE),
+      leaseMs: this.#settings.leaseMs,
+    };
+  }
+
+  #answered(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
+    this.#card.ended(reports.length);
+    if (reports.length > 0) this.#renewer.drop(reports);
+    if (jobs.length > 0) this.#take(jobs);
+    if (claim === null) return;
+    const isFull = jobs.length >= claim.limit;
+    this.#scale.claimed(isFull, this.running);
+    if (isFull) this.#hungry = true;
+  }
+
+  #take(jobs: readonly LeasedJob[]): void {
+    if (this.#shutdown === null) return this.#crew.take(jobs);
+    // They were on their way when the worker was stopped.
+    for (const { job, fence, facts } of jobs) this.#exchanger.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
+  }
+
+  #freed(): void {
+    this.#wake();
+    this.#drainedIfSo();
+  }
+
+  /** Not inside the hint itself: what else is cancelled in this tick belongs to the same beat. */
+  #beatSoon(): void {
+    if (this.running === 0) return;
+    this.#hintedBeat ??= this.#clock.setTimer(
+      () => {
+        this.#hintedBeat = null;
+        this.#hintedBeatAt = this.#clock.monotonic();
+        void this.#renewer.beatNow();
+      },
+      Math.max(0, this.#hintedBeatAt + HINTED_BEAT_MS - this.#clock.monotonic()),
+    );
+  }
+
+  // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async stop({ grace }: { readonly grace?: Duration } = {}): Promise<void> {
+    const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
+    if (this.#shutdown === null) {
+      this.#shutdown = new Shutdown(this.#clock, {
+        abort: () => this.#crew.forEach((attempt) => attempt.abort("shutdown")),
+        giveUp: () => this.#crew.forEach((attempt) => attempt.giveUp()),
+      });
+      this.#stopped = this.#stop(this.#shutdown);
+    }
+    this.#shutdown.endAfter(graceMs);
+    await this.#stopped;
+  }
+
+  async #stop(shutdown: Shutdown): Promise<void> {
+    const drained = new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+    this.#unwatch();
+    void this.#poll.stop();
+    void this.#renewer.beatNow();
+    this.#drainedIfSo();
+    await Promise.race([drained, shutdown.outOfTime]);
+    this.#exchanger.stop();
+    this.#crew.stop();
+    this.#hintedBeat?.cancel();
+    await Promise.race([this.#checkOut(), shutdown.outOfTime]);
+    shutdown.stop();
+    this.#isStopped = true;
+  }
+
+  /** Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. */
+  #drainedIfSo(): void {
+    if (this.running === 0 && this.#exchanger.isIdle) this.#drained();
+  }
+
+  /** Takes the worker out of the registry. If the store is away, its entry runs out by itself. */
+  async #checkOut(): Promise<void> {
+    try {
+      await this.#renewer.stop();
+      await this.#leases.unregister(this.id);
+    } catch {
+      // Nobody is left to try again.
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Client, Context } from "../../../src/client/client.ts";
+import { connect } from "../../../src/connect.ts";
+import type { Job } from "../../../src/core/job.ts";
+
+describe("a handler that completes its job in a transaction of its own", () => {
+  let folder: string;
+  let client: Client;
+  let db: DatabaseSync;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "millrace-complete-"));
+    const file = path.join(folder, "app.db");
+    client = await connect(`sqlite:${file}`);
+    db = new DatabaseSync(file, { timeout: 1000 });
+    db.exec("create table done (id text)");
+  });
+
+  afterEach(async () => {
+    await client.close();
+    db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function run(handler: (ctx: Context) => Promise<unknown>): Promise<Job> {
+    const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+    const worker = client.work({ t: (_payload, ctx) => handler(ctx) });
+    const job = await client.wait(id);
+    await worker.stop();
+    return job;
+  }
+
+  async function completeIn(ctx: Context, end: "commit" | "rollback"): Promise<void> {
+    db.exec("begin immediate");
+    db.prepare("insert into done values (?)").run(ctx.job.id);
+    await ctx.complete({ by: "transaction" }, { tx: db });
+    db.exec(end);
+  }
+
+  const rows = (): unknown => db.prepare("select count(*) as n from done").get()?.["n"];
+
+  test("has completed it with the commit, and what it returns is not stored", async () => {
+    const job = await run(async (ctx) => {
+      await completeIn(ctx, "commit");
+      return "something else";
+    });
+    expect(job).toMatchObject({ status: "completed", result: { by: "transaction" }, attempt: 1 });
+    expect(rows()).toBe(1);
+    expect(await client.stats()).toMatchObject({ totalProcessed: 1, totalFailed: 0 });
+  });
+
+  test("has completed it also if it throws after the commit", async () => {
+    const job = await run(async (ctx) => {
+      await completeIn(ctx, "commit");
+      throw new Error("too late to fail");
+    });
+    expect(job).toMatchObject({ status: "completed", result: { by: "transaction" }, error: null });
+  });
+
+  test("has failed if it rolls back and throws", async () => {
+    const job = await run(async (ctx) => {
+      await completeIn(ctx, "rollback");
+      throw new Error("conflict");
+    });
+    expect(job).toMatchObject({ status: "dead", error: { message: "conflict" } });
+    expect(rows()).toBe(0);
+  });
+
+  test("may roll back and do it again", async () => {
+    const job = await run(async (ctx) => {
+      await completeIn(ctx, "rollback");
+      await completeIn(ctx, "commit");
+    });
+    expect(job).toMatchObject({ status: "completed", result: { by: "transaction" } });
+    expect(rows()).toBe(1);
+  });
+
+  test("has completed it by returning, as any handler, if it rolled back and returns all the same", async () => {
+    const job = await run((ctx) => completeIn(ctx, "rollback"));
+    expect(job).toMatchObject({ status: "completed", result: { by: "transaction" } });
+  });
+
+  test("is refused, and aborted, when the lease is gone, so that it can roll back", async () => {
+    let refusal: unknown;
+    let isAborted = false;
+    const job = await run(async (ctx) => {
+      await client.cancel(ctx.job.id);
+      await completeIn(ctx, "commit").catch((error: unknown) => (refusal = error));
+      db.exec("rollback");
+      isAborted = ctx.signal.aborted;
+    });
+    expect(job.status).toBe("cancelled");
+    expect(refusal).toMatchObject({ code: "stale_lease" });
+    expect(isAborted).toBe(true);
+    expect(rows()).toBe(0);
+  });
+
+  test("is told what is wrong with its transaction or its result, and may go on", async () => {
+    const refusals: unknown[] = [];
+    const job = await run(async (ctx) => {
+      await ctx.complete(1n, { tx: db }).catch((error: unknown) => refusals.push(error));
+      await ctx.complete(1, { tx: {} }).catch((error: unknown) => refusals.push(error));
+      return "by hand";
+    });
+    expect(job).toMatchObject({ status: "completed", result: "by hand" });
+    expect(refusals).toEqual([
+      expect.objectContaining({ code: "invalid_input", field: "result" }),
+      expect.objectContaining({ code: "invalid_transaction" }),
+    ]);
+  });
+});

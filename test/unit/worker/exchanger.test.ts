@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { ClaimRequest, LeasedJob, Report } from "../../../src/client/client.ts";
+import { MillraceError } from "../../../src/core/errors.ts";
+import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { Exchanger } from "../../../src/worker/exchanger.ts";
+import type { Trouble } from "../../../src/worker/trouble.ts";
+
+const claim = { limit: 1 } as ClaimRequest;
+const job = { job: { id: "new" }, fence: 1 } as LeasedJob;
+const report = (id: string): Report => ({ id, fence: 1, outcome: { kind: "completed", result: null, runMs: 0 } });
+const unavailable = new MillraceError("store_unavailable", "connection refused");
+
+describe("the exchange of ended attempts for new jobs", () => {
+  let clock: VirtualClock;
+  /** What was sent, by ids. */
+  let sent: string[][];
+  let answered: string[];
+  let givenUp: string[];
+  let troubles: Trouble["kind"][];
+  let claims: ClaimRequest[];
+  let wants: boolean;
+  let isClosed: boolean;
+  /** Throws to fail an exchange. */
+  let store: (ids: string[]) => Promise<void> | void;
+
+  beforeEach(() => {
+    clock = new VirtualClock(0, () => sent.length);
+    sent = [];
+    claims = [];
+    answered = [];
+    givenUp = [];
+    troubles = [];
+    wants = false;
+    isClosed = false;
+    store = () => {};
+  });
+
+  function exchanger(inFlight = 1): Exchanger {
+    return new Exchanger({
+      leases: {
+        exchange: async (reports, wanted) => {
+          const ids = reports.map(({ id }) => id);
+          sent.push(wanted === null ? ids : [...ids, "claim"]);
+          if (wanted !== null) claims.push(wanted);
+          await store(ids);
+          return { results: reports.map(() => "ok"), jobs: wanted === null ? [] : [job] };
+        },
+      },
+      clock,
+      random: () => 1,
+      inFlight,
+      leaseMs: 30_000,
+      onTrouble: ({ kind }) => troubles.push(kind),
+      host: {
+        claim: () => (wants ? claim : null),
+        answered(reports, _claim, jobs) {
+          answered.push(...reports.map(({ id }) => id), ...jobs.map((lease) => lease.job.id));
+          wants = false;
+        },
+        givenUp: (reports) => givenUp.push(...reports.map(({ id }) => id)),
+        closed: () => (isClosed = true),
+        idle: () => {},
+      },
+    });
+  }
+
+  test("reports of one tick and the claim travel together", async () => {
+    const exchange = exchanger();
+    wants = true;
+    for (const id of ["a", "b", "c"]) exchange.report(report(id));
+    await clock.settle();
+    expect(sent).toEqual([["a", "b", "c", "claim"]]);
+    expect(answered).toEqual(["a", "b", "c", "new"]);
+    expect(exchange.isIdle).toBe(true);
+  });
+
+  test("with two in flight each takes its share", async () => {
+    const exchange = exchanger(2);
+    for (const id of ["a", "b", "c", "d", "e"]) exchange.report(report(id));
+    await clock.settle();
+    expect(sent).toEqual([
+      ["a", "b", "c"],
+      ["d", "e"],
+    ]);
+  });
+
+  test("a claim whose answer was lost is asked again by its turn, before anything new is claimed", async () => {
+    const exchange = exchanger();
+    let isAway = true;
+    store = () => {
+      if (isAway) throw unavailable;
+    };
+    wants = true;
+    exchange.flushSoon();
+    await clock.advance("1s");
+    expect(claims[0]).toMatchObject({ turn: 1, again: false });
+    expect(new Set(claims.slice(1).map(({ turn, again }) => `${turn} ${again}`))).toEqual(new Set(["1 true"]));
+    expect(exchange.isIdle).toBe(false);
+    isAway = false;
+    await clock.advance("10s");
+    expect(answered).toEqual([job.job.id]);
+    wants = true;
+    exchange.flushSoon();
+    await clock.settle();
+    expect(claims.at(-1)).toMatchObject({ turn: 2, again: false });
+  });
+
+  test("a store that is away for an hour loses no report, and is told once", async () => {
+    const exchange = exchanger();
+    let isAway = true;
+    store = () => {
+      if (isAway) throw unavailable;
+    };
+    for (const id of ["a", "b"]) exchange.report(report(id));
+    await clock.advance("1h");
+    expect([exchange.healthy, answered, troubles]).toEqual([false, [], ["store"]]);
+    const tries = sent.length;
+    expect(tries).toBeLessThan(1000);
+    isAway = false;
+    await clock.advance("10s");
+    expect(exchange.healthy).toBe(true);
+    expect(answered.sort()).toEqual(["a", "b"]);
+    await clock.advance("10s");
+    expect(sent.length - tries).toBe(2);
+  });
+
+  test("a report that the store always chokes on does not take others with it, and is given up after the time of a lease", async () => {
+    const exchange = exchanger();
+    store = (ids) => {
+      if (ids.includes("poison")) throw new TypeError("cannot read this");
+    };
+    for (const id of ["a", "poison", "b", "c", "d"]) exchange.report(report(id));
+    await clock.advance("20s");
+    expect(answered.sort()).toEqual(["a", "b", "c", "d"]);
+    await clock.advance("1m");
+    expect(givenUp).toEqual(["poison"]);
+    expect(troubles).toContain("report");
+    expect(exchange.isIdle).toBe(true);
+  });
+
+  test("a client that was closed ends it", async () => {
+    const exchange = exchanger();
+    store = () => {
+      throw new MillraceError("closed", "the client was closed");
+    };
+    exchange.report(report("a"));
+    await clock.settle();
+    expect([isClosed, exchange.isIdle]).toEqual([true, true]);
+    exchange.report(report("b"));
+    await clock.advance("1h");
+    expect(sent).toEqual([["a"]]);
+  });
+});

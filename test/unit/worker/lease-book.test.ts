@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { LeaseRef, LeaseResult } from "../../../src/client/client.ts";
+import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { LeaseBook } from "../../../src/worker/lease-book.ts";
+
+const LEASE_MS = 30_000;
+const away = (): Promise<never> => Promise.reject(new Error("away"));
+
+describe("the leases that a worker holds", () => {
+  let clock: VirtualClock;
+  let book: LeaseBook;
+  let asked: LeaseRef[][];
+
+  beforeEach(() => {
+    clock = new VirtualClock(0);
+    book = new LeaseBook(LEASE_MS, clock);
+    asked = [];
+  });
+
+  const answering = (results: Record<string, LeaseResult> = {}) => {
+    return async (leases: readonly LeaseRef[]): Promise<LeaseResult[]> => {
+      asked.push([...leases]);
+      return leases.map(({ id }) => results[id] ?? "ok");
+    };
+  };
+
+  const hold = (id: string, fence = 1, stopAfterMs: number | null = null): void => book.hold([{ id, fence, stopAfterMs }]);
+
+  test("are all renewed at once", async () => {
+    hold("a");
+    hold("b", 4);
+    expect(await book.renew(answering())).toEqual({ gone: [], error: null });
+    expect(asked).toEqual([
+      [
+        { id: "a", fence: 1 },
+        { id: "b", fence: 4 },
+      ],
+    ]);
+  });
+
+  test("are asked for in calls of a thousand", async () => {
+    for (let index = 0; index < 2500; index++) hold(`j${index}`);
+    await book.renew(answering());
+    expect(asked.map((call) => call.length)).toEqual([1000, 1000, 500]);
+  });
+
+  test("are forgotten when the store says that they are gone, and told once", async () => {
+    hold("a");
+    hold("b");
+    expect((await book.renew(answering({ a: "cancelled", b: "stale" }))).gone).toEqual([
+      { id: "a", fence: 1, why: "cancelled" },
+      { id: "b", fence: 1, why: "stale" },
+    ]);
+    expect((await book.renew(answering())).gone).toEqual([]);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("that were dropped while the call was under way are not told as gone", async () => {
+    hold("a");
+    const { gone } = await book.renew(async (leases) => {
+      book.drop(leases);
+      return ["stale"];
+    });
+    expect(gone).toEqual([]);
+  });
+
+  test("a job that was lost and claimed again is held under its new fence only", async () => {
+    hold("a", 1);
+    const { gone } = await book.renew(async () => {
+      hold("a", 2);
+      return ["stale"];
+    });
+    expect(gone).toEqual([]);
+    book.drop([{ id: "a", fence: 1 }]);
+    expect(book.has({ id: "a", fence: 2 })).toBe(true);
+  });
+
+  test("are not renewed beyond their time to stop", async () => {
+    hold("bounded", 1, 35_000);
+    hold("unbounded", 1, null);
+    await clock.advance(35_000);
+    await book.renew(answering());
+    expect(asked).toEqual([[{ id: "unbounded", fence: 1 }]]);
+  });
+
+  test("without a time to stop they are not renewed while nobody shows a sign of life", async () => {
+    hold("bounded", 1, 35_000);
+    hold("unbounded", 1, null);
+    await book.renew(answering(), true);
+    expect(asked).toEqual([[{ id: "bounded", fence: 1 }]]);
+  });
+
+  test("are gone without the store's word only when their time has surely passed", async () => {
+    hold("a");
+    await clock.advance(LEASE_MS);
+    const early = await book.renew(away);
+    expect(early).toEqual({ gone: [], error: expect.objectContaining({ message: "away" }) });
+    await clock.advance(1);
+    expect((await book.renew(away)).gone).toEqual([{ id: "a", fence: 1, why: "stale" }]);
+  });
+
+  test("last anew from every renewal", async () => {
+    hold("a");
+    await clock.advance(20_000);
+    await book.renew(answering());
+    await clock.advance(LEASE_MS);
+    expect((await book.renew(away)).gone).toEqual([]);
+  });
+
+  test("that ran out while nobody asked are asked for first", async () => {
+    hold("a");
+    await clock.advance("10m");
+    expect((await book.renew(answering())).gone).toEqual([]);
+  });
+});
