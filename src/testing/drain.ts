@@ -1,0 +1,108 @@
+import type { Client, Handlers, WorkerHandle } from "../client/client.ts";
+import { DEFAULT_QUEUE } from "../core/queue.ts";
+import type { Counter } from "../core/counters.ts";
+import type { Store } from "../store/store.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** What a drain did, and what it left. */
+export interface DrainSummary {
+  readonly completed: number;
+  /** Attempts that failed and will be tried again. */
+  readonly retried: number;
+  /** Jobs that failed for good, in queues with dead letters and without. */
+  readonly dead: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Still pending: no handler was given for their type, or their queue is paused. */
+  readonly pending: number;
+  /** Not yet due. */
+  readonly waiting: number;
+}
+
+export interface DrainParts {
+  readonly client: Client;
+  readonly store: Store;
+  readonly clock: VirtualClock;
+}
+
+/** Handlers that use real time (files, sockets) may take so long, in milliseconds of real time, before a drain gives up on them. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Runs all jobs that are due by the clock, and those that they enqueue, until no job runs and none is left that could. The clock stands
+ * still: a job that failed runs again only in a drain after its time has come.
+ */
+export async function drain(parts: DrainParts, handlers: Handlers | undefined): Promise<DrainSummary> {
+  const before = await readCounters(parts.store);
+  await parts.clock.settle();
+  if (handlers === undefined) await untilNothingRuns(parts);
+  else await drainWith(parts, handlers);
+  return summarize(parts.store, before);
+}
+
+/** One job at a time, so that tests see them in order. A queue that only came to be while we drained gets a drain of its own. */
+async function drainWith(parts: DrainParts, handlers: Handlers): Promise<void> {
+  const { client, store } = parts;
+  for (let drained: readonly string[] = []; ;) {
+    const queues = [...new Set([DEFAULT_QUEUE, ...(await store.queues()).map(({ name }) => name)])];
+    if (queues.length === drained.length) return;
+    const worker: WorkerHandle = client.work(handlers, { queues, concurrency: 1 });
+    try {
+      await untilNothingRuns(parts);
+    } finally {
+      await worker.stop({ grace: 0 });
+    }
+    drained = queues;
+  }
+}
+
+async function untilNothingRuns({ store, clock }: DrainParts): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    await clock.settle();
+    const { running } = await countJobs(store);
+    if (running === 0) return;
+    if (performance.now() > deadline) {
+      throw new Error(
+        `drain waited ${PATIENCE_MS / 1000} s for ${running} running jobs: does a handler wait for time that only clock.advance brings?`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+async function countJobs(store: Store): Promise<{ running: number; pending: number; waiting: number }> {
+  const counts = { running: 0, pending: 0, waiting: 0 };
+  for (const queue of await store.queues()) {
+    for (const { status, count } of queue.counts) {
+      if (status === "running" || status === "pending") counts[status] += count;
+      if (status === "scheduled" || status === "retrying") counts.waiting += count;
+    }
+  }
+  return counts;
+}
+
+type Counts = Readonly<Partial<Record<Counter, number>>>;
+
+async function readCounters(store: Store): Promise<Counts> {
+  const { rows } = await store.counters({ step: "all" });
+  const sums: Partial<Record<Counter, number>> = {};
+  for (const { counts } of rows) {
+    for (const [name, count] of Object.entries(counts) as [Counter, number][]) sums[name] = (sums[name] ?? 0) + count;
+  }
+  return sums;
+}
+
+async function summarize(store: Store, before: Counts): Promise<DrainSummary> {
+  const [after, { pending, waiting }] = await Promise.all([readCounters(store), countJobs(store)]);
+  const since = (name: Counter): number => (after[name] ?? 0) - (before[name] ?? 0);
+  return {
+    completed: since("completed"),
+    retried: since("retried"),
+    dead: since("dead"),
+    failed: since("failed"),
+    cancelled: since("cancelled"),
+    pending,
+    waiting,
+  };
+}

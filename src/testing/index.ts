@@ -1,0 +1,6 @@
+/** What applications test their jobs with. */
+export { createTestClient } from "./test-client.ts";
+export type { TestClient, TestClientOptions } from "./test-client.ts";
+export type { DrainSummary } from "./drain.ts";
+export type { EnqueuedFilter } from "./enqueued.ts";
+export { VirtualClock } from "./virtual-clock.ts";

@@ -1,0 +1,99 @@
+import { type Duration, parseDuration } from "../core/duration.ts";
+import { invalid } from "../core/errors.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+
+/** So many turns of the event loop without anything happening mean that nothing will, until time goes on. */
+const CALM_TURNS = 3;
+/** More timers than this at one moment, or turns without a rest, are a loop that never ends. */
+const MAX_STEPS = 10_000;
+
+interface VirtualTimer {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+/**
+ * A clock turned by hand. Time stands still until `advance`; timers then fire in the order of their times, and equal ones in the order in
+ * which they were set, each after everything that the last one caused has come to rest.
+ */
+export class VirtualClock implements Clock {
+  readonly #startedAt: number;
+  readonly #activity: () => number;
+  #now: number;
+  #timers: VirtualTimer[] = [];
+  #set = 0;
+
+  /** `activity` is a number that changes whenever something happens of which the clock knows nothing. */
+  constructor(startAt: number, activity: () => number = () => 0) {
+    this.#startedAt = startAt;
+    this.#now = startAt;
+    this.#activity = activity;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#startedAt;
+  }
+
+  setTimer(callback: () => void, ms: number): Timer {
+    const timer = { at: this.#now + Math.max(0, ms), order: this.#set++, callback };
+    this.#timers.splice(this.#placeOf(timer), 0, timer);
+    return { cancel: () => void this.#remove(timer) };
+  }
+
+  /** Lets so much time pass: runs every timer that comes due on the way, in order, and lets everything settle after each. */
+  async advance(time: Duration): Promise<void> {
+    const ms = parseDuration(time);
+    if (ms === null) throw invalid("time", 'a time in milliseconds or as "30s", "5m", "1h"', time);
+    const end = this.#now + ms;
+    await this.settle();
+    for (let next = this.#timers[0]; next !== undefined && next.at <= end; next = this.#timers[0]) {
+      this.#now = Math.max(this.#now, next.at);
+      await this.settle();
+    }
+    this.#now = end;
+    await this.settle();
+  }
+
+  /** Resolves when nothing more happens at this moment: all that is due has run, and what it caused has come to rest. */
+  async settle(): Promise<void> {
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      await this.#calm();
+      const due = this.#timers[0];
+      if (due === undefined || due.at > this.#now) return;
+      this.#remove(due);
+      due.callback();
+    }
+    throw new Error(`the clock does not come to rest: ${MAX_STEPS} timers ran at one moment`);
+  }
+
+  async #calm(): Promise<void> {
+    let seen = -1;
+    for (let calm = 0, turns = 0; calm < CALM_TURNS && turns < MAX_STEPS; turns++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const now = this.#activity() + this.#set;
+      calm = now === seen ? calm + 1 : 0;
+      seen = now;
+    }
+  }
+
+  #placeOf(timer: VirtualTimer): number {
+    let low = 0;
+    let high = this.#timers.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#timers[middle]!.at <= timer.at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #remove(timer: VirtualTimer): void {
+    const place = this.#timers.indexOf(timer);
+    if (place >= 0) this.#timers.splice(place, 1);
+  }
+}

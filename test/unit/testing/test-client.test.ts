@@ -1,0 +1,188 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { defineJob, Discard, Snooze } from "../../../src/index.ts";
+import { createTestClient, type TestClient, type TestClientOptions } from "../../../src/testing/index.ts";
+
+async function open(options?: TestClientOptions): Promise<TestClient> {
+  const client = await createTestClient(options);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const NOTHING = { completed: 0, retried: 0, dead: 0, failed: 0, cancelled: 0, pending: 0, waiting: 0 };
+
+describe("drain", () => {
+  test("runs what is due, and what that enqueues, in any queue", async () => {
+    const client = await open();
+    const ran: string[] = [];
+    await client.enqueue("first");
+    await client.enqueue("later", null, { delay: "1h" });
+    const summary = await client.drain({
+      first: async () => {
+        ran.push("first");
+        await client.enqueue("second", null, { queue: "brand-new" });
+      },
+      second: async () => void ran.push("second"),
+      later: async () => void ran.push("later"),
+    });
+    expect(ran).toEqual(["first", "second"]);
+    expect(summary).toEqual({ ...NOTHING, completed: 2, waiting: 1 });
+  });
+
+  test("runs jobs one at a time, in the order of their rank", async () => {
+    const client = await open();
+    const order: string[] = [];
+    let running = 0;
+    await client.enqueueMany([{ type: "low", priority: "low" }, { type: "usual" }, { type: "urgent", priority: "critical" }]);
+    await client.drain({
+      "*": async (_payload, ctx) => {
+        expect(++running).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        order.push(ctx.job.type);
+      },
+    });
+    expect(order).toEqual(["urgent", "usual", "low"]);
+  });
+
+  test("retries only when the time for it has come by the clock", async () => {
+    const client = await open();
+    let calls = 0;
+    const handlers = {
+      flaky: async () => {
+        if (++calls < 3) throw new Error("not yet");
+      },
+    };
+    const { id } = await client.enqueue("flaky");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, retried: 1, waiting: 1 });
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, waiting: 1 });
+    await client.clock.advance("1s");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, retried: 1, waiting: 1 });
+    await client.clock.advance("2s");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, completed: 1 });
+    expect(await client.get(id)).toMatchObject({ status: "completed", attempt: 3, retryCount: 2 });
+  });
+
+  test("tells how jobs ended, and what it left because nobody handles it", async () => {
+    const client = await open();
+    await client.configure("lossy", { deadLetters: false });
+    await client.enqueueMany([{ type: "bad" }, { type: "bad", queue: "lossy" }, { type: "nap" }, { type: "nobody" }]);
+    const summary = await client.drain({
+      bad: async () => {
+        throw new Discard("never");
+      },
+      nap: async () => {
+        throw new Snooze("1m");
+      },
+    });
+    expect(summary).toEqual({ ...NOTHING, dead: 1, failed: 1, pending: 1, waiting: 1 });
+  });
+
+  test("waits for handlers that use real time", async () => {
+    const client = await open();
+    await client.enqueue("io");
+    const { readFile } = await import("node:fs/promises");
+    expect(await client.drain({ io: async () => (await readFile(import.meta.filename, "utf8")).length })).toMatchObject({ completed: 1 });
+  });
+
+  test("without handlers uses the workers that were started", async () => {
+    const client = await open();
+    const worker = client.work({ t: async () => "done" });
+    const { id } = await client.enqueue("t");
+    expect(await client.drain()).toMatchObject({ completed: 1 });
+    expect((await client.wait(id)).result).toBe("done");
+    await worker.stop();
+  });
+
+  test("checks payloads again before the handler, which gets what the schema makes of them", async () => {
+    const client = await open();
+    const job = defineJob({ type: "at", input: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }) });
+    const seen: Date[] = [];
+    await client.enqueue(job, { at: "2030-01-01T00:00:00Z" });
+    await client.drain([job.handle(async ({ at }) => void seen.push(at))]);
+    expect(seen).toEqual([new Date("2030-01-01T00:00:00Z")]);
+  });
+});
+
+describe("the clock", () => {
+  test("brings delayed jobs, leases and schedules to their time, a month in no time", async () => {
+    const client = await open({ startAt: "2030-01-01T00:00:00Z" });
+    await client.schedules.upsert({ name: "daily", cron: "0 8 * * *", type: "report" });
+    await client.enqueue("once", null, { delay: "10d" });
+    await client.clock.advance("30d");
+    expect(client.clock.now()).toBe(Date.UTC(2030, 0, 31));
+    expect(client.enqueued({ type: "report" })).toHaveLength(30);
+    expect(await client.drain({ "*": async () => {} })).toMatchObject({ completed: 31 });
+  });
+
+  test("times out a handler that hangs, and loses no job over it", async () => {
+    const client = await open();
+    const worker = client.work({ hang: () => new Promise(() => {}) });
+    const { id } = await client.enqueue("hang", null, { timeout: "10s", maxRetries: 0 });
+    await client.clock.advance("20s");
+    expect(await client.get(id)).toMatchObject({ status: "dead", error: { kind: "timeout" } });
+    await worker.stop({ grace: 0 });
+  });
+
+  test("gives the exact retry curve, and whole lives under virtual time", async () => {
+    const client = await open();
+    const at: number[] = [];
+    const worker = client.work({
+      t: async () => {
+        at.push(client.clock.monotonic() / 1000);
+        throw new Error("always");
+      },
+    });
+    await client.enqueue("t", null, { maxRetries: 4 });
+    await client.clock.advance("1h");
+    expect(at).toEqual([0, 1, 3, 7, 15]);
+    await worker.stop();
+  });
+});
+
+describe("assertions", () => {
+  test("find a job by type, queue and a part of its payload", async () => {
+    const client = await open();
+    await client.enqueue("mail", { to: "ann", parts: [{ kind: "text", size: 5 }] }, { queue: "post", delay: "1h" });
+    expect(client.assertEnqueued({ type: "mail", queue: "post", payload: { parts: [{ kind: "text" }] } })).toMatchObject({
+      status: "scheduled",
+      payload: { to: "ann" },
+    });
+    expect(client.enqueued({ payload: { to: "bob" } })).toEqual([]);
+    expect(client.enqueued({ payload: { parts: [] } })).toEqual([]);
+    expect(client.enqueued()).toHaveLength(1);
+  });
+
+  test("that fail show what was enqueued instead", async () => {
+    const client = await open();
+    expect(() => client.assertEnqueued({ type: "mail" })).toThrow("no job was enqueued of type mail; nothing was enqueued at all");
+    await client.enqueue("sms", { to: "ann" });
+    expect(() => client.assertEnqueued({ type: "mail", payload: { to: "ann" } })).toThrow(
+      'no job was enqueued of type mail with payload {"to":"ann"}; these were:\n  sms in default with {"to":"ann"}',
+    );
+  });
+
+  test("see only jobs that came to be", async () => {
+    const client = await open();
+    await client.enqueue("pay", 1, { idempotencyKey: "k" });
+    await client.enqueue("pay", 1, { idempotencyKey: "k" });
+    await client.enqueue("bad", Number.NaN).catch(() => {});
+    expect(client.enqueued()).toHaveLength(1);
+  });
+});
+
+describe("a test client", () => {
+  test("closes in no time, also with a handler that never ends, and twice", async () => {
+    const client = await createTestClient();
+    client.work({ hang: () => new Promise(() => {}) });
+    await client.enqueue("hang", null, { timeout: 0 });
+    await client.clock.settle();
+    await client.close();
+    await client.close();
+    await expect(client.enqueue("t")).rejects.toMatchObject({ code: "closed" });
+  });
+
+  test("refuses a start that is no time", async () => {
+    await expect(createTestClient({ startAt: "yesterday" })).rejects.toMatchObject({ code: "invalid_input", field: "startAt" });
+  });
+});
