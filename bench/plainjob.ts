@@ -15,12 +15,12 @@ export interface Plainjob {
 
 /** What we use of it. */
 interface PlainjobModule {
-  defineQueue(options: { connection: unknown; logger: unknown }): { add(type: string, data: unknown): unknown; close(): void };
-  defineWorker(
+  readonly defineQueue: (options: { connection: unknown; logger: unknown }) => { add(type: string, data: unknown): unknown; close(): void };
+  readonly defineWorker: (
     type: string,
     run: () => Promise<void>,
     options: { queue: unknown; logger: unknown; pollIntervall: number },
-  ): { start(): Promise<void>; stop(): Promise<void> };
+  ) => { start(): Promise<void>; stop(): Promise<void> };
 }
 
 const quiet = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };

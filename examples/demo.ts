@@ -58,7 +58,9 @@ for (const attempt of await client.attempts(hopeless.id)) {
 }
 
 const stats = await client.stats();
-console.log(`\n${stats.totalProcessed} jobs completed, ${stats.totalRetried} attempts retried, ${stats.totalFailed} job was dead for a while.`);
+console.log(
+  `\n${stats.totalProcessed} jobs completed, ${stats.totalRetried} attempts retried, ${stats.totalFailed} job was dead for a while.`,
+);
 console.log("Next: README.md shows the library, examples/ has more programs, npm test checks everything.");
 
 await worker.stop();

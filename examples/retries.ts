@@ -26,7 +26,9 @@ const worker = client.work({
 for (const type of ["flaky", "limited", "early", "hopeless"]) {
   const { id } = await client.enqueue(type, null, { retryDelay: "20ms" });
   const job = await client.wait(id);
-  console.log(`${type}: ${job.status} after ${job.attempt} attempts and ${job.retryCount} retries: ${job.error?.message ?? job.result}`);
+  console.log(
+    `${type}: ${job.status} after ${job.attempt} attempts and ${job.retryCount} retries: ${job.error?.message ?? String(job.result)}`,
+  );
 }
 
 await worker.stop();

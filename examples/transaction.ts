@@ -28,7 +28,7 @@ await placeOrder(1, 100);
 await placeOrder(2, -5).catch((error: Error) => console.log(`order 2: ${error.message}`));
 
 const { jobs } = await client.list();
-console.log(`${jobs.length} job for ${db.prepare("select count(*) as orders from orders").get()?.["orders"]} order`);
+console.log(`${jobs.length} job for ${db.prepare("select id from orders").all().length} order`);
 
 const worker = client.work({
   "order:mail": async ({ id }: { id: number }, ctx) => {

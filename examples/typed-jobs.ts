@@ -19,7 +19,11 @@ const worker = client.work([
 
 const job = await client.enqueue(sendEmail, { to: "ann@example.com" }, { priority: "high" });
 const ended = await client.wait(job.id);
-console.log(ended.status, ended.result, (await client.logs(job.id)).map((line) => line.text));
+console.log(
+  ended.status,
+  ended.result,
+  (await client.logs(job.id)).map((line) => line.text),
+);
 
 try {
   await client.enqueue(sendEmail, { to: "not an address" });

@@ -16,21 +16,25 @@ interface Block {
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => {
-    const heading = text.slice(0, match.index).match(/^#+ .*$/gm)?.at(-1) ?? "";
+    const heading =
+      text
+        .slice(0, match.index)
+        .match(/^#+ .*$/gm)
+        ?.at(-1) ?? "";
     return { name: `${page} ${heading}`, code: match[1]! };
   });
 }
 
 describe.concurrent("every code block of the documentation is a program that runs", () => {
-  test.each(pages.flatMap(blocksOf).map((block): [string, Block] => [block.name, block]))("%s", async (_, block) => {
-    const folder = temporaryFolder();
+  test.for(pages.flatMap(blocksOf))("$name", async (block, { onTestFinished: atTheEnd }) => {
+    const folder = temporaryFolder(atTheEnd);
     // As in a project of one's own: what the program imports is found beside it.
     mkdirSync(join(folder, "node_modules"));
     symlinkSync(root, join(folder, "node_modules", "millrace"));
     symlinkSync(join(root, "node_modules", "zod"), join(folder, "node_modules", "zod"));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(join(folder, "program.ts"), block.code);
-    const program = startProgram(join(folder, "program.ts"), [], folder);
+    const program = startProgram(join(folder, "program.ts"), [], { cwd: folder, atTheEnd });
     const { code } = await program.ended;
     expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
   });

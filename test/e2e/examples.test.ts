@@ -18,8 +18,8 @@ const SAYS: Record<string, string> = {
 };
 
 describe.concurrent("every example runs to its end by itself", () => {
-  test.each(readdirSync(folder).filter((name) => name.endsWith(".ts")))("%s", async (name) => {
-    const program = startProgram(fileURLToPath(new URL(name, folder)), [], temporaryFolder());
+  test.for(readdirSync(folder).filter((name) => name.endsWith(".ts")))("%s", async (name, { onTestFinished: atTheEnd }) => {
+    const program = startProgram(fileURLToPath(new URL(name, folder)), [], { cwd: temporaryFolder(atTheEnd), atTheEnd });
     const { code } = await program.ended;
     expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
     expect(program.output.stdout).toContain(SAYS[name]);

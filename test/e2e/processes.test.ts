@@ -13,10 +13,10 @@ interface Setting {
   readonly url: string;
   readonly ledger: string;
   readonly client: Client;
-  worker(options?: object): Program;
-  producer(count: number, options?: object): Program;
+  readonly worker: (options?: object) => Program;
+  readonly producer: (count: number, options?: object) => Program;
   /** Resolves when a look at the store and the ledger satisfies the question. Polling: the facts are other processes'. */
-  until(question: () => Promise<boolean> | boolean): Promise<void>;
+  readonly until: (question: () => Promise<boolean> | boolean) => Promise<void>;
 }
 
 async function setUp(): Promise<Setting> {
@@ -31,7 +31,7 @@ async function setUp(): Promise<Setting> {
     client,
     worker: (options = {}) => startProgram(program("worker.ts"), [url, ledger, JSON.stringify(options)]),
     producer: (count, options = {}) => startProgram(program("producer.ts"), [url, ledger, String(count), JSON.stringify(options)]),
-    async until(question) {
+    until: async (question) => {
       while (!(await question())) await new Promise((resolve) => setTimeout(resolve, 20));
     },
   };
@@ -49,32 +49,36 @@ async function allJobs(client: Client): Promise<Job[]> {
 }
 
 describe("processes on one SQLite file", () => {
-  test("workers that are killed lose no job, finish none that passed to another, and account for each attempt", { timeout: 300_000 }, async () => {
-    const { client, ledger, worker, producer, until } = await setUp();
-    await client.configure("default", { retention: { count: JOBS * 2 } });
-    const workers = [worker(), worker(), worker()];
-    const sender = producer(JOBS, { maxRetries: 100, retryDelay: "20ms" });
+  test(
+    "workers that are killed lose no job, finish none that passed to another, and account for each attempt",
+    { timeout: 300_000 },
+    async () => {
+      const { client, ledger, worker, producer, until } = await setUp();
+      await client.configure("default", { retention: { count: JOBS * 2 } });
+      const workers = [worker(), worker(), worker()];
+      const sender = producer(JOBS, { maxRetries: 100, retryDelay: "20ms" });
 
-    let kills = 0;
-    const nemesis = setInterval(() => {
-      const victim = workers[kills % workers.length]!;
-      if (!victim.child.kill("SIGKILL")) return;
-      workers[kills % workers.length] = worker();
-      kills++;
-    }, 300);
-    expect((await sender.ended).code).toBe(0);
-    await until(async () => (await client.stats()).counts.completed >= JOBS * 0.9);
-    clearInterval(nemesis);
-    await until(async () => (await client.stats()).counts.completed === JOBS);
-    for (const { child } of workers) child.kill("SIGTERM");
-    for (const { ended } of workers) expect((await ended).code).toBe(0);
+      let kills = 0;
+      const nemesis = setInterval(() => {
+        const victim = workers[kills % workers.length]!;
+        if (!victim.child.kill("SIGKILL")) return;
+        workers[kills % workers.length] = worker();
+        kills++;
+      }, 300);
+      expect((await sender.ended).code).toBe(0);
+      await until(async () => (await client.stats()).counts.completed >= JOBS * 0.9);
+      clearInterval(nemesis);
+      await until(async () => (await client.stats()).counts.completed === JOBS);
+      for (const { child } of workers) child.kill("SIGTERM");
+      for (const { ended } of workers) expect((await ended).code).toBe(0);
 
-    const lines = readLedger(ledger);
-    const jobs = new Map((await allJobs(client)).map((job) => [job.id, job]));
-    expect(kills).toBeGreaterThan(3);
-    expectNothingLost(lines, jobs);
-    await expectEachAttemptAccountedFor(client, lines, jobs);
-  });
+      const lines = readLedger(ledger);
+      const jobs = new Map((await allJobs(client)).map((job) => [job.id, job]));
+      expect(kills).toBeGreaterThan(3);
+      expectNothingLost(lines, jobs);
+      await expectEachAttemptAccountedFor(client, lines, jobs);
+    },
+  );
 
   test("a worker that was stopped for longer than its lease finishes nothing", async () => {
     const { client, ledger, worker, until } = await setUp();

@@ -5,10 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
+/** Where to say what must be tidied up when a test ends. Tests that run side by side must name their own. */
+type AtTheEnd = (tidyUp: () => void) => void;
+
 /** A folder that vanishes with the test. */
-export function temporaryFolder(): string {
+export function temporaryFolder(atTheEnd: AtTheEnd = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "millrace-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  atTheEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -23,7 +26,11 @@ export interface Program {
 }
 
 /** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources. It is killed with the test at the latest. */
-export function startProgram(path: string, args: readonly string[] = [], cwd: string = process.cwd()): Program {
+export function startProgram(
+  path: string,
+  args: readonly string[] = [],
+  { cwd = process.cwd(), atTheEnd = onTestFinished }: { readonly cwd?: string; readonly atTheEnd?: AtTheEnd } = {},
+): Program {
   const child = spawn(process.execPath, ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", path, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
@@ -31,13 +38,13 @@ export function startProgram(path: string, args: readonly string[] = [], cwd: st
   const output = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();
   for (const stream of ["stdout", "stderr"] as const) {
-    child[stream]!.setEncoding("utf8").on("data", (text: string) => {
+    child[stream].setEncoding("utf8").on("data", (text: string) => {
       output[stream] += text;
       for (const listener of listeners) listener();
     });
   }
   const ended = once(child, "close").then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
-  onTestFinished(() => void child.kill("SIGKILL"));
+  atTheEnd(() => void child.kill("SIGKILL"));
   return { child, output, ended, printed: (text) => whenPrinted(text, output, listeners, ended) };
 }
 
@@ -49,7 +56,8 @@ async function whenPrinted(text: string, output: Program["output"], listeners: S
   listeners.add(look);
   look();
   const early = ended.then(() => {
-    if (!output.stdout.includes(text)) throw new Error(`the program ended before it printed "${text}":\n${output.stdout}\n${output.stderr}`);
+    if (!output.stdout.includes(text))
+      throw new Error(`the program ended before it printed "${text}":\n${output.stdout}\n${output.stderr}`);
   });
   await Promise.race([seen.promise, early]);
   listeners.delete(look);

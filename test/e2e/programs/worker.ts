@@ -7,7 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect, stopOnSignals } from "millrace";
 
 const [url, ledger, json = "{}"] = process.argv.slice(2) as [string, string, string?];
-const options = JSON.parse(json) as { runMs?: number; stubborn?: boolean; concurrency?: number; lease?: `${number}s`; grace?: `${number}s` };
+const options = JSON.parse(json) as {
+  runMs?: number;
+  stubborn?: boolean;
+  concurrency?: number;
+  lease?: `${number}s`;
+  grace?: `${number}s`;
+};
 
 const client = await connect(url);
 const note = (line: object): void => appendFileSync(ledger, `${JSON.stringify({ pid: process.pid, ...line })}\n`);
