@@ -1,39 +1,40 @@
 import { randomFillSync } from "node:crypto";
 
+/** Time and counter, the caller's ten bits and the variant, and the random rest, each at its place in the text. */
+const TEMPLATE = "00000000-0000-7000-8000-000000000000";
+const COUNTER_AT = 15;
+const VARIANT_AT = 19;
+const RANDOM_AT = 24;
+const RANDOM_BYTES = 7;
+
+const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
 /**
  * UUIDv7 (RFC 9562): 48 bits of time, 12 bits of a counter, 10 bits that the caller gives, 52 random bits. Ids of one maker rise strictly,
  * also within a millisecond and when the clock steps back, so that they can order what one process made.
+ *
+ * The text is written digit by digit into one buffer: to join it from pieces costs three times as much, and again as much when it is first
+ * looked up, because V8 then has to flatten it.
  */
 export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = randomFillSync): (tenBits: number) => string {
-  const pool = new Uint8Array(7 * 512);
-  let used = pool.length;
+  const text = Buffer.from(TEMPLATE, "latin1");
+  const random = new Uint8Array(RANDOM_BYTES * 512);
+  let used = random.length;
   let time = 0;
   let counter = 0;
-  let timePrefix = "";
 
   return function nextId(tenBits: number): string {
     advance();
-    if (used === pool.length) {
-      fill(pool);
+    if (used === random.length) {
+      fill(random);
       used = 0;
     }
-    const at = used;
-    used += 7;
-    // Variant 10, then the ten bits, then 4 + 48 random ones.
-    const high = 0x8000 | ((tenBits & 0x3ff) << 4) | (pool[at]! & 0x0f);
-    return (
-      timePrefix +
-      (0x7000 | counter).toString(16) +
-      "-" +
-      high.toString(16) +
-      "-" +
-      HEX[pool[at + 1]!] +
-      HEX[pool[at + 2]!] +
-      HEX[pool[at + 3]!] +
-      HEX[pool[at + 4]!] +
-      HEX[pool[at + 5]!] +
-      HEX[pool[at + 6]!]
-    );
+    writeHex(text, COUNTER_AT, counter, 3);
+    // Variant 10, then the ten bits, then the first four random ones.
+    writeHex(text, VARIANT_AT, 0x8000 | ((tenBits & 0x3ff) << 4) | (random[used]! & 0x0f), 4);
+    for (let index = 1; index < RANDOM_BYTES; index++) writeHex(text, RANDOM_AT + 2 * (index - 1), random[used + index]!, 2);
+    used += RANDOM_BYTES;
+    return text.toString("latin1");
   };
 
   function advance(): void {
@@ -48,12 +49,16 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
       time++; // 4,096 ids in one millisecond: borrow the next
       counter = 0;
     }
-    const hex = time.toString(16).padStart(12, "0");
-    timePrefix = `${hex.slice(0, 8)}-${hex.slice(8)}-`;
+    text.write(time.toString(16).padStart(12, "0").replace(/^.{8}/, "$&-"), "latin1");
   }
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+function writeHex(text: Buffer, at: number, value: number, digits: number): void {
+  for (let index = digits - 1; index >= 0; index--) {
+    text[at + index] = DIGITS[value & 0x0f]!;
+    value >>= 4;
+  }
+}
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -85,18 +85,22 @@ export class Catalog {
     return this.#lanesByQueue.get(queueId)!.get(type)!;
   }
 
-  /** The lanes of these types that exist in a queue. */
+  /** The lanes of these types that exist in a queue. Only where one is not known are they looked up: another process may have made it. */
   lanes(queueId: number, types: readonly string[] | "*"): number[] {
-    this.#learnLanes();
-    const lanes = this.#lanesByQueue.get(queueId);
-    if (lanes === undefined) return [];
-    if (types === "*") return [...lanes.values()];
-    const found: number[] = [];
-    for (const type of types) {
-      const lane = lanes.get(type);
-      if (lane !== undefined) found.push(lane);
+    if (types === "*") {
+      this.#learnLanes();
+      return [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
     }
-    return found;
+    const wanted = new Set(types);
+    const known = this.#knownLanes(queueId, wanted);
+    if (known.length === wanted.size) return known;
+    this.#learnLanes();
+    return this.#knownLanes(queueId, wanted);
+  }
+
+  #knownLanes(queueId: number, types: ReadonlySet<string>): number[] {
+    const lanes = this.#lanesByQueue.get(queueId);
+    return lanes === undefined ? [] : Array.from(types, (type) => lanes.get(type)).filter((lane) => lane !== undefined);
   }
 
   namesOf(lane: number): Names {

@@ -14,7 +14,6 @@ import {
   type Status,
 } from "../../core/job.ts";
 import { OUTCOME_KINDS, type Outcome } from "../../core/lifecycle.ts";
-import type { LeasedRecord } from "../store.ts";
 
 export type Row = (string | number | Uint8Array | null)[];
 
@@ -134,7 +133,7 @@ const SUMMARY = [
   "progress",
 ] as const;
 
-const FULL = [...SUMMARY, "payload", "result", "lease_until", "rank"] as const;
+const FULL = [...SUMMARY, "payload", "result", "rank"] as const;
 
 /** Columns of a job without its bodies, and of a whole job, as readers below expect them. */
 export const SUMMARY_COLUMNS: string = SUMMARY.join(", ");
@@ -161,11 +160,24 @@ export function readJob(row: Row, names: Names): JobRecord {
   return record;
 }
 
-export function readLeased(row: Row, names: Names, deadLetters: boolean): LeasedRecord {
-  const record = readJob(row, names) as { -readonly [K in keyof LeasedRecord]: LeasedRecord[K] };
-  record.leaseUntil = row[AT.lease_until] as number;
-  record.deadLetters = deadLetters;
-  return record;
+/** A job as it is once its claim is written; the row is from just before. */
+export function readClaimed(
+  row: Row,
+  names: Names,
+  { now, leaseUntil, workerId }: { readonly now: number; readonly leaseUntil: number; readonly workerId: string },
+): JobRecord & { readonly leaseUntil: number } {
+  const job = readJob(row, names);
+  return {
+    ...job,
+    status: "running",
+    fence: job.fence + 1,
+    attempt: job.attempt + 1,
+    progress: null,
+    startedAt: now,
+    updatedAt: now,
+    workerId,
+    leaseUntil,
+  };
 }
 
 export function readSummary(row: Row, names: Names): JobSummaryRecord {

@@ -1,21 +1,13 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { idToBlob, laneOf, rankOf, readLeased, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
-import {
-  ADD_LOG,
-  CLAIM_SEQS,
-  claimJobs,
-  COMPLETE_JOB,
-  EXTEND_LEASE,
-  LOG_COUNT,
-  peekJobs,
-  SET_LOG_COUNT,
-  SET_PROGRESS,
-} from "./statements.ts";
+import { idToBlob, laneOf, rankOf, readClaimed, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
+import { ADD_LOG, CLAIM_JOB, COMPLETE_JOB, EXTEND_LEASE, LOG_COUNT, readyJobs, SET_LOG_COUNT, SET_PROGRESS } from "./statements.ts";
+import type { QueueRow } from "./catalog.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
+const PENDING = stateNumber("pending");
 const RUNNING = stateNumber("running");
 const COMPLETED = stateNumber("completed");
 const CANCELLED = stateNumber("cancelled");
@@ -77,62 +69,59 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
 }
 
 /** Takes jobs queue by queue until the claim is filled. */
-export function claimJobsFor(tx: Transaction, claim: Claim): LeasedRecord[] {
+export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
   const taken: LeasedRecord[] = [];
   for (const name of claim.queues) {
     if (taken.length >= claim.limit) break;
     const queue = tx.catalog.findQueue(name);
     if (queue === null || queue.paused) continue;
-    const rows = takeRows(tx, tx.catalog.lanes(queue.id, claim.types), claim, claim.limit - taken.length);
-    for (const row of rows) taken.push(readLeased(row, tx.catalog.namesOf(laneOf(row)), queue.settings.deadLetters));
-    for (const job of taken.slice(taken.length - rows.length)) tx.ledger.move(queue.id, job.priority, stateNumber("pending"), RUNNING);
+    for (const row of firstReady(tx, tx.catalog.lanes(queue.id, claim.types), claim.limit - taken.length)) {
+      taken.push(claimJob(tx, row, queue, claim));
+    }
   }
   return taken;
+}
+
+function claimJob(tx: Transaction, row: Row, queue: QueueRow, claim: Claim): LeasedRecord {
+  const leaseUntil = tx.now + claim.leaseMs;
+  tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, claim.workerId, seqOf(row));
+  const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId: claim.workerId });
+  tx.ledger.move(queue.id, job.priority, PENDING, RUNNING);
+  return { ...job, deadLetters: queue.settings.deadLetters };
 }
 
 /** A statement has an arm for each lane; beyond this many it would take longer to plan than to run. */
 const MOST_ARMS = 64;
 const NO_LANE = -1;
 
-function takeRows(tx: Transaction, lanes: number[], claim: Claim, limit: number): Row[] {
+/** The first jobs over all lanes. Where one statement does not take them all: the first of each group of lanes, merged. */
+function firstReady(tx: Transaction, lanes: readonly number[], limit: number): Row[] {
   if (lanes.length === 0) return [];
-  const lease = [tx.now + claim.leaseMs, tx.now, tx.now, claim.workerId] as const;
-  const rows =
-    lanes.length <= MOST_ARMS
-      ? tx.on.all(textFor(CLAIM_TEXTS, claimJobs, lanes.length), ...lease, ...padded(lanes), limit)
-      : tx.on.all(CLAIM_SEQS, ...lease, JSON.stringify(firstOfMany(tx, lanes, limit)));
-  return rows.length === 1 ? rows : rows.sort((a, b) => rankOf(a) - rankOf(b) || seqOf(a) - seqOf(b));
+  if (lanes.length <= MOST_ARMS) return tx.on.all(textFor(lanes.length, limit), ...padded(lanes)).slice(0, limit);
+  const rows: Row[] = [];
+  for (let at = 0; at < lanes.length; at += MOST_ARMS) rows.push(...firstReady(tx, lanes.slice(at, at + MOST_ARMS), limit));
+  return rows.sort((a, b) => rankOf(a) - rankOf(b) || seqOf(a) - seqOf(b)).slice(0, limit);
 }
 
-/** The first `limit` seqs over more lanes than one statement takes: the first of each group of lanes, merged. */
-function firstOfMany(tx: Transaction, lanes: number[], limit: number): number[] {
-  const heads: [number, number][] = [];
-  for (let at = 0; at < lanes.length; at += MOST_ARMS) {
-    const group = lanes.slice(at, at + MOST_ARMS);
-    heads.push(...(tx.on.all(textFor(PEEK_TEXTS, peekJobs, group.length), ...padded(group), limit) as [number, number][]));
-  }
-  heads.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return heads.slice(0, limit).map(([, seq]) => seq);
-}
+const TEXTS = new Map<string, string>();
 
-/** The number of arms is rounded up to a power of two, so that few statements serve any number of lanes. */
-function armsFor(lanes: number): number {
-  return 2 ** Math.ceil(Math.log2(lanes));
-}
-
-function padded(lanes: number[]): number[] {
-  const arms = armsFor(lanes.length);
-  return lanes.length === arms ? lanes : [...lanes, ...Array.from({ length: arms - lanes.length }, () => NO_LANE)];
-}
-
-const CLAIM_TEXTS = new Map<number, string>();
-const PEEK_TEXTS = new Map<number, string>();
-
-function textFor(texts: Map<number, string>, make: (arms: number) => string, lanes: number): string {
-  const arms = armsFor(lanes);
-  let text = texts.get(arms);
-  if (text === undefined) texts.set(arms, (text = make(arms)));
+/** Arms and limit are rounded up to powers of two, so that few statements serve all: a row too many is read and left, a lane too many is empty. */
+function textFor(lanes: number, limit: number): string {
+  const arms = powerOfTwo(lanes);
+  const most = powerOfTwo(limit);
+  const key = `${arms} ${most}`;
+  let text = TEXTS.get(key);
+  if (text === undefined) TEXTS.set(key, (text = readyJobs(arms, most)));
   return text;
+}
+
+function padded(lanes: readonly number[]): readonly number[] {
+  const missing = powerOfTwo(lanes.length) - lanes.length;
+  return missing === 0 ? lanes : [...lanes, ...Array.from({ length: missing }, () => NO_LANE)];
+}
+
+function powerOfTwo(least: number): number {
+  return 2 ** Math.ceil(Math.log2(least));
 }
 
 /** Settlements whose outcome a power cut may not undo. */

@@ -31,7 +31,7 @@ import { Catalog } from "./catalog.ts";
 import { idToBlob, laneOf, readJob, readLogLine } from "./codec.ts";
 import { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
-import { claimJobsFor, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
+import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
 import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
@@ -105,7 +105,7 @@ export class SqliteStore implements Store {
   exchange(settlements: readonly Settlement[], claims: readonly Claim[]): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
     return this.#writer.run(isDurable(settlements, claims), (tx) => ({
       settled: settlements.map((settlement) => settleJob(tx, settlement)),
-      claimed: claims.map((claim) => claimJobsFor(tx, claim)),
+      claimed: claims.map((claim) => claimJobs(tx, claim)),
     }));
   }
 

@@ -16,9 +16,8 @@ function planOf(text: string): string {
 
 /** Each statement that runs often, and the index without which it would slow down as finished jobs pile up. */
 const INDEXES: [name: string, text: string, index: string][] = [
-  ["claim of one lane", statements.claimJobs(1), "millrace_ready"],
-  ["claim of 64 lanes", statements.claimJobs(64), "millrace_ready"],
-  ["peek over 64 lanes", statements.peekJobs(64), "millrace_ready"],
+  ["claim of one lane", statements.readyJobs(1, 128), "millrace_ready"],
+  ["claim of 64 lanes", statements.readyJobs(64, 128), "millrace_ready"],
   ["due jobs", statements.DUE_JOBS, "millrace_due"],
   ["next due job", statements.NEXT_DUE, "millrace_due"],
   ["expired leases", statements.EXPIRED_LEASES, "millrace_leased"],
@@ -44,8 +43,8 @@ describe("no hot statement looks at jobs that it does not want", () => {
   });
 
   test("a claim reads its lanes in rank order and sorts nothing", () => {
-    expect(planOf(statements.claimJobs(1))).not.toContain("TEMP B-TREE");
-    expect(planOf(statements.claimJobs(8))).toContain("MERGE (UNION ALL)");
+    expect(planOf(statements.readyJobs(1, 128))).not.toContain("TEMP B-TREE");
+    expect(planOf(statements.readyJobs(8, 128))).toContain("MERGE (UNION ALL)");
   });
 
   test("a statement without the index's own term is seen as a scan, so this test can fail", () => {
