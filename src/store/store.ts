@@ -69,7 +69,7 @@ export interface Store extends Feed {
    * store's clock): `ok`. Each job remembers fence and outcome of the last settlement that was applied to it, through later claims: its
    * repeat is `ok` too (with `ifExpired`: `stale`, so that one of two reapers knows that it was not the one). Anything else changes nothing:
    * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`.
-   * Rings `due` for what waits for its time again, and `work` for what was given back.
+   * Rings `due` for what waits for its time again, `work` for what was given back, and `lease` for one that was lost.
    * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt. `run` and `wait`
    * (startedAt − runAt) are counted for attempts that were reported completed, failed or discarded.
    *
@@ -94,6 +94,7 @@ export interface Store extends Feed {
   /**
    * Applies a move that someone asked for to each job whose status is one of `move.from`; else answers the status that forbade it, which
    * is never one of `move.from`. A running job that is moved rings `lease`, one that becomes pending rings `work`.
+   * With `retries: "reset"` snoozes start again too.
    * A job that leaves a terminal status: its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired by time, it goes on without a key for good (another job may have it by now).
    */
@@ -180,7 +181,7 @@ export interface Store extends Feed {
    */
   putSchedule(spec: ScheduleSpec, nextTick: number | null, expected: number | null): Promise<boolean>;
 
-  /** False when there was none. Jobs that it made stay. */
+  /** False when there was none. Jobs that it made stay. Rings `schedules`. */
   removeSchedule(name: string): Promise<boolean>;
 
   /** Up to `limit` schedules that are not paused and whose next tick has come, and the time until the next one (0 and null as above). */

@@ -22,6 +22,7 @@ export function applyTransition(job: StoredJob, transition: Transition, now: num
   if (transition.bumpFence) record.fence++;
   if (transition.giveBackAttempt) record.attempt--;
   if (transition.countSnooze) record.snoozes++;
+  if (transition.retries === "reset") record.snoozes = 0;
   if (transition.delayMs !== null) record.runAt = now + transition.delayMs;
   record.completedAt = isOver ? now : null;
   record.updatedAt = now;

@@ -1,7 +1,7 @@
 import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
 import type { Names, Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { ADD_LANE, ADD_QUEUE, ALL_QUEUES, FIND_QUEUE, NEW_LANES } from "./statements.ts";
+import { ADD_LANE, ADD_QUEUE, ALL_QUEUES, FIND_LANE, FIND_LANE_BY_ID, FIND_QUEUE, NEW_LANES, READY_LANES } from "./statements.ts";
 
 export interface QueueRow {
   readonly id: number;
@@ -17,6 +17,9 @@ interface Lane extends Names {
   readonly queueId: number;
 }
 
+/** So many lanes are looked through one by one; of more, those that are empty are left out first. */
+const FEW_LANES = 64;
+
 /**
  * Queues and lanes by name and by number. A lane is one (queue, type): its small number is what jobs and indexes hold.
  *
@@ -29,14 +32,14 @@ export class Catalog {
   readonly #queueNames = new Map<number, string>();
   readonly #lanes = new Map<number, Lane>();
   readonly #lanesByQueue = new Map<number, Map<string, number>>();
-  #highestLane = 0;
+  #learnedTo = 0;
 
   constructor(on: Connection) {
     this.#on = on;
   }
 
-  /** A transaction begins: settings are read anew. */
-  begin(): void {
+  /** Settings are read anew: a transaction begins, or they changed within it. */
+  forgetSettings(): void {
     this.#settings.clear();
   }
 
@@ -45,7 +48,7 @@ export class Catalog {
     this.#queueNames.clear();
     this.#lanes.clear();
     this.#lanesByQueue.clear();
-    this.#highestLane = 0;
+    this.#learnedTo = 0;
   }
 
   /** The queue of this name, made with the defaults if it is new. */
@@ -68,34 +71,33 @@ export class Catalog {
     return this.queue(this.#queueName(id));
   }
 
-  /** Settings changed within this transaction. */
-  forgetSettings(): void {
-    this.#settings.clear();
-  }
-
   /** The lane of a type in a queue, made if it is new. */
   lane(queueId: number, type: string): number {
     const known = this.#lanesByQueue.get(queueId)?.get(type);
     if (known !== undefined) return known;
-    this.#learnLanes();
-    const learned = this.#lanesByQueue.get(queueId)?.get(type);
-    if (learned !== undefined) return learned;
-    this.#on.run(ADD_LANE, queueId, type);
-    this.#learnLanes();
-    return this.#lanesByQueue.get(queueId)!.get(type)!;
+    if (this.#on.get(FIND_LANE, queueId, type) === undefined) this.#on.run(ADD_LANE, queueId, type);
+    const id = this.#on.number(FIND_LANE, queueId, type)!;
+    this.#rememberLane(id, queueId, type);
+    return id;
   }
 
   /** The lanes of these types that exist in a queue. Only where one is not known are they looked up: another process may have made it. */
   lanes(queueId: number, types: readonly string[] | "*"): number[] {
-    if (types === "*") {
-      this.#learnLanes();
-      return [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
-    }
+    if (types === "*") return this.#allLanes(queueId);
     const wanted = new Set(types);
     const known = this.#knownLanes(queueId, wanted);
     if (known.length === wanted.size) return known;
     this.#learnLanes();
     return this.#knownLanes(queueId, wanted);
+  }
+
+  /** Of many lanes, only those that hold a pending job: types that were used once and never again must not slow every claim. */
+  #allLanes(queueId: number): number[] {
+    this.#learnLanes();
+    const lanes = [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
+    if (lanes.length <= FEW_LANES) return lanes;
+    const ready = this.#on.all(READY_LANES) as [number][];
+    return ready.map(([lane]) => lane).filter((lane) => this.#lanes.get(lane)?.queueId === queueId);
   }
 
   #knownLanes(queueId: number, types: ReadonlySet<string>): number[] {
@@ -106,18 +108,24 @@ export class Catalog {
   namesOf(lane: number): Names {
     const known = this.#lanes.get(lane);
     if (known !== undefined) return known;
-    this.#learnLanes();
-    return this.#lanes.get(lane)!;
+    const [queueId, type] = this.#on.get(FIND_LANE_BY_ID, lane) as [number, string];
+    return this.#rememberLane(lane, queueId, type);
   }
 
-  /** Lanes are only ever added, so what is new stands behind what is known. */
+  /** Lanes are only ever added, so what is new stands behind what was learned. */
   #learnLanes(): void {
-    for (const [id, queueId, type] of this.#on.all(NEW_LANES, this.#highestLane) as [number, number, string][]) {
-      this.#lanes.set(id, { id, queueId, type, queue: this.#queueName(queueId) });
-      const ofQueue = this.#lanesByQueue.get(queueId) ?? new Map<string, number>();
-      this.#lanesByQueue.set(queueId, ofQueue.set(type, id));
-      this.#highestLane = id;
+    for (const [id, queueId, type] of this.#on.all(NEW_LANES, this.#learnedTo) as [number, number, string][]) {
+      this.#rememberLane(id, queueId, type);
+      this.#learnedTo = id;
     }
+  }
+
+  #rememberLane(id: number, queueId: number, type: string): Lane {
+    const lane = { id, queueId, type, queue: this.#queueName(queueId) };
+    this.#lanes.set(id, lane);
+    const ofQueue = this.#lanesByQueue.get(queueId) ?? new Map<string, number>();
+    this.#lanesByQueue.set(queueId, ofQueue.set(type, id));
+    return lane;
   }
 
   #queueName(id: number): string {

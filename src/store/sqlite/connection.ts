@@ -6,8 +6,11 @@ export class Connection {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
+  readonly #probe: StatementSync;
+
   constructor(db: DatabaseSync) {
     this.db = db;
+    this.#probe = db.prepare("select 1");
   }
 
   get(text: string, ...values: SQLInputValue[]): Row | undefined {
@@ -28,11 +31,22 @@ export class Connection {
     return (this.get(text, ...values)?.[0] as number | null | undefined) ?? null;
   }
 
+  /** Whether its statements still work: a caller may close a connection and open it again, which ends them all. */
+  get isAlive(): boolean {
+    try {
+      return this.#probe.get() !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   #prepared(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       statement = this.db.prepare(text);
       statement.setReturnArrays(true);
+      // A caller's own connection may be set to read BigInts.
+      statement.setReadBigInts(false);
       this.#statements.set(text, statement);
     }
     return statement;

@@ -35,15 +35,23 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   refuseNetworkFile(path);
   const shareable = bearsSeveralConnections(options.sqliteVersion);
   const release = shareable ? () => {} : claimAlone(path, options.sqliteVersion);
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, allowExtension: false, defensive: true });
+  let db: DatabaseSync | null = null;
   try {
-    await untilNotBusy(() => prepare(db, options));
+    db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, allowExtension: false, defensive: true });
+    await untilNotBusy(() => prepare(db!, options));
     return { db, shareable, release };
   } catch (error) {
-    db.close();
+    db?.close();
     release();
-    throw error;
+    throw cannotOpen(path, error);
   }
+}
+
+function cannotOpen(path: string, error: unknown): unknown {
+  const code = primaryCode(error);
+  if (code === null) return error;
+  if (code === SQLITE_NOTADB) return new MillraceError("unsupported_store", `${path} is not a SQLite file`, { cause: error });
+  return new MillraceError("store_unavailable", `${path} cannot be opened as a SQLite file: ${(error as Error).message}`, { cause: error });
 }
 
 /**
@@ -120,7 +128,7 @@ async function untilNotBusy(step: () => void): Promise<void> {
     try {
       return step();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw storeError(error);
+      if (!isBusy(error) || performance.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
     }
   }
@@ -129,6 +137,7 @@ async function untilNotBusy(step: () => void): Promise<void> {
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
 
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);

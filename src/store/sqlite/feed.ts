@@ -136,7 +136,7 @@ export class SqliteFeed implements Feed {
       this.#lastChange = performance.now();
       this.#tellWhatChanged();
     });
-    this.#pollLater();
+    if (this.#poll !== null) this.#pollLater();
   }
 
   #tellWhatChanged(): void {
@@ -160,13 +160,19 @@ export class SqliteFeed implements Feed {
       for (;;) {
         const rows = this.#on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
         for (const [seq, text] of rows) {
+          const missed = seq - this.#newsRead - 1;
           this.#newsRead = seq;
-          const events = JSON.parse(text) as Event[];
-          for (const listener of this.#listeners) quietly(() => listener(events));
+          // Numbers are given without holes: what is not there was swept before it could be read.
+          if (missed > 0) this.#tellNews([{ event: "gap", at: this.#time.peek(), missed }]);
+          this.#tellNews(JSON.parse(text) as Event[]);
         }
         if (rows.length < NEWS_PAGE) return;
       }
     });
+  }
+
+  #tellNews(events: readonly Event[]): void {
+    for (const listener of this.#listeners) quietly(() => listener(events));
   }
 
   #sayListening(): void {

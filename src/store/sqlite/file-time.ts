@@ -1,6 +1,9 @@
+import { DAY_MS } from "../../core/time-units.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Connection } from "./connection.ts";
 import { READ_META, WRITE_META } from "./statements.ts";
+
+const MOST_AHEAD_MS = DAY_MS;
 
 /**
  * The time of the file: one clock for all processes that share it, which never goes back and never stands still.
@@ -8,6 +11,9 @@ import { READ_META, WRITE_META } from "./statements.ts";
  * The machine's clock may be set back while jobs run. A process that started before and one that started after would then judge the same
  * lease by times that differ by the step. So the latest time that any process used is kept in the file, and while the machine's clock is
  * behind it, time goes on from there by the monotonic clock.
+ *
+ * A time that is more than a day ahead is not followed: it is from a process whose clock was plainly wrong, and would poison the file for
+ * good.
  */
 export class FileTime {
   readonly #on: Connection;
@@ -23,14 +29,19 @@ export class FileTime {
   /** Now, and from now on the least that any process will see. Call inside a write transaction. */
   take(): number {
     const floor = this.#on.number(READ_META, "time") ?? 0;
-    const now = Math.max(this.#own(), floor);
-    if (now > floor) this.#on.run(WRITE_META, "time", now);
+    const now = this.#notBefore(floor);
+    if (now !== floor) this.#on.run(WRITE_META, "time", now);
     return this.#remember(now);
   }
 
   /** Now, for a look outside of a write. */
   peek(): number {
-    return this.#remember(Math.max(this.#own(), this.#on.number(READ_META, "time") ?? 0));
+    return this.#remember(this.#notBefore(this.#on.number(READ_META, "time") ?? 0));
+  }
+
+  #notBefore(floor: number): number {
+    const own = this.#own();
+    return floor - own > MOST_AHEAD_MS ? own : Math.max(own, floor);
   }
 
   #own(): number {

@@ -1,7 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
-import type { JobSummaryRecord, Status } from "../../core/job.ts";
+import type { JobSummaryRecord } from "../../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, QueueRow } from "./catalog.ts";
 import { FIRST_ENDED, laneOf, readSummary, type Row, seqOf, stateNumber } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import {
@@ -10,7 +10,7 @@ import {
   HIGHEST_SEQ,
   SEQS_DUE,
   SEQS_ENDED,
-  SEQS_READY,
+  SEQS_OF_LANE,
   SEQS_RUNNING,
   TALLY_OF_STATE,
   WALK_JOBS,
@@ -59,29 +59,35 @@ function* fetch(on: Connection, seqs: Iterable<number>): Generator<Row> {
 /** The seqs of all jobs of the wanted statuses, newest first, if the tallies say that they are few; else null. */
 function pickFew(on: Connection, catalog: Catalog, query: ListQuery, range: Range): number[] | null {
   if (query.status === undefined) return null;
-  const queues = query.queue === undefined ? catalog.allQueues() : [catalog.findQueue(query.queue)].filter((queue) => queue !== null);
-  const states = query.status.map(stateNumber);
-  if (countOf(on, query.status, queues) > MAX_CANDIDATES) return null;
-  const seqs = states.flatMap((state) => {
-    if (state < FIRST_ENDED) return on.all(waitingSeqs(state), state, range.below);
-    return queues.flatMap((queue) => on.all(SEQS_ENDED, state, range.below, queue.id));
-  });
-  return (seqs as [number][])
-    .map(([seq]) => seq)
+  const all = catalog.allQueues();
+  const queues = query.queue === undefined ? all : all.filter(({ name }) => name === query.queue);
+  const picks = query.status.map((status) => pickOf(on, catalog, stateNumber(status), queues, all));
+  if (picks.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES) return null;
+  return picks
+    .flatMap(({ seqs }) => seqs(range.below))
     .filter((seq) => seq >= range.from)
     .sort((a, b) => b - a);
 }
 
-/** Waiting and running jobs are picked over all queues at once: their indexes are not by queue. */
-function countOf(on: Connection, statuses: readonly Status[], queues: readonly { readonly id: number }[]): number {
-  let count = 0;
-  for (const status of statuses) for (const { id } of queues) count += on.number(TALLY_OF_STATE, id, stateNumber(status))!;
-  return count;
+interface Pick {
+  /** How many jobs it looks at. */
+  readonly count: number;
+  readonly seqs: (below: number) => number[];
 }
 
-function waitingSeqs(state: number): string {
-  if (state === stateNumber("pending")) return SEQS_READY;
-  return state === stateNumber("running") ? SEQS_RUNNING : SEQS_DUE;
+/** Pending and ended jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
+function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
+  const countIn = (some: readonly QueueRow[]): number => some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, state)!, 0);
+  const read = (text: string, ...values: number[]): number[] => (on.all(text, ...values) as [number][]).map(([seq]) => seq);
+  if (state >= FIRST_ENDED) {
+    return { count: countIn(queues), seqs: (below) => queues.flatMap(({ id }) => read(SEQS_ENDED, state, below, id)) };
+  }
+  if (state === stateNumber("pending")) {
+    const lanes = queues.flatMap(({ id }) => catalog.lanes(id, "*"));
+    return { count: countIn(queues), seqs: (below) => lanes.flatMap((lane) => read(SEQS_OF_LANE, lane, below)) };
+  }
+  const text = state === stateNumber("running") ? SEQS_RUNNING : SEQS_DUE;
+  return { count: countIn(all), seqs: (below) => read(text, state, below) };
 }
 
 function matches(job: JobSummaryRecord, query: ListQuery): boolean {

@@ -120,7 +120,7 @@ const STEPS: readonly string[] = [
     at int not null,
     metric int not null,
     value int not null,
-    primary key (step, queue, at, metric)
+    primary key (step, at, queue, metric)
   ) without rowid;
 
   create table millrace_schedule (

@@ -53,7 +53,7 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
   if (query.queue === undefined) rows = on.all(READ_COUNTS, step, from, to);
   else {
     const queue = catalog.findQueue(query.queue);
-    if (queue !== null) rows = on.all(READ_QUEUE_COUNTS, step, queue.id, from, to);
+    if (queue !== null) rows = on.all(READ_QUEUE_COUNTS, step, from, to, queue.id);
   }
   return rows as [number, number, number, number][];
 }

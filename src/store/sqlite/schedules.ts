@@ -42,7 +42,9 @@ export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: numbe
 }
 
 export function removeSchedule(tx: Transaction, name: string): boolean {
-  return tx.on.run(DELETE_SCHEDULE, name) === 1;
+  if (tx.on.run(DELETE_SCHEDULE, name) === 0) return false;
+  tx.ring({ topic: "schedules" });
+  return true;
 }
 
 export function takeTick(tx: Transaction, { name, version, tick, nextTick, job }: Tick): "ticked" | "stale" | "full" {

@@ -95,7 +95,7 @@ export class SqliteStore implements Store {
       onCommit: (hints) => this.#feed.committed(hints),
     });
     this.#feed = new SqliteFeed(this.#on, this.#writer, this.#time);
-    this.#callers = new CallersTransactions(options.path, options.clock);
+    this.#callers = new CallersTransactions(options.path, options.clock, options.shareable);
   }
 
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
@@ -255,7 +255,7 @@ export class SqliteStore implements Store {
   /** A read that needs settings: they are looked up anew, like at the start of a transaction. */
   #look<Answer>(read: () => Answer): Promise<Answer> {
     return this.#writer.read(() => {
-      this.#catalog.begin();
+      this.#catalog.forgetSettings();
       return read();
     });
   }

@@ -24,7 +24,17 @@ export const SET_RERANKED = "update millrace_queue set reranked_to = ? where id 
 
 /** In: the highest lane id that is known. Out: the lanes that came since. */
 export const NEW_LANES = "select id, queue, type from millrace_lane where id > ? order by id";
-/** In: queue, type. Out: id; no row when it is there already. */
+/** In: queue, type. Out: id. */
+export const FIND_LANE = "select id from millrace_lane where queue = ? and type = ?";
+/** In: id. Out: queue, type. */
+export const FIND_LANE_BY_ID = "select queue, type from millrace_lane where id = ?";
+/** Out: every lane in which a job is pending. Jumps from lane to lane in the index, however many jobs stand in each. */
+export const READY_LANES = `with recursive ready (lane) as (
+    select min(lane) from millrace_job where state = 2
+    union all
+    select (select min(lane) from millrace_job where state = 2 and lane > ready.lane) from ready where ready.lane is not null
+  ) select lane from ready where lane is not null`;
+/** In: queue, type. */
 export const ADD_LANE = "insert into millrace_lane (queue, type) values (?, ?) on conflict do nothing";
 
 /** In: queue. Out: how many wait there, which is what a capacity bounds. */
@@ -40,8 +50,8 @@ export const ADD_COUNT =
   "insert into millrace_count (step, queue, at, metric, value) values (?, ?, ?, ?, ?) on conflict do update set value = value + excluded.value";
 /** In: step, from, to. */
 export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ?";
-/** In: step, queue, from, to. */
-export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and queue = ? and at >= ? and at < ?";
+/** In: step, from, to, queue. */
+export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ? and queue = ?";
 
 // ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -130,8 +140,9 @@ export const CREATED_AT = "select seq, created_at from millrace_job where seq <=
 
 /** In: seq to start below, seq to end at, limit. Newest first over everything. */
 export const WALK_JOBS = `select ${SUMMARY_COLUMNS} from millrace_job where seq < ? and seq >= ? order by seq desc limit ?`;
+/** In: lane, seq to start below. Out: seqs of its pending jobs. */
+export const SEQS_OF_LANE = "select seq from millrace_job indexed by millrace_ready where state = 2 and lane = ? and seq < ?";
 /** In: state, seq to start below. Out: seqs, read through an index that holds few jobs but those of this state, in no order. */
-export const SEQS_READY = "select seq from millrace_job indexed by millrace_ready where state = 2 and state = ? and seq < ?";
 export const SEQS_DUE = "select seq from millrace_job indexed by millrace_due where state <= 1 and state = ? and seq < ?";
 export const SEQS_RUNNING = "select seq from millrace_job indexed by millrace_leased where state = 3 and state = ? and seq < ?";
 /** In: state, seq to start below, queue. */
@@ -172,8 +183,8 @@ export const SET_RANK = "update millrace_job set rank = ? where seq = ?";
 export const HIGHEST_SEQ = "select coalesce(max(seq), 0) from millrace_job";
 
 /** In: step, before, limit. */
-export const DROP_OLD_COUNTS = `delete from millrace_count where (step, queue, at, metric) in
-  (select step, queue, at, metric from millrace_count where step = ? and at < ? limit ?)`;
+export const DROP_OLD_COUNTS = `delete from millrace_count where (step, at, queue, metric) in
+  (select step, at, queue, metric from millrace_count where step = ? and at < ? limit ?)`;
 /** In: now, limit. */
 export const DROP_DEAD_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
 /** In: before, limit. */

@@ -85,7 +85,7 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     job.fence + (transition.bumpFence ? 1 : 0),
     job.attempt - (transition.giveBackAttempt ? 1 : 0),
     retriesAfter(job, transition),
-    job.snoozes + (transition.countSnooze ? 1 : 0),
+    snoozesAfter(job, transition),
     runAt,
     transition.to === "pending" ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
     transition.result === undefined ? 1 : 0,
@@ -101,7 +101,9 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     job.seq,
   );
   countTransition(tx, job, transition, settled?.outcome ?? null, runMs);
-  ringAfter(tx, transition, wasRunning && settled === null, queue.name);
+  // By a cancel, or by upkeep: its holder may not know.
+  const endsOthersLease = wasRunning && (settled === null || settled.outcome === "lost");
+  ringAfter(tx, transition, endsOthersLease, queue.name);
 }
 
 function writesError(transition: Transition, wasRunning: boolean): boolean {
@@ -115,6 +117,11 @@ export function encodeError(error: JobError | null | undefined): string | null {
 function retriesAfter(job: Facts, transition: Transition): number {
   if (transition.retries === "reset") return 0;
   return job.retryCount + (transition.retries === "add" ? 1 : 0);
+}
+
+function snoozesAfter(job: Facts, transition: Transition): number {
+  if (transition.retries === "reset") return 0;
+  return job.snoozes + (transition.countSnooze ? 1 : 0);
 }
 
 /** The row's facts about its last attempt are about to be overwritten. `insert or ignore`: they may be in the history already. */

@@ -3,7 +3,12 @@ import { MillraceError } from "../../core/errors.ts";
 /** Reads `sqlite:path.db`, `sqlite:/var/lib/app.db`, `sqlite:app.db?synchronous=normal`. */
 export function parseSqliteUrl(url: string): { path: string; synchronous: "full" | "normal" } {
   const [location = "", query = ""] = url.replace(/^sqlite:(\/\/(?=\/))?/i, "").split("?", 2);
-  const path = decodeURIComponent(location);
+  const path = decode(location);
+  if (path.startsWith("//")) {
+    throw new MillraceError("invalid_input", `url must be sqlite:${path.slice(2)} for a file here, or sqlite:/… for one by its full path`, {
+      field: "url",
+    });
+  }
   if (path === "" || path === ":memory:") {
     throw new MillraceError("invalid_input", 'url must name a file, as in "sqlite:millrace.db"; for jobs in memory use "memory:"', {
       field: "url",
@@ -18,4 +23,14 @@ export function parseSqliteUrl(url: string): { path: string; synchronous: "full"
     });
   }
   return { path, synchronous };
+}
+
+function decode(location: string): string {
+  try {
+    return decodeURIComponent(location);
+  } catch {
+    throw new MillraceError("invalid_input", `url has a % that begins no character: write %25 for a % in the name of a file`, {
+      field: "url",
+    });
+  }
 }

@@ -22,9 +22,12 @@ export class CallersTransactions {
   readonly #clock: Clock;
   readonly #connections = new WeakMap<DatabaseSync, Connection>();
 
-  constructor(path: string, clock: Clock) {
+  readonly #shareable: boolean;
+
+  constructor(path: string, clock: Clock, shareable: boolean) {
     this.#path = path;
     this.#clock = clock;
+    this.#shareable = shareable;
   }
 
   verbs(tx: unknown): TransactionVerbs {
@@ -58,8 +61,15 @@ export class CallersTransactions {
     if (!tx.isTransaction) {
       throw new MillraceError("invalid_transaction", 'tx has no open transaction: run "begin immediate" on it first', { field: "tx" });
     }
+    if (!this.#shareable) {
+      throw new MillraceError(
+        "unsupported_store",
+        "tx is a second connection to the file, which this version of SQLite cannot bear safely: install the newest release of Node 24 or later",
+        { field: "tx" },
+      );
+    }
     let connection = this.#connections.get(tx);
-    if (connection === undefined) {
+    if (connection === undefined || !connection.isAlive) {
       this.#refuseOtherFile(tx);
       connection = new Connection(tx);
       this.#connections.set(tx, connection);

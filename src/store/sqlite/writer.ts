@@ -20,6 +20,9 @@ export interface WriterOptions {
   readonly onCommit: (hints: readonly Hint[]) => void;
 }
 
+/** The most calls that may wait; the next fail at once. */
+const MAX_WAITING = 10_000;
+
 interface Work {
   readonly run: (tx: Transaction) => unknown;
   /** Whether the answer must wait until the disk has it. */
@@ -41,6 +44,8 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #ledger = new Ledger();
   #waiting: Work[] = [];
+  #sync: "full" | "normal" = "full";
+  #busyTries = 0;
   #scheduled = false;
   #closed = false;
   #idle: (() => void)[] = [];
@@ -63,26 +68,27 @@ export class Writer {
   /** Runs at once, outside of any transaction; waits and tries again while the file is busy. */
   async read<Answer>(run: () => Answer): Promise<Answer> {
     const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
-    for (;;) {
+    for (let tries = 0; ; tries++) {
       if (this.#closed) throw closed();
       try {
         return run();
       } catch (error) {
         if (!isBusy(error) || this.#options.clock.monotonic() >= deadline) throw storeError(error);
-        await new Promise((resolve) => setTimeout(resolve, retryPause()));
+        await new Promise((resolve) => setTimeout(resolve, retryPause(tries)));
       }
     }
   }
 
-  /** Lets what was asked for finish, then refuses more. */
+  /** Refuses more, and resolves when what was asked for before has finished. */
   async close(): Promise<void> {
-    if (this.#waiting.length > 0 || this.#scheduled) await new Promise<void>((resolve) => this.#idle.push(resolve));
     this.#closed = true;
+    if (this.#scheduled) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** One of the two above. */
   run<Answer>(durable: boolean, run: (tx: Transaction) => Answer): Promise<Answer> {
     if (this.#closed) return Promise.reject(closed());
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(tooManyWaiting());
     return new Promise((resolve, reject) => {
       const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
       this.#waiting.push({ run, durable, deadline, resolve, reject });
@@ -102,7 +108,7 @@ export class Writer {
     const left = this.#commitGroup(group);
     if (left.length > 0) {
       this.#waiting = left.concat(this.#waiting);
-      setTimeout(() => this.#flush(), retryPause());
+      setTimeout(() => this.#flush(), retryPause(this.#busyTries++));
       return;
     }
     // A listener that was rung by the commit may have asked for more meanwhile.
@@ -130,31 +136,33 @@ export class Writer {
   }
 
   #runTogether(group: Work[]): void {
-    const { catalog, fullSync, onCommit, time } = this.#options;
+    const { catalog, onCommit, time } = this.#options;
     const { db } = this.#on;
-    // The setting cannot change inside a transaction.
-    const soft = fullSync && !group.some((work) => work.durable);
-    if (soft) db.exec("pragma synchronous = normal");
-    try {
-      db.exec("begin immediate");
-      catalog.begin();
-      const hints = new Map<string, Hint>();
-      const tx: Transaction = {
-        on: this.#on,
-        now: time.take(),
-        catalog,
-        ledger: this.#ledger,
-        ring: (hint) => hints.set(topicOf(hint), hint),
-      };
-      const answers = group.map((work) => work.run(tx));
-      this.#ledger.write(this.#on, tx.now);
-      for (const topic of hints.keys()) this.#on.run(RAISE_SIGNAL, topic);
-      db.exec("commit");
-      group.forEach((work, index) => work.resolve(answers[index] as never));
-      if (hints.size > 0) onCommit([...hints.values()]);
-    } finally {
-      if (soft) db.exec("pragma synchronous = full");
-    }
+    this.#setSync(group.some((work) => work.durable) ? "full" : "normal");
+    db.exec("begin immediate");
+    catalog.forgetSettings();
+    const hints = new Map<string, Hint>();
+    const tx: Transaction = {
+      on: this.#on,
+      now: time.take(),
+      catalog,
+      ledger: this.#ledger,
+      ring: (hint) => hints.set(topicOf(hint), hint),
+    };
+    const answers = group.map((work) => work.run(tx));
+    this.#ledger.write(this.#on, tx.now);
+    for (const topic of hints.keys()) this.#on.run(RAISE_SIGNAL, topic);
+    db.exec("commit");
+    this.#busyTries = 0;
+    group.forEach((work, index) => work.resolve(answers[index] as never));
+    if (hints.size > 0) onCommit([...hints.values()]);
+  }
+
+  /** Before a transaction: SQLite refuses the change inside one. */
+  #setSync(wanted: "full" | "normal"): void {
+    if (!this.#options.fullSync || wanted === this.#sync) return;
+    this.#on.db.exec(`pragma synchronous = ${wanted}`);
+    this.#sync = wanted;
   }
 
   #rollBack(): void {
@@ -167,9 +175,13 @@ export class Writer {
   /** What may wait on; the rest is told that its time is over. */
   #keepHopeful(group: Work[], error: unknown): Work[] {
     const now = this.#options.clock.monotonic();
-    const failure = new MillraceError("store_unavailable", "the SQLite file stayed locked by another process until the deadline", {
-      cause: error,
-    });
+    const failure = new MillraceError(
+      "store_unavailable",
+      "the SQLite file stayed locked until the deadline: by another process, or by an open transaction of this one (pass that as { tx })",
+      {
+        cause: error,
+      },
+    );
     return group.filter((work) => {
       if (now < work.deadline) return true;
       work.reject(failure);
@@ -182,9 +194,15 @@ export function topicOf(hint: Hint): string {
   return hint.topic === "work" ? `work:${hint.queue}` : hint.topic;
 }
 
-/** Random, so that processes that met do not meet again. */
-function retryPause(): number {
-  return 1 + Math.random() * 2;
+const LONGEST_PAUSE_MS = 25;
+
+/** Random, so that processes that met do not meet again; longer with each try, so that a long lock leaves the event loop free. */
+function retryPause(tries: number): number {
+  return 1 + Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** Math.min(tries, 10));
+}
+
+function tooManyWaiting(): MillraceError {
+  return new MillraceError("store_unavailable", `more than ${MAX_WAITING} calls wait for the SQLite file`, { retryAfterMs: 1000 });
 }
 
 function closed(): MillraceError {

@@ -319,6 +319,7 @@ export class Reference {
     const { record } = job;
     job.history = this.attempts(record.id);
     record.retryCount = 0;
+    record.snoozes = 0;
     record.completedAt = null;
     if (record.idempotencyKey === null) return;
     const key = this.#ownKey(job);

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import type { Event } from "../../../src/core/event.ts";
 import type { Hint, Store } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
-import { keepsOn, type World } from "../world.ts";
+import { keepsOn, LEASE_MS, type World } from "../world.ts";
 
 /** Resolves with the first hint that is wanted; the test's own time limit bounds the wait. */
 function hintOf(store: Store, wanted: (hint: Hint) => boolean): Promise<Hint> {
@@ -103,6 +103,23 @@ const RINGS: readonly Ring[] = [
     ready: async (world) => {
       const lease = await world.running({ maxRetries: 3 });
       return () => world.fail(lease);
+    },
+  },
+  {
+    by: "a lease that was lost: lease",
+    rings: topic("lease"),
+    ready: async (world) => {
+      const lease = await world.running({ maxRetries: 3 });
+      world.clock.advance(LEASE_MS);
+      return () => world.settle(lease, { kind: "lost" }, true);
+    },
+  },
+  {
+    by: "a schedule that is removed: schedules",
+    rings: topic("schedules"),
+    ready: async (world) => {
+      await world.store.putSchedule(SPEC, 1, null);
+      return () => world.store.removeSchedule(SPEC.name);
     },
   },
   {

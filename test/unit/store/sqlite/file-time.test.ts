@@ -40,6 +40,14 @@ test("it does not stand still meanwhile either: it goes on by the monotonic cloc
   expect(second.peek()).toBe(1_030_000);
 });
 
+test("a process whose clock was wrong by more than a day does not poison the file", () => {
+  const path = temporaryFile();
+  const wall = { now: 1_000_000 };
+  const wrong = { now: wall.now + 30 * 86_400_000 };
+  processOn(path, wrong, { monotonic: 0 }).take();
+  expect(processOn(path, wall, { monotonic: 0 }).take()).toBe(wall.now);
+});
+
 test("a clock that is set forward is followed", () => {
   const wall = { now: 1_000_000 };
   const time = processOn(temporaryFile(), wall, { monotonic: 0 });

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
@@ -57,6 +58,19 @@ describe("the file", () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  test("that is no SQLite file, or a folder, is refused by its name", async () => {
+    const path = temporaryFile();
+    writeFileSync(path, "not a database, but long enough to be looked at as one ".repeat(100));
+    await expect(openSqliteStore(`sqlite:${path}`, options)).rejects.toMatchObject({
+      code: "unsupported_store",
+      message: expect.stringContaining(path) as string,
+    });
+    await expect(openSqliteStore(`sqlite:${dirname(path)}`, options)).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining(dirname(path)) as string,
+    });
+  });
+
   test("is made once when six processes open it at the same time", async () => {
     const path = temporaryFile();
     const program = `
@@ -99,6 +113,9 @@ describe("a SQLite that cannot share a file safely", () => {
       message: expect.stringContaining("install the newest release of Node") as string,
     });
     await first.configure("q", { capacity: 1 });
+    const own = new DatabaseSync(":memory:");
+    own.exec("begin");
+    expect(() => first.within(own)).toThrow(expect.objectContaining({ code: "unsupported_store" }));
     await first.close();
     const next = await openSqliteStore(url, old);
     expect(await next.queues()).toMatchObject([{ name: "q" }]);
@@ -116,7 +133,10 @@ describe("a sqlite: URL", () => {
     expect(parseSqliteUrl(url)).toEqual({ path, synchronous });
   });
 
-  test.each(["sqlite:", "sqlite::memory:", "sqlite:a.db?synchronous=off", "sqlite:a.db?cache=shared"])("%s is refused", (url) => {
-    expect(() => parseSqliteUrl(url)).toThrow(expect.objectContaining({ code: "invalid_input", field: "url" }));
-  });
+  test.each(["sqlite:", "sqlite::memory:", "sqlite://jobs.db", "sqlite:50%.db", "sqlite:a.db?synchronous=off", "sqlite:a.db?cache=shared"])(
+    "%s is refused",
+    (url) => {
+      expect(() => parseSqliteUrl(url)).toThrow(expect.objectContaining({ code: "invalid_input", field: "url" }));
+    },
+  );
 });

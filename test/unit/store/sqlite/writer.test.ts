@@ -53,6 +53,40 @@ test("what a listener asks for when a commit rings it is done in the next tick, 
   expect(await asked.promise).toEqual({ moved: 0, nextInMs: null });
 });
 
+describe("the disk", () => {
+  const levelOf = (db: DatabaseSync): unknown => db.prepare("pragma synchronous").get()?.["synchronous"];
+
+  test("is waited for again after a soft write that failed, whose error is its own", async () => {
+    const { store, db } = await open();
+    await store.promote(1);
+    expect(levelOf(db)).toBe(1);
+    const bad = [{ id: newJob().id, fence: 1, leaseMs: Number.NaN }] as const;
+    const error: unknown = await store.register({ id: Symbol("not text") } as never, 1).catch((failure: unknown) => failure);
+    expect(String(error)).not.toContain("Safety level");
+    await store.extend(bad).catch(() => {});
+    await store.insert([newJob()]);
+    expect(levelOf(db)).toBe(2);
+  });
+});
+
+test("a call that follows an answer while the store closes is refused, and nothing is thrown into the void", async () => {
+  const path = temporaryFile();
+  const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
+  const store = new SqliteStore(db, { path, clock: systemClock, deadlineMs: 1000, fullSync: true, shareable: true, release });
+  const second = store.configure("q", {}).then(() => store.configure("q", {}));
+  await store.close();
+  await expect(second).rejects.toMatchObject({ code: "closed" });
+});
+
+test("more than 10,000 calls do not wait: the next is refused at once", async () => {
+  const { store, other } = await open();
+  other.exec("begin immediate");
+  const waiting = Array.from({ length: 10_000 }, () => store.promote(1));
+  await expect(store.promote(1)).rejects.toMatchObject({ code: "store_unavailable" });
+  other.exec("rollback");
+  await Promise.all(waiting);
+});
+
 describe("while another process holds the write lock", () => {
   test("the event loop goes on, and the work is done once the lock is free", async () => {
     expect(BUSY_TIMEOUT_MS).toBeLessThanOrEqual(100);

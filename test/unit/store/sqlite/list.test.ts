@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job.ts";
+import { partitionOf } from "../../../../src/core/partition.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { idMaker } from "../../../../src/lib/id.ts";
+import { openSqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
+import { temporaryFile } from "./temporary-file.ts";
+
+const newId = idMaker(() => Date.now());
+const jobIn = (queue: string, type = "t"): ReturnType<typeof makeJob> =>
+  makeJob(newId(partitionOf(queue)), type, null, { ...JOB_DEFAULTS, queue });
+
+test("the few pending jobs of a queue are found behind the many of another", async () => {
+  const store = await openSqliteStore(`sqlite:${temporaryFile()}`, { clock: systemClock, deadlineMs: 1000 });
+  const few = jobIn("small");
+  await store.insert([few]);
+  for (let batch = 0; batch < 11; batch++) await store.insert(Array.from({ length: 1000 }, () => jobIn("big")));
+  const { jobs, cursor } = await store.list({ status: ["pending"], queue: "small", limit: 10 });
+  expect([jobs.map(({ id }) => id), cursor]).toEqual([[few.id], null]);
+  await store.close();
+});
+
+test("a claim of any type looks only at lanes that hold a job, also when there were many types", async () => {
+  const store = await openSqliteStore(`sqlite:${temporaryFile()}`, { clock: systemClock, deadlineMs: 1000 });
+  const claim = { workerId: "w", queues: ["default"], types: "*", limit: 1000, leaseMs: 1000, turn: 1, again: false, local: true } as const;
+  const jobs = Array.from({ length: 200 }, (_, index) => jobIn("default", `type-${index}`));
+  await store.insert(jobs);
+  const { claimed } = await store.exchange([], [claim]);
+  expect(claimed[0]?.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
+  const late = jobIn("default", "type-7");
+  await store.insert([jobIn("other", "type-7"), late]);
+  expect((await store.exchange([], [claim])).claimed[0]?.map(({ id }) => id)).toEqual([late.id]);
+  await store.close();
+});
