@@ -30,14 +30,24 @@ await placeOrder(2, -5).catch((error: Error) => console.log(`order 2: ${error.me
 const { jobs } = await client.list();
 console.log(`${jobs.length} job for ${db.prepare("select id from orders").all().length} order`);
 
-const worker = client.work({
-  "order:mail": async ({ id }: { id: number }, ctx) => {
-    db.exec("begin immediate");
-    db.prepare("update orders set mailed = 1 where id = ?").run(id);
-    await ctx.complete({ mailed: id }, { tx: db });
-    db.exec("commit");
+// One at a time: a connection has one transaction, and another handler's statements would fall into it.
+const worker = client.work(
+  {
+    "order:mail": async ({ id }: { id: number }, ctx) => {
+      db.exec("begin immediate");
+      try {
+        db.prepare("update orders set mailed = 1 where id = ?").run(id);
+        await ctx.complete({ mailed: id }, { tx: db });
+        db.exec("commit");
+      } catch (error) {
+        // Also when the job was cancelled meanwhile: ctx.complete then throws, and an open transaction would lock out everybody.
+        db.exec("rollback");
+        throw error;
+      }
+    },
   },
-});
+  { concurrency: 1 },
+);
 const ended = await client.wait(jobs[0]!.id);
 console.log(ended.status, ended.result, db.prepare("select id, mailed from orders").get());
 

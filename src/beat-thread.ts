@@ -17,6 +17,7 @@ import { type GoneLease, LeaseBook } from "./worker/lease-book.ts";
 /** What the thread is started with. */
 export interface BeatThreadData {
   readonly url: string;
+  readonly deadlineMs: number;
 }
 
 /** Leases as columns: to copy three arrays costs a third of copying as many objects. */
@@ -52,7 +53,8 @@ const LONGEST_SILENCE_MS = 5 * 60_000;
 
 const clock = systemClock;
 const port = parentPort!;
-const store = await openStore((workerData as BeatThreadData).url);
+const { url, deadlineMs } = workerData as BeatThreadData;
+const store = await openStore(url, { clock, deadlineMs });
 const crews = new Map<number, Crew>();
 let heardAt = clock.monotonic();
 

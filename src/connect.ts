@@ -2,10 +2,11 @@
 import type { Announcer } from "./client/announcer.ts";
 import type { Client } from "./client/client.ts";
 import { createLocalClient } from "./client/local-client.ts";
-import { readOptions } from "./client/refusals.ts";
-import { type Duration, MAX_DELAY_MS, parseDuration } from "./core/duration.ts";
+import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
 import { invalid, MillraceError } from "./core/errors.ts";
-import type { JobOptions } from "./core/job.ts";
+import { type JobOptions, readJobDefaults } from "./core/job-options.ts";
+import { readDuration, readFields } from "./core/read-fields.ts";
+import type { OnTrouble } from "./core/trouble.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
@@ -13,15 +14,10 @@ import { ThreadRenewer } from "./thread-renewer.ts";
 import type { Rhythm } from "./upkeep/duty.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
-import { type Trouble as WorkerTrouble, warn } from "./worker/trouble.ts";
-import { startWorker } from "./worker/worker.ts";
+import { warn } from "./worker/trouble.ts";
+import { startWorker, type WorkerClient } from "./worker/worker.ts";
 
-/** Something that a person should know and that no call can tell: `message` is one line, with what to do. */
-export interface Trouble {
-  readonly kind: WorkerTrouble["kind"] | "upkeep";
-  readonly message: string;
-  readonly error?: unknown;
-}
+export type { Trouble } from "./core/trouble.ts";
 
 /** What connect can be told. */
 export interface ConnectOptions {
@@ -34,23 +30,22 @@ export interface ConnectOptions {
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
   readonly deadline?: Duration;
   /** Told what a person should know. Default: a line on the console. */
-  readonly onTrouble?: (trouble: Trouble) => void;
+  readonly onTrouble?: OnTrouble;
 }
 
 /** The store that is meant when nothing is said. */
 const DEFAULT_URL = "sqlite:millrace.db";
+const DEFAULT_DEADLINE_MS = 10_000;
 
 /** Opens a store and gives the client over it: `memory:` or `sqlite:path.db`. */
 export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
-  readOptions(options, "the options of connect", ["defaults", "strictTypes", "clock", "deadline", "onTrouble"]);
+  const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
   if (/^https?:/i.test(url))
     throw new MillraceError("invalid_input", "url is that of a server, and this version has no remote client yet", { field: "url" });
-  const clock = options.clock ?? systemClock;
-  const store = await openStore(url, { clock, deadlineMs: readDeadline(options.deadline) });
-  const { defaults, strictTypes, onTrouble } = options;
+  const store = await openStore(url, settings);
   try {
-    return clientOver(store, { url, clock, random: Math.random, defaults, strictTypes, onTrouble });
+    return clientOver(store, { ...settings, url, random: Math.random });
   } catch (error) {
     await store.close();
     throw error;
@@ -62,9 +57,11 @@ export interface ClientOverOptions {
   readonly url?: string | undefined;
   readonly clock: Clock;
   readonly random: () => number;
+  /** How long a call may wait for the store. Default 10 s. */
+  readonly deadlineMs?: number | undefined;
   readonly defaults?: JobOptions | undefined;
   readonly strictTypes?: boolean | undefined;
-  readonly onTrouble?: ((trouble: Trouble) => void) | undefined;
+  readonly onTrouble?: OnTrouble | undefined;
   readonly alwaysUpkeep?: boolean | undefined;
   /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
   readonly rhythm?: Partial<Rhythm> | undefined;
@@ -73,34 +70,39 @@ export interface ClientOverOptions {
 
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
-  const { clock, random, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
-  const onTrouble = options.onTrouble ?? ((trouble: Trouble) => warn(trouble as WorkerTrouble));
+  const { clock, random, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
+  const onTrouble = options.onTrouble ?? warn;
   const renewers = new Set<Renewer>();
   let thread: ThreadRenewer | null = null;
 
-  /** A thread with its own connection keeps the leases of a process whose loop is blocked; a store in this process can have none. */
-  function renewerFor(client: Client): RenewerFactory {
+  /**
+   * A thread with its own connection keeps the leases of a process whose loop is blocked. A store in this process can have none; and a
+   * thread cannot go by a clock of the caller's own, which may differ from the system's.
+   */
+  function renewerFor({ leases }: WorkerClient): RenewerFactory {
     const { url } = options;
-    if (url === undefined || !store.shareable) return localRenewer(client.leases, clock);
-    thread ??= new ThreadRenewer({ url, leases: client.leases, clock });
+    if (url === undefined || !store.shareable || clock !== systemClock) return localRenewer(leases, clock);
+    thread ??= new ThreadRenewer({ url, deadlineMs, leases, clock });
     return thread.forWorker;
   }
 
   return createLocalClient(store, {
     clock,
     random,
+    deadlineMs,
     defaults,
     strictTypes,
     alwaysUpkeep,
     releaseWorkers: async () => thread?.close(),
-    startWorker: (client, handlers, workOptions) =>
+    startWorker: (client, handlers, workOptions, onStopped) =>
       startWorker(client, handlers, workOptions, {
         clock,
         random,
         inFlight: store.inFlight,
         pollMs: options.pollMs,
-        renewer: remembered(renewers, renewerFor(client)),
+        renewer: listed(renewers, renewerFor(client)),
         onTrouble,
+        onStopped,
       }),
     startUpkeep: (announcer: Announcer): Upkeep =>
       startUpkeep(store, {
@@ -114,15 +116,10 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
   });
 }
 
-/** Keeps the renewers that beat, so that upkeep can ask them for a beat before it takes a lease of this process for lost. */
-function remembered(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
+/** Keeps a list of the renewers that beat, so that upkeep can ask them for a beat before it takes a lease of this process for lost. */
+function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
   return (options) => {
-    const renewer = make(options);
-    const stop = renewer.stop.bind(renewer);
-    renewer.stop = () => {
-      renewers.delete(renewer);
-      return stop();
-    };
+    const renewer = make({ ...options, onStopped: () => renewers.delete(renewer) });
     renewers.add(renewer);
     return renewer;
   };
@@ -131,7 +128,7 @@ function remembered(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactor
 const TELL_AGAIN_MS = 60_000;
 
 /** A store that is away fails every duty every second: once a minute is enough to know. */
-function upkeepTrouble(clock: Clock, onTrouble: (trouble: Trouble) => void): (duty: string, error: unknown) => void {
+function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error: unknown) => void {
   const toldAt = new Map<string, number>();
   return (duty, error) => {
     if (error instanceof MillraceError && error.code === "closed") return;
@@ -143,9 +140,19 @@ function upkeepTrouble(clock: Clock, onTrouble: (trouble: Trouble) => void): (du
   };
 }
 
-function readDeadline(deadline: unknown): number | undefined {
-  if (deadline === undefined) return undefined;
-  const ms = parseDuration(deadline);
-  if (ms === null || ms === 0 || ms > MAX_DELAY_MS) throw invalid("deadline", 'a time in milliseconds or as "10s"', deadline);
-  return ms;
+/** Checks what connect was told, before there is a store: a refused call leaves no file behind. */
+function readConnectOptions(options: ConnectOptions) {
+  readFields(options, "the options of connect", ["defaults", "strictTypes", "clock", "deadline", "onTrouble"]);
+  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, onTrouble } = options;
+  if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
+  if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
+  if (onTrouble !== undefined && typeof onTrouble !== "function") throw invalid("onTrouble", "a function", onTrouble);
+  readJobDefaults(defaults, clock.now());
+  const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
+  return { defaults, strictTypes, clock, deadlineMs, onTrouble };
+}
+
+function isClock(clock: unknown): boolean {
+  const { now, monotonic, setTimer } = (clock ?? {}) as Partial<Record<keyof Clock, unknown>>;
+  return [now, monotonic, setTimer].every((part) => typeof part === "function");
 }

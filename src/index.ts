@@ -11,7 +11,8 @@ export type { SignalSource, Stoppable, StopOnSignalsOptions } from "./worker/sto
 export type * from "./client/client.ts";
 export type { Duration } from "./core/duration.ts";
 export type { Event } from "./core/event.ts";
-export type { Attempt, Job, JobError, JobOptions, JobSummary, LogLine, PriorityLevel, Progress, Status } from "./core/job.ts";
+export type { Attempt, Job, JobError, JobSummary, LogLine, PriorityLevel, Progress, Status } from "./core/job.ts";
+export type { JobOptions } from "./core/job-options.ts";
 export type { Outcome } from "./core/lifecycle.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export type { WorkerEntry } from "./core/worker-entry.ts";

@@ -9,8 +9,8 @@ import type { BeatThreadData, FromThread, LeaseColumns, ToThread } from "./beat-
 import { Worker } from "node:worker_threads";
 import type { Clock, Timer } from "./lib/clock.ts";
 import { Loop } from "./lib/loop.ts";
-import { beatMsOf, Registrar, type Renewer, type RenewerFactory, type RenewerOptions, retryBeatMs } from "./worker/heartbeat.ts";
-import { type GoneLease, type HeldLease, LeaseBook } from "./worker/lease-book.ts";
+import { beatMsOf, MainBeat, type Renewer, type RenewerFactory, type RenewerOptions, retryBeatMs } from "./worker/heartbeat.ts";
+import type { GoneLease, HeldLease } from "./worker/lease-book.ts";
 
 const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
@@ -22,6 +22,8 @@ const DROP_AFTER_MS = 100;
 export interface ThreadRenewerOptions {
   /** Of the store: the thread opens it anew. */
   readonly url: string;
+  /** How long the thread's own calls may wait for the store. */
+  readonly deadlineMs: number;
   /** For the beats of the main loop. */
   readonly leases: Pick<Leases, "extend" | "register">;
   readonly clock: Clock;
@@ -95,8 +97,18 @@ export class ThreadRenewer {
     this.#workers.delete(number);
   }
 
+  /** A process may not be allowed to have threads, or be out of memory for them: that ends like a thread that died. */
   #begin(): void {
-    const workerData: BeatThreadData = { url: this.#options.url };
+    try {
+      this.#thread = this.#makeThread();
+    } catch (error) {
+      this.#died(error);
+    }
+  }
+
+  #makeThread(): Worker {
+    const { url, deadlineMs } = this.#options;
+    const workerData: BeatThreadData = { url, deadlineMs };
     // The sources are run as they are, and the package has them compiled.
     const file = new URL(import.meta.url.endsWith(".ts") ? "./beat-thread.ts" : "./beat-thread.js", import.meta.url);
     // Without the flags of the process: some of them (--input-type, --eval) are refused by a thread that runs a file.
@@ -109,7 +121,7 @@ export class ThreadRenewer {
     thread.on("exit", () => this.#died(failure));
     // Not before its listeners are there: each that comes later would hold the process again.
     thread.unref();
-    this.#thread = thread;
+    return thread;
   }
 
   #hear(message: FromThread): void {
@@ -146,11 +158,9 @@ export class ThreadRenewer {
 class ThreadedRenewer implements Renewer {
   readonly #number: number;
   readonly #thread: ThreadRenewer;
-  readonly #leases: ThreadRenewerOptions["leases"];
   readonly #clock: Clock;
   readonly #options: RenewerOptions;
-  readonly #book: LeaseBook;
-  readonly #registrar: Registrar;
+  readonly #mainBeat: MainBeat;
   readonly #loop: Loop;
   #dropped: { readonly ids: string[]; readonly fences: number[] } = { ids: [], fences: [] };
   #dropTimer: Timer | null = null;
@@ -158,23 +168,21 @@ class ThreadedRenewer implements Renewer {
   constructor(number: number, thread: ThreadRenewer, { leases, clock }: ThreadRenewerOptions, options: RenewerOptions) {
     this.#number = number;
     this.#thread = thread;
-    this.#leases = leases;
     this.#clock = clock;
     this.#options = options;
-    this.#book = new LeaseBook(options.leaseMs, clock);
-    this.#registrar = new Registrar(leases, clock, options);
+    this.#mainBeat = new MainBeat(leases, clock, options);
     this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
     queueMicrotask(() => this.#loop.start());
   }
 
   hold(leases: readonly HeldLease[]): void {
     if (leases.length === 0) return;
-    this.#book.hold(leases);
+    this.#mainBeat.book.hold(leases);
     if (this.#thread.start()) this.#sayLeases(leases);
   }
 
   drop(leases: readonly LeaseRef[]): void {
-    this.#book.drop(leases);
+    this.#mainBeat.book.drop(leases);
     for (const { id, fence } of leases) {
       this.#dropped.ids.push(id);
       this.#dropped.fences.push(fence);
@@ -188,6 +196,7 @@ class ThreadedRenewer implements Renewer {
   }
 
   async stop(): Promise<void> {
+    this.#options.onStopped?.();
     this.#dropTimer?.cancel();
     await this.#loop.stop();
     this.#thread.forget(this.#number);
@@ -196,13 +205,13 @@ class ThreadedRenewer implements Renewer {
 
   goneInThread(leases: readonly GoneLease[]): void {
     // What was settled or given back meanwhile is not news.
-    const held = leases.filter((lease) => this.#book.has(lease));
-    this.#book.drop(held);
+    const held = leases.filter((lease) => this.#mainBeat.book.has(lease));
+    this.#mainBeat.book.drop(held);
     if (held.length > 0) this.#options.onGone(held);
   }
 
   threadDied(error: unknown, isFirst: boolean): void {
-    this.#book.trust();
+    this.#mainBeat.book.trust();
     this.#loop.wake();
     if (!isFirst) return;
     const reason = error instanceof Error ? error.message : "it ended";
@@ -214,7 +223,7 @@ class ThreadedRenewer implements Renewer {
   }
 
   tellNewThread(): void {
-    this.hold(this.#book.list());
+    this.hold(this.#mainBeat.book.list());
     this.#loop.wake();
   }
 
@@ -229,17 +238,10 @@ class ThreadedRenewer implements Renewer {
 
   /** With a thread: a sign of life, and what to write into the registry. Without one: the whole beat. */
   async #beat(): Promise<number> {
-    const { leaseMs, entry, onGone } = this.#options;
-    if (this.#thread.isReady) {
-      this.#thread.say({ kind: "entry", crew: this.#number, leaseMs, entry: entry() });
-      return beatMsOf(leaseMs);
-    }
-    const [{ gone, error }] = await Promise.all([
-      this.#book.renew((refs) => this.#leases.extend(refs, leaseMs)),
-      this.#registrar.registerIfDue(),
-    ]);
-    if (gone.length > 0) onGone(gone);
-    return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
+    if (!this.#thread.isReady) return this.#mainBeat.turn();
+    const { leaseMs, entry } = this.#options;
+    this.#thread.say({ kind: "entry", crew: this.#number, leaseMs, entry: entry() });
+    return beatMsOf(leaseMs);
   }
 }
 

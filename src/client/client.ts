@@ -2,7 +2,8 @@
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
-import type { Attempt, Job, JobOptions, JobSummary, LogLine, PriorityLevel, Progress, Status } from "../core/job.ts";
+import type { Attempt, Job, JobSummary, LogLine, PriorityLevel, Progress, Status } from "../core/job.ts";
+import type { JobOptions } from "../core/job-options.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { MillraceError } from "../core/errors.ts";
@@ -10,29 +11,30 @@ import type { MillraceError } from "../core/errors.ts";
 /** All that producers, workers and operators can ask for. */
 export interface Client extends AsyncDisposable {
   /** Adds a job; resolves once the store has committed it. With an idempotency key that is known: the stored job, and `created` false. */
-  enqueue<Input, Output>(
-    definition: JobDefinition<Input, Output>,
-    payload: NoInfer<Input>,
-    options?: EnqueueOptions,
-  ): Promise<EnqueuedJob<Input>>;
-  enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>;
+  enqueue<Payload = unknown>(
+    type: string | JobDefinition<Payload, any>, // oxlint-disable-line no-explicit-any -- what handlers get is not a caller's concern
+    ...payloadAndOptions: PayloadAndOptions<Payload, EnqueueOptions>
+  ): Promise<EnqueuedJob<Payload>>;
 
-  /** Adds many. Answers one by one, in order; one item's error is its alone. Equal keys: the first wins. */
+  /** Adds many. Answers one by one, in order; one item's error is its alone. Equal keys: the first wins. With `tx` the first error throws. */
   enqueueMany(jobs: readonly JobInput[], options?: { readonly tx?: unknown }): Promise<EnqueueResult[]>;
 
-  /** The job, or null. */
-  get(id: string): Promise<Job | null>;
+  /** The job, or null. The types of payload and result are the caller's word: they are stored JSON, and nothing checks them here. */
+  get<Payload = unknown, Result = unknown>(id: string): Promise<Job<Payload, Result> | null>;
   /** Newest first; `cursor` of one page asks for the next. A page may be short and still have a cursor: the end is a null cursor. */
   list(query?: ListJobs): Promise<JobPage>;
   attempts(id: string): Promise<Attempt[]>;
-  logs(id: string, page?: { readonly after?: number; readonly limit?: number }): Promise<LogLine[]>;
+  logs(id: string, page?: { readonly after?: number | undefined; readonly limit?: number | undefined }): Promise<LogLine[]>;
   /** Resolves with the job once it has ended; fails with `wait_timeout` when that takes longer than `timeout` (default 30 s). */
-  wait(id: string, options?: { readonly timeout?: Duration; readonly signal?: AbortSignal }): Promise<Job>;
+  wait<Payload = unknown, Result = unknown>(
+    id: string,
+    options?: { readonly timeout?: Duration | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<Job<Payload, Result>>;
 
   /** Ends a waiting or running job: `wrong_status` when it has ended already. A running handler's signal aborts, wherever it runs. */
   cancel(id: string): Promise<JobSummary>;
   /** Gives a dead, failed or cancelled job a new life. With `now`, also starts a scheduled or retrying one at once. */
-  retry(id: string, options?: { readonly now?: boolean }): Promise<JobSummary>;
+  retry(id: string, options?: { readonly now?: boolean | undefined }): Promise<JobSummary>;
   /** Deletes a job that has ended. */
   remove(id: string): Promise<void>;
 
@@ -49,7 +51,7 @@ export interface Client extends AsyncDisposable {
   workers(): Promise<WorkerInfo[]>;
 
   /** What happens, as it happens, in all processes. News, not history: a `gap` says that some was missed. */
-  events(options?: { readonly signal?: AbortSignal }): AsyncIterable<Event>;
+  events(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Event>;
 
   /** Starts a worker in this process. */
   work(handlers: Handlers, options?: WorkOptions): WorkerHandle;
@@ -57,7 +59,7 @@ export interface Client extends AsyncDisposable {
   readonly leases: Leases;
 
   /** Stops workers (within `grace`, else each within its own) and upkeep, then frees the store. May be called twice. */
-  close(options?: { readonly grace?: Duration }): Promise<void>;
+  close(options?: { readonly grace?: Duration | undefined }): Promise<void>;
 }
 
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -68,13 +70,18 @@ export interface EnqueueOptions extends JobOptions {
   readonly tx?: unknown;
 }
 
-/** One item of enqueueMany. */
+/** What enqueue takes after the type: the payload may be left out where it may be undefined. */
+type PayloadAndOptions<Payload, Options> = undefined extends Payload
+  ? [payload?: NoInfer<Payload>, options?: Options]
+  : [payload: NoInfer<Payload>, options?: Options];
+
+/** One item of enqueueMany. `definition.job(payload, options)` makes one whose payload the compiler has checked. */
 export interface JobInput extends JobOptions {
   readonly type: string | JobDefinition<unknown>;
   readonly payload?: unknown;
 }
 
-/** The job that enqueue answers with. */
+/** The job that enqueue answers with. Its payload is the stored JSON: a Date that was given is a text in it. */
 export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
   /** False when an idempotency key was known and this is the job that was stored under it. */
   readonly created: boolean;
@@ -90,23 +97,23 @@ export type StatusFilter = Status | "queued" | "processing" | "active" | "done" 
 
 /** Which jobs are meant; what is not named does not matter. */
 export interface JobFilter {
-  readonly status?: StatusFilter | readonly StatusFilter[];
-  readonly type?: string;
-  readonly queue?: string;
+  readonly status?: StatusFilter | readonly StatusFilter[] | undefined;
+  readonly type?: string | undefined;
+  readonly queue?: string | undefined;
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
-  readonly priority?: PriorityLevel | number;
-  readonly tag?: string;
+  readonly priority?: PriorityLevel | number | undefined;
+  readonly tag?: string | undefined;
   /** Created at or after. */
-  readonly from?: Date | string | number;
+  readonly from?: Date | string | number | undefined;
   /** Created before. */
-  readonly to?: Date | string | number;
+  readonly to?: Date | string | number | undefined;
 }
 
 /** A filter, and which page of what it finds. */
 export interface ListJobs extends JobFilter {
   /** 1..1000, default 100. */
-  readonly limit?: number;
-  readonly cursor?: string | null;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | null | undefined;
 }
 
 /** A page of jobs. */
@@ -120,13 +127,19 @@ export interface JobPage {
 /** What a queue can be told. */
 export interface QueueOptions {
   /** At most so many waiting jobs; null is no bound. */
-  readonly capacity?: number | null;
+  readonly capacity?: number | null | undefined;
   /** How much earlier one step of priority counts; null makes priority strict, which is the default. */
-  readonly headStart?: Duration | null;
+  readonly headStart?: Duration | null | undefined;
   /** Whether jobs that failed for good become `dead` (the default) or `failed`. */
-  readonly deadLetters?: boolean;
+  readonly deadLetters?: boolean | undefined;
   /** How long completed and cancelled jobs are kept. */
-  readonly retention?: { readonly age?: Duration; readonly count?: number; readonly keepAtLeast?: Duration };
+  readonly retention?:
+    | {
+        readonly age?: Duration | undefined;
+        readonly count?: number | undefined;
+        readonly keepAtLeast?: Duration | undefined;
+      }
+    | undefined;
 }
 
 /** How many jobs are in each status. */
@@ -197,15 +210,15 @@ export type ScheduleInput = {
   readonly type: string;
   readonly payload?: unknown;
   /** After downtime: one run for the latest missed tick (default), or none. */
-  readonly catchUp?: "one" | "skip";
+  readonly catchUp?: "one" | "skip" | undefined;
   /** Whether a tick makes a job while the last run is unfinished (default: it does). */
-  readonly overlap?: "allow" | "skip";
+  readonly overlap?: "allow" | "skip" | undefined;
 } & ScheduleTiming &
   Pick<JobOptions, "queue" | "priority" | "maxRetries" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
 
 /** When a schedule fires: a cron in a time zone, or an interval. */
 export type ScheduleTiming =
-  | { readonly cron: string; readonly timeZone?: string; readonly every?: undefined }
+  | { readonly cron: string; readonly timeZone?: string | undefined; readonly every?: undefined }
   | { readonly every: Duration; readonly cron?: undefined; readonly timeZone?: undefined };
 
 /** A schedule as people see it. */
@@ -264,7 +277,9 @@ export interface JobDefinition<Input, Output = Input> {
   /** The delay before the n-th retry, instead of the stored curve, for failures that the handler reports. */
   readonly backoff: Backoff | undefined;
   /** Joins the definition with the code that runs it. */
-  handle<Result>(handler: Handler<Output, Result>): HandledJob;
+  handle<Result>(handler: Handler<Output, Result>): HandledJob<Result>;
+  /** An item for enqueueMany. */
+  job(...payloadAndOptions: PayloadAndOptions<Input, JobOptions>): JobInput;
 }
 
 /** The delay before the n-th retry. */
@@ -274,9 +289,9 @@ export type Backoff = (retry: number, error: unknown) => Duration;
 export type Handler<Input = unknown, Result = unknown> = (payload: Input, ctx: Context<Input>) => Result | Promise<Result>;
 
 /** A definition with its handler: what a list of handlers consists of. */
-export interface HandledJob {
+export interface HandledJob<Result = unknown> {
   readonly definition: JobDefinition<unknown>;
-  readonly handler: Handler<never>;
+  readonly handler: Handler<never, Result>;
 }
 
 /** Handlers by type (`"*"`: any type that has none of its own), or a list of handled definitions. */
@@ -288,30 +303,30 @@ export interface Context<Payload = unknown> {
   /** Aborts at the timeout, at a cancel, when the lease is lost, and shortly before the end of a shutdown. */
   readonly signal: AbortSignal;
   /** Writes a line into the job's log. Lines are gathered, cut at 4 KiB, and at most 1,000 a job are kept. */
-  log(text: string): void;
+  readonly log: (text: string) => void;
   /** Says how far the job is, 0..100. Only the latest of many is written. */
-  progress(percent: number, note?: string): void;
+  readonly progress: (percent: number, note?: string) => void;
   /** Completes the job inside an open transaction of the handler's own; what the handler returns afterwards is not stored. */
-  complete(result: unknown, options: { readonly tx: unknown }): Promise<void>;
+  readonly complete: (result: unknown, options: { readonly tx: unknown }) => Promise<void>;
 }
 
 /** What a worker can be told. */
 export interface WorkOptions {
   /** How many jobs at once: fixed, or growing and shrinking with the work. Default 10. */
-  readonly concurrency?: number | { readonly min: number; readonly max: number };
+  readonly concurrency?: number | { readonly min: number; readonly max: number } | undefined;
   /** Which queues, taking turns; with weights as an object. Default: `default`. */
-  readonly queues?: readonly string[] | Readonly<Record<string, number>>;
+  readonly queues?: readonly string[] | Readonly<Record<string, number>> | undefined;
   /** How long a claim holds without being renewed. Default 30 s. */
-  readonly lease?: Duration;
+  readonly lease?: Duration | undefined;
   /** How long handlers may go on after stop. Default 30 s. */
-  readonly grace?: Duration;
+  readonly grace?: Duration | undefined;
 }
 
 /** A worker that runs in this process. */
 export interface WorkerHandle extends AsyncDisposable {
   readonly id: string;
-  /** Stops claiming, lets handlers finish, aborts them 5 s before the grace ends, gives back what is left. May be called twice. */
-  stop(options?: { readonly grace?: Duration }): Promise<void>;
+  /** Stops claiming, lets handlers finish, aborts them 5 s before the grace ends (at half of a grace below 10 s), gives back what is left. May be called twice. */
+  stop(options?: { readonly grace?: Duration | undefined }): Promise<void>;
   readonly state: "idle" | "busy" | "stopping" | "stopped";
   /** Slots now, and how many of them are taken. */
   readonly slots: number;
@@ -368,7 +383,7 @@ export interface ClaimRequest {
 /** How an attempt ended. */
 export interface Report extends LeaseRef {
   readonly outcome: Outcome;
-  readonly facts?: LeaseFacts;
+  readonly facts?: LeaseFacts | undefined;
 }
 
 /** What a handler says while it runs. */

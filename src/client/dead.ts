@@ -1,10 +1,10 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
-import type { Event } from "../core/event.ts";
 import { toJobSummary } from "../core/job.ts";
 import { type Move, RETRY } from "../core/lifecycle.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ChangeAnswer, ListQuery, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
+import { announceChanges, tellEnded } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery } from "./filter.ts";
 
@@ -26,10 +26,10 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
       return { jobs: jobs.map(toJobSummary), cursor };
     },
     async retry(filter) {
-      return forAll(store, readDeadFilter(filter), async (ids) => announceRetried(parts, await store.change(ids, REVIVE)));
+      return forAll(store, readDeadFilter(filter), async (ids) => announceChanges(parts, await store.change(ids, REVIVE), "job:retried"));
     },
     async purge(filter) {
-      return forAll(store, readDeadFilter(filter), (ids) => removeDead(parts, ids));
+      return forAll(store, readDeadFilter(filter), async (ids) => tellEnded(parts.announcer, await store.remove(ids, REVIVE.from)));
     },
   };
 }
@@ -49,23 +49,4 @@ async function forAll(store: Store, query: ListQuery, act: (ids: string[]) => Pr
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);
   return done;
-}
-
-async function removeDead({ store, announcer }: DeadParts, ids: string[]): Promise<ChangeAnswer[]> {
-  const answers = await store.remove(ids, REVIVE.from);
-  for (const answer of answers) if (answer.kind === "ok") announcer.ended(answer.job.id);
-  return answers;
-}
-
-function announceRetried({ clock, announcer }: DeadParts, answers: ChangeAnswer[]): ChangeAnswer[] {
-  if (announcer.wanted()) {
-    announcer.publish(
-      answers.flatMap((answer): Event[] => {
-        if (answer.kind !== "ok") return [];
-        const { id: jobId, type, queue } = answer.job;
-        return [{ event: "job:retried", at: clock.now(), jobId, type, queue }];
-      }),
-    );
-  }
-  return answers;
 }

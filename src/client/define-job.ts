@@ -1,14 +1,15 @@
 import type { Duration } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core/job.ts";
-import type { StandardIssue, StandardResult, StandardSchemaV1 } from "../core/standard-schema.ts";
+import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core/job-options.ts";
+import { fieldOfIssue } from "../core/payload-issue.ts";
+import type { StandardResult, StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { JobDefinition } from "./client.ts";
 
 /** What defineJob takes: a type, the schema of its payload if it has one, and defaults for each job of that type. */
 export interface JobDefinitionInput<Schema extends StandardSchemaV1 | undefined> extends JobOptions {
   readonly type: string;
   /** Any Standard Schema: zod, valibot, arktype. Checked at enqueue, and again before the handler, which gets the schema's output. */
-  readonly input?: Schema;
+  readonly input?: Schema | undefined;
   /** The delay before the n-th retry, instead of the stored curve, for failures that the handler reports. */
   readonly backoff?: ((retry: number, error: unknown) => Duration) | undefined;
 }
@@ -17,13 +18,16 @@ type SchemaTypes<Schema extends StandardSchemaV1> = NonNullable<Schema["~standar
 
 /**
  * Names a job type once, with its payload's schema and its options, for those who enqueue and for those who handle.
- * Without a schema the payload's type can be given: `defineJob<{ to: string }>({ type: "email:send" })`.
+ * Without a schema nothing is checked when it runs; the payload's type can still be given: `defineJob<{ to: string }>({ type: "email:send" })`.
  */
 export function defineJob<Schema extends StandardSchemaV1>(
   definition: JobDefinitionInput<Schema> & { readonly input: Schema },
 ): JobDefinition<SchemaTypes<Schema>["input"], SchemaTypes<Schema>["output"]>;
 export function defineJob<Payload = unknown>(definition: JobDefinitionInput<undefined>): JobDefinition<Payload>;
 export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | undefined>): JobDefinition<unknown> {
+  if (typeof definition !== "object" || definition === null || Array.isArray(definition)) {
+    throw invalid("definition", "an object with a type", definition);
+  }
   const { type, input, backoff, ...options } = definition;
   readType(type);
   // A bad option is told where it was written. When it is used, `now` bounds runAt; until then any time will do.
@@ -38,6 +42,7 @@ export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | unde
     options,
     backoff,
     handle: (handler) => ({ definition: made, handler }),
+    job: (payload, jobOptions) => ({ ...jobOptions, type: made, payload }),
   };
   return made;
 }
@@ -65,7 +70,7 @@ function runSchema(schema: StandardSchemaV1, payload: unknown): StandardResult<u
 function refuseIssues(result: StandardResult<unknown>): void {
   const issue = result.issues?.[0];
   if (issue === undefined) return;
-  const field = fieldOf(issue);
+  const field = fieldOfIssue(issue);
   throw new MillraceError("invalid_input", `${field}: ${issue.message}`, { field, cause: result.issues });
 }
 
@@ -75,10 +80,4 @@ function schemaFailed(error: unknown): MillraceError {
     field: "payload",
     cause: error,
   });
-}
-
-/** `payload.to`, `payload.items[2].price` */
-function fieldOf(issue: StandardIssue): string {
-  const keys = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
-  return keys.reduce<string>((path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`), "payload");
 }

@@ -1,6 +1,7 @@
 import { MillraceError, preview } from "../core/errors.ts";
 import type { Event } from "../core/event.ts";
-import { type Job, JOB_DEFAULTS, levelOf, type NewJob, type Status, toJob } from "../core/job.ts";
+import { type Job, levelOf, type NewJob, type Status, toJob } from "../core/job.ts";
+import { JOB_DEFAULTS } from "../core/job-options.ts";
 import type { InsertAnswer } from "../store/store.ts";
 import type { EnqueuedJob } from "./client.ts";
 import { queueFull } from "./refusals.ts";

@@ -5,7 +5,8 @@
  * another's row, and no job without a key should wait with it.
  */
 import { invalid, MillraceError } from "../core/errors.ts";
-import { type JobSettings, makeJob, type NewJob, readJobOptions, readType } from "../core/job.ts";
+import type { NewJob } from "../core/job.ts";
+import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
 import { partitionOf } from "../core/partition.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -15,13 +16,11 @@ import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInpu
 import { checkPayload } from "./define-job.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
 import type { KnownTypes } from "./known-types.ts";
-import { asMillraceError, tooManyWaiting } from "./refusals.ts";
+import { asMillraceError } from "./refusals.ts";
+import type { Gathering } from "./gathering.ts";
 
-/** The most that a batch may weigh, in characters of payload. */
+/** The most that a batch may weigh, in characters of payload, meta and tags. */
 export const MAX_BATCH_WEIGHT: number = 4 * 1024 * 1024;
-/** The most calls of one kind that may wait for the store. */
-export const MAX_WAITING = 10_000;
-
 export interface EnqueueParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -31,6 +30,7 @@ export interface EnqueueParts {
   readonly defaults: JobSettings;
   /** Set in strict mode. */
   readonly knownTypes: KnownTypes | null;
+  readonly gathering: Gathering;
 }
 
 type JobKind = string | JobDefinition<unknown>;
@@ -62,7 +62,7 @@ export class Enqueuer {
   /** Many jobs, one by one; in a transaction of the caller's the first error throws. */
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
-    const prepared = await whenAll(items.map((item: JobInput) => this.#prepareItem(item)));
+    const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item)));
     if (tx !== undefined && tx !== null)
       return this.#insertWithin(
         prepared.map((job) => jobOrThrow(job)),
@@ -138,13 +138,10 @@ export class Enqueuer {
 
   #batcher(): Batcher<NewJob, EnqueuedJob> {
     return new Batcher<NewJob, EnqueuedJob>({
+      ...this.#parts.gathering,
       run: (jobs) => this.#insert(jobs),
-      inFlight: this.#parts.store.inFlight,
-      maxItems: MAX_BATCH,
       weigh: weightOf,
       maxWeight: MAX_BATCH_WEIGHT,
-      maxWaiting: MAX_WAITING,
-      overflow: tooManyWaiting,
     });
   }
 
@@ -210,12 +207,17 @@ export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
 }
 
 function readDefinition(kind: unknown): string {
-  const type: unknown = typeof kind === "object" && kind !== null ? (kind as { type?: unknown }).type : kind;
+  if ((typeof kind !== "object" && typeof kind !== "function") || kind === null) return readType(kind);
+  const { type, options } = kind as { type?: unknown; options?: unknown };
+  if (typeof options !== "object" || options === null) throw invalid("type", "a text, or a definition that defineJob made", kind);
   return readType(type);
 }
 
-function weightOf(job: NewJob): number {
-  return job.payload.length;
+/** In characters: of what a job may have much of. */
+function weightOf({ payload, meta, tags }: NewJob): number {
+  let weight = payload.length + (meta === null ? 0 : meta.length);
+  for (const tag of tags) weight += tag.length;
+  return weight;
 }
 
 /** Waits only if there is something to wait for. */

@@ -1,15 +1,7 @@
 import { invalid, MillraceError } from "../core/errors.ts";
-import {
-  levelOf,
-  MAX_PRIORITY,
-  MIN_PRIORITY,
-  PRIORITY_LEVELS,
-  type PriorityLevel,
-  readInteger,
-  readQueue,
-  readTime,
-  readType,
-} from "../core/job.ts";
+import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
+import { readQueue, readType } from "../core/job-options.ts";
+import { readInteger, readTime } from "../core/read-fields.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";

@@ -11,6 +11,7 @@ export class KnownTypes {
   readonly #defined = new Set<string>();
   #handled: ReadonlySet<string> = new Set();
   #lookedAt = -Infinity;
+  #looking: Promise<void> | null = null;
 
   constructor(store: Pick<Store, "workers">, clock: Clock) {
     this.#store = store;
@@ -25,7 +26,7 @@ export class KnownTypes {
   /** Throws `unknown_type` unless the type is known. Asks the registry of workers at most every 5 s. */
   async check(type: string): Promise<void> {
     if (this.#isKnown(type)) return;
-    if (this.#clock.monotonic() - this.#lookedAt >= LOOK_AGAIN_MS) await this.#look();
+    if (this.#clock.monotonic() - this.#lookedAt >= LOOK_AGAIN_MS) await this.#lookTogether();
     if (this.#isKnown(type)) return;
     throw new MillraceError("unknown_type", `type ${type} is unknown: no definition of it was used here and no live worker handles it`, {
       field: "type",
@@ -34,6 +35,12 @@ export class KnownTypes {
 
   #isKnown(type: string): boolean {
     return this.#defined.has(type) || this.#defined.has("*") || this.#handled.has(type) || this.#handled.has("*");
+  }
+
+  /** Those who ask at one time share the look. */
+  #lookTogether(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => (this.#looking = null));
+    return this.#looking;
   }
 
   async #look(): Promise<void> {

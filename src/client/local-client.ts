@@ -1,15 +1,18 @@
 /** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
 import type { Duration } from "../core/duration.ts";
-import { JOB_DEFAULTS, type JobOptions, readJobOptions } from "../core/job.ts";
+import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
+import { readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
-import { idMaker } from "../lib/id.ts";
+import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import { type Announcer, createAnnouncer } from "./announcer.ts";
 import type { Client, EnqueuedJob, EnqueueOptions, Handlers, JobDefinition, Leases, WorkerHandle, WorkOptions } from "./client.ts";
 import { createDeadLetters } from "./dead.ts";
 import { Enqueuer } from "./enqueue.ts";
 import { openEvents } from "./events.ts";
+import { gatheringFor } from "./gathering.ts";
 import { KnownTypes } from "./known-types.ts";
+import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
 import { configureQueue, listQueues, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
@@ -21,11 +24,19 @@ import { createLeases } from "./work.ts";
 export interface LocalEnvironment {
   readonly clock: Clock;
   readonly random: () => number;
+  /** How long a call may wait for the store. */
+  readonly deadlineMs: number;
   /** What holds for jobs of which neither the call nor the definition says anything. */
   readonly defaults?: JobOptions | undefined;
   /** Refuse types that no definition used here and no live worker knows. */
   readonly strictTypes?: boolean | undefined;
-  readonly startWorker: (client: Client, handlers: Handlers, options: WorkOptions) => WorkerHandle;
+  /** `onStopped` is called once the worker has stopped, whoever stopped it. */
+  readonly startWorker: (
+    client: Pick<Client, "leases" | "get">,
+    handlers: Handlers,
+    options: WorkOptions | undefined,
+    onStopped: () => void,
+  ) => WorkerHandle;
   /** Begins upkeep, which goes on until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
   /** Frees what workers had in common; called when all of them have stopped. */
@@ -39,10 +50,11 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const { clock, random } = env;
   const now = (): number => clock.now();
   const announcer = createAnnouncer(store, now);
-  const defaults = readJobOptions(env.defaults ?? {}, JOB_DEFAULTS, now());
+  const defaults = readJobDefaults(env.defaults, now());
   const knownTypes = env.strictTypes ? new KnownTypes(store, clock) : null;
   const ending = new AbortController();
-  const parts = { store, clock, random, announcer, defaults, knownTypes, makeId: idMaker(now), now, closing: ending.signal };
+  const gathering = gatheringFor(store, clock, env.deadlineMs);
+  const parts = { store, clock, random, announcer, defaults, knownTypes, gathering, makeId: idMakerOf(clock), now, closing: ending.signal };
 
   const enqueuer = new Enqueuer(parts);
   const manager = new Manager(parts);
@@ -63,9 +75,9 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     return ending.signal.aborted ? Promise.reject(clientClosed()) : enqueuer.enqueue(kind, payload, options);
   }
 
-  function work(handlers: Handlers, options: WorkOptions = {}): WorkerHandle {
+  function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker(client, handlers, options);
+    const worker = env.startWorker(trusted, handlers, options, () => workers.delete(worker));
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
     upkeep ??= env.startUpkeep(announcer);
@@ -73,8 +85,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   }
 
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
-  async function shutDown(): Promise<void> {
-    const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop()));
+  async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
+    const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
     const rested = await Promise.allSettled([upkeep?.stop(), env.releaseWorkers?.()]);
     ending.abort(clientClosed());
     await Promise.all([enqueuer.whenIdle(), manager.whenIdle()]);
@@ -83,22 +95,33 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   }
 
   /** Called again with a shorter grace, it draws the end nearer. */
-  function close(options?: { readonly grace?: Duration }): Promise<void> {
+  async function close(options?: { readonly grace?: Duration }): Promise<void> {
+    const { grace } = readOptions(options, "the options of close", ["grace"]);
+    const stopOptions = grace === undefined ? {} : { grace: readGrace(grace) };
+    if (isClosing && grace !== undefined) for (const worker of workers) void worker.stop(stopOptions).catch(() => {});
     isClosing = true;
-    if (options?.grace !== undefined) for (const worker of workers) void worker.stop(options).catch(() => {});
-    return (closed ??= shutDown());
+    await (closed ??= shutDown(stopOptions));
   }
 
+  const leases = createLeases(parts);
+  /** What our own workers are given: what they say need not be checked. */
+  const trusted = {
+    leases: guardLeases(leases, whileOpen, ending.signal),
+    get: whileOpen((id: string) => manager.get(id)) as Client["get"],
+  };
+
   const client: Client = {
-    enqueue,
+    enqueue: enqueue as Client["enqueue"],
     enqueueMany: whileOpen(async (jobs, options) =>
       enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
     ),
-    get: whileOpen((id) => manager.get(id)),
+    get: trusted.get,
     list: whileOpen((query) => manager.list(query)),
     attempts: whileOpen((id) => manager.attempts(id)),
     logs: whileOpen((id, page) => manager.logs(id, page)),
-    wait: whileOpen((id, options) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options)),
+    wait: whileOpen((id: string, options: unknown) =>
+      waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options),
+    ) as Client["wait"],
     cancel: whileOpen((id) => manager.cancel(id)),
     retry: whileOpen((id, options) => manager.retry(id, options)),
     remove: whileOpen((id) => manager.remove(id)),
@@ -115,7 +138,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
       return openEvents(parts, options);
     },
     work,
-    leases: guardLeases(createLeases(parts), whileOpen, ending.signal),
+    leases: guardLeases(checkedLeases(leases), whileOpen, ending.signal),
     close,
     [Symbol.asyncDispose]: () => client.close(),
   };

@@ -1,31 +1,23 @@
 /** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
 import { invalid } from "../core/errors.ts";
-import type { Event } from "../core/event.ts";
-import {
-  type Attempt,
-  type Job,
-  type JobRecord,
-  type JobSummary,
-  type LogLine,
-  readInteger,
-  TERMINAL,
-  toJob,
-  toJobSummary,
-} from "../core/job.ts";
+import { type Attempt, type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJob, toJobSummary } from "../core/job.ts";
+import { readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type ChangeAnswer, MAX_BATCH, type Store } from "../store/store.ts";
+import type { ChangeAnswer, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
+import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
-import { MAX_WAITING } from "./enqueue.ts";
+import type { Gathering } from "./gathering.ts";
 import { MAX_PAGE, readListQuery } from "./filter.ts";
-import { jobNotFound, readId, readOptions, tooManyWaiting, wrongStatus } from "./refusals.ts";
+import { jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 
 export interface ManageParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly announcer: Announcer;
+  readonly gathering: Gathering;
 }
 
 export class Manager {
@@ -42,7 +34,7 @@ export class Manager {
     this.#cancels = this.#changes(CANCEL, "job:cancelled");
     this.#retries = this.#changes(RETRY, "job:retried");
     this.#runsNow = this.#changes(RUN_NOW, "job:retried");
-    this.#removals = this.#batcher(async (ids) => this.#tellEnded(await parts.store.remove(ids, TERMINAL)));
+    this.#removals = this.#batcher(async (ids) => tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
   }
 
   async get(id: string): Promise<Job | null> {
@@ -99,33 +91,14 @@ export class Manager {
   }
 
   #batcher<Answer>(run: (ids: string[]) => Promise<(Answer | Error)[]>): Batcher<string, Answer> {
-    const { inFlight } = this.#parts.store;
-    return new Batcher({ run, inFlight, maxItems: MAX_BATCH, maxWaiting: MAX_WAITING, overflow: tooManyWaiting });
+    return new Batcher({ ...this.#parts.gathering, run });
   }
 
   #changes(move: Move, event: "job:cancelled" | "job:retried"): Batcher<string, ChangeAnswer> {
     return this.#batcher(async (ids) => {
-      const answers = await this.#parts.store.change(ids, move);
-      this.#announce(answers, event);
-      return event === "job:cancelled" ? this.#tellEnded(answers) : answers;
+      const answers = announceChanges(this.#parts, await this.#parts.store.change(ids, move), event);
+      return event === "job:cancelled" ? tellEnded(this.#parts.announcer, answers) : answers;
     });
-  }
-
-  #announce(answers: readonly ChangeAnswer[], event: "job:cancelled" | "job:retried"): void {
-    const { announcer, clock } = this.#parts;
-    if (!announcer.wanted()) return;
-    announcer.publish(
-      answers.flatMap((answer): Event[] => {
-        return answer.kind === "ok"
-          ? [{ event, at: clock.now(), jobId: answer.job.id, type: answer.job.type, queue: answer.job.queue }]
-          : [];
-      }),
-    );
-  }
-
-  #tellEnded(answers: ChangeAnswer[]): ChangeAnswer[] {
-    for (const answer of answers) if (answer.kind === "ok") this.#parts.announcer.ended(answer.job.id);
-    return answers;
   }
 }
 

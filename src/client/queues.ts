@@ -1,4 +1,5 @@
-import { readQueue, type Status, STATUSES, WAITING } from "../core/job.ts";
+import { type Status, STATUSES, WAITING } from "../core/job.ts";
+import { readQueue } from "../core/job-options.ts";
 import { readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -1,5 +1,6 @@
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Status } from "../core/job.ts";
+import { readFields } from "../core/read-fields.ts";
 import { isId } from "../lib/id.ts";
 
 /** Checks the id of a job. */
@@ -43,11 +44,6 @@ export function clientClosed(): MillraceError {
   return new MillraceError("closed", "the client was closed");
 }
 
-/** More calls wait for the store than we are willing to remember. */
-export function tooManyWaiting(): MillraceError {
-  return new MillraceError("store_unavailable", "too many calls wait for the store already; try again later", { retryAfterMs: 1000 });
-}
-
 /** What a store threw, as the one kind of error that callers know. */
 export function asMillraceError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
@@ -55,13 +51,7 @@ export function asMillraceError(error: unknown): MillraceError {
   return new MillraceError("store_unavailable", `the store failed: ${message}`, { cause: error });
 }
 
-/** Checks that a bag of options is one, and has none but the known names. */
+/** Checks options that may be left out. */
 export function readOptions<Name extends string>(input: unknown, what: string, known: readonly Name[]): { readonly [K in Name]?: unknown } {
-  if (input === undefined || input === null) return {};
-  if (typeof input !== "object" || Array.isArray(input)) throw invalid(what, "an object", input);
-  const field = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
-  if (field !== undefined) {
-    throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known are ${known.join(", ")}`, { field });
-  }
-  return input;
+  return input === undefined || input === null ? {} : readFields(input, what, known);
 }

@@ -1,6 +1,8 @@
 /** Schedules are kept by name. Every write is made only if nothing changed since one looked, and tried again if something did. */
 import { invalid, MillraceError } from "../core/errors.ts";
-import { type JobSettings, readInteger, type Status, toJob } from "../core/job.ts";
+import { type Status, toJob } from "../core/job.ts";
+import type { JobSettings } from "../core/job-options.ts";
+import { readInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
 import { jobOfSchedule, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
@@ -74,13 +76,25 @@ type Change = { readonly spec: ScheduleSpec; readonly next: number | null } | nu
 
 /** Looks, asks what to write, and writes it if nobody was faster; else looks again. Null leaves the schedule as it is. */
 async function write(store: Store, name: string, decide: (present: ScheduleRecord | null, now: number) => Change): Promise<Schedule> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const { present, now } = await look(store, name);
+  return untilUnchanged(store, name, async (present, now) => {
     const change = decide(present, now);
     if (change === null) return toSchedule(present!);
-    if (!(await store.putSchedule(change.spec, change.next, present?.version ?? null))) continue;
+    if (!(await store.putSchedule(change.spec, change.next, present?.version ?? null))) return null;
     const written = await look(store, name);
     return toSchedule(written.present ?? unseen(change, present, now));
+  });
+}
+
+/** Looks and acts, and again as long as `act` answers null because somebody changed the schedule in between. */
+async function untilUnchanged<Answer>(
+  store: Store,
+  name: string,
+  act: (present: ScheduleRecord | null, now: number) => Promise<Answer | null>,
+): Promise<Answer> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const { present, now } = await look(store, name);
+    const answer = await act(present, now);
+    if (answer !== null) return answer;
   }
   throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many at once; try again`, { retryAfterMs: 1000 });
 }
@@ -99,19 +113,17 @@ async function look(store: Store, name: string): Promise<{ present: ScheduleReco
 /** A run by hand moves no tick. */
 async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
   const { store, makeId } = parts;
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const { present, now } = await look(store, name);
+  return untilUnchanged(store, name, async (present, now) => {
     if (present === null) throw scheduleNotFound(name);
     const job = jobOfSchedule(present.job, makeId(partitionOf(present.job.queue)));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
-    if (answer !== "ticked") continue; // it was changed since we looked
+    if (answer !== "ticked") return null; // it was changed since we looked
     const created = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
     if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, created)]);
     const [record] = await store.find([job.id]);
     return record ? { ...toJob(record), created: true, pruned: false } : createdJob(job, "pending", now, now);
-  }
-  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many at once; try again`, { retryAfterMs: 1000 });
+  });
 }
 
 async function preview(store: Store, schedule: unknown, count: unknown = DEFAULT_PREVIEW): Promise<number[]> {

@@ -1,6 +1,7 @@
-import { MAX_DELAY_MS, parseDuration } from "../core/duration.ts";
+import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type Job } from "../core/job.ts";
+import { readDuration } from "../core/read-fields.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Announcer } from "./announcer.ts";
 import { jobNotFound, readId, readOptions } from "./refusals.ts";
@@ -62,8 +63,7 @@ function ring(parts: WaitParts, id: string, signal: AbortSignal | undefined): { 
 
 function readWaitOptions(options: unknown): { timeoutMs: number; signal: AbortSignal | undefined } {
   const { timeout = DEFAULT_TIMEOUT_MS, signal } = readOptions(options, "the options of wait", ["timeout", "signal"]);
-  const timeoutMs = parseDuration(timeout);
-  if (timeoutMs === null || timeoutMs > MAX_DELAY_MS) throw invalid("timeout", 'a time in milliseconds or as "30s", "5m"', timeout);
+  const timeoutMs = readDuration(timeout, "timeout", 'a time in milliseconds or as "30s", "5m"', MAX_DELAY_MS);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
   return { timeoutMs, signal };
 }

@@ -4,8 +4,8 @@
  * They are known by a registered symbol, not by their class: an application may hold two copies of this package (one of its own, one of a
  * library that brings handlers along), and a Discard of the other copy must not become an ordinary failure.
  */
-import { type Duration, formatDuration, MAX_DELAY_MS, parseDuration } from "./duration.ts";
-import { invalid } from "./errors.ts";
+import { type Duration, durationWithin, formatDuration, MAX_DELAY_MS } from "./duration.ts";
+import { readDuration } from "./read-fields.ts";
 
 const CONTROL: unique symbol = Symbol.for("millrace.control");
 
@@ -57,15 +57,13 @@ export function controlOf(thrown: unknown): Control | null {
     if (kind === "discard") return { kind };
     if (kind !== "retry-after" && kind !== "snooze") return null;
     // Another copy's class made it, perhaps of another version: its delay is checked like any input.
-    const delayMs = parseDuration((thrown as { delayMs?: unknown }).delayMs);
-    return delayMs === null || delayMs > MAX_DELAY_MS ? null : { kind, delayMs };
+    const delayMs = durationWithin((thrown as { delayMs?: unknown }).delayMs, 0, MAX_DELAY_MS);
+    return delayMs === undefined ? null : { kind, delayMs };
   } catch {
     return null; // a Proxy or a getter that throws
   }
 }
 
 function readDelay(delay: unknown): number {
-  const delayMs = parseDuration(delay);
-  if (delayMs !== null && delayMs <= MAX_DELAY_MS) return delayMs;
-  throw invalid("delay", 'a time of at most 10 years, in milliseconds or as "30s", "5m", "2h", "1d"', delay);
+  return readDuration(delay, "delay", 'a time of at most 10 years, in milliseconds or as "30s", "5m", "2h", "1d"', MAX_DELAY_MS);
 }

@@ -23,6 +23,12 @@ export function parseDuration(value: unknown): number | null {
   return typeof ms === "number" && Number.isSafeInteger(ms) && ms >= 0 ? ms : null;
 }
 
+/** Reads a duration within bounds as milliseconds; undefined when it is none, or outside of them. */
+export function durationWithin(value: unknown, minMs: number, maxMs: number): number | undefined {
+  const ms = parseDuration(value);
+  return ms === null || ms < minMs || ms > maxMs ? undefined : ms;
+}
+
 /** Writes milliseconds in the largest unit that keeps them whole: 90000 is "90s". parseDuration reads it back. */
 export function formatDuration(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, size]) => ms !== 0 && ms % size === 0) ?? ["ms", 1];

@@ -142,7 +142,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The length of a text in UTF-8, counted without a copy where it is plainly short enough to be ASCII-like. */
+/** The length of a text in UTF-8: counted unit by unit, so that no copy is made. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {

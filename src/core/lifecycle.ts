@@ -36,13 +36,14 @@ export interface Transition {
   readonly bumpFence: boolean;
   /** Whether the attempt that was counted at claim is given back. */
   readonly giveBackAttempt: boolean;
+  /** `add`: one more was used. `reset`: a new life, in which retries and snoozes start again. */
   readonly retries: "keep" | "add" | "reset";
   readonly countSnooze: boolean;
   /** Due so long after the store's now; null keeps the due time, and with it the rank. */
   readonly delayMs: number | null;
   /** undefined keeps what is there. */
   readonly result: string | null | undefined;
-  /** undefined keeps what is there. Where `onlyIfRunning` is set, it is written only if the job was running. */
+  /** undefined keeps what is there. Where `errorOnlyIfRunning` is set, it is written only if the job was running. */
   readonly error: JobError | null | undefined;
   readonly errorOnlyIfRunning: boolean;
   /** Whether the attempt ends here and, unless the job ends with it, goes into the history. */
@@ -147,7 +148,7 @@ export const CANCEL: Move = {
   },
 };
 
-/** A new life: the retries start again, while attempt, fence and history go on counting. */
+/** A new life: retries and snoozes start again, while attempt, fence and history go on counting. */
 export const RETRY: Move = {
   from: ["dead", "failed", "cancelled"],
   transition: { ...NOTHING, to: "pending", retries: "reset", delayMs: 0 },

@@ -1,6 +1,6 @@
-import { MAX_DELAY_MS, parseDuration } from "./duration.ts";
-import { invalid, MillraceError } from "./errors.ts";
-import { readInteger } from "./job.ts";
+import { MAX_DELAY_MS } from "./duration.ts";
+import { invalid } from "./errors.ts";
+import { readDuration, readFields, readInteger } from "./read-fields.ts";
 import type { QueueChange, Retention } from "./queue.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
@@ -9,13 +9,12 @@ const MAX_HEAD_START_MS = 365 * 86_400_000;
 
 /** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
 export function readQueueOptions(input: unknown): QueueChange {
-  const options = readObject(input, "settings");
-  refuseUnknown(options, ["capacity", "headStart", "deadLetters", "retention"], "");
+  const options = readFields(input, "settings", ["capacity", "headStart", "deadLetters", "retention"]);
   const change: { -readonly [K in keyof QueueChange]: QueueChange[K] } = {};
-  if (options["capacity"] !== undefined) change.capacity = readCapacity(options["capacity"]);
-  if (options["headStart"] !== undefined) change.headStartMs = readHeadStart(options["headStart"]);
-  if (options["deadLetters"] !== undefined) change.deadLetters = readFlag(options["deadLetters"]);
-  if (options["retention"] !== undefined) change.retention = readRetention(options["retention"]);
+  if (options.capacity !== undefined) change.capacity = readCapacity(options.capacity);
+  if (options.headStart !== undefined) change.headStartMs = readHeadStart(options.headStart);
+  if (options.deadLetters !== undefined) change.deadLetters = readFlag(options.deadLetters);
+  if (options.retention !== undefined) change.retention = readRetention(options.retention);
   return change;
 }
 
@@ -28,11 +27,8 @@ function readCapacity(input: unknown): number | null {
 
 function readHeadStart(input: unknown): number {
   if (input === null) return STRICT_HEAD_START_MS;
-  const ms = parseDuration(input);
-  if (ms === null || ms > MAX_HEAD_START_MS) {
-    throw invalid("headStart", 'a time of at most 365 days, in milliseconds or as "30s", "1m", or null for strict priority', input);
-  }
-  return ms;
+  const mustBe = 'a time of at most 365 days, in milliseconds or as "30s", "1m", or null for strict priority';
+  return readDuration(input, "headStart", mustBe, MAX_HEAD_START_MS);
 }
 
 function readFlag(input: unknown): boolean {
@@ -41,12 +37,11 @@ function readFlag(input: unknown): boolean {
 }
 
 function readRetention(input: unknown): Partial<Retention> {
-  const retention = readObject(input, "retention");
-  refuseUnknown(retention, ["age", "count", "keepAtLeast"], "retention.");
+  const retention = readFields(input, "retention", ["age", "count", "keepAtLeast"], "retention.");
   const change: { -readonly [K in keyof Retention]?: Retention[K] } = {};
-  if (retention["age"] !== undefined) change.ageMs = readTimeSpan(retention["age"], "retention.age");
-  if (retention["count"] !== undefined) change.count = readCount(retention["count"]);
-  if (retention["keepAtLeast"] !== undefined) change.keepAtLeastMs = readTimeSpan(retention["keepAtLeast"], "retention.keepAtLeast");
+  if (retention.age !== undefined) change.ageMs = readTimeSpan(retention.age, "retention.age");
+  if (retention.count !== undefined) change.count = readCount(retention.count);
+  if (retention.keepAtLeast !== undefined) change.keepAtLeastMs = readTimeSpan(retention.keepAtLeast, "retention.keepAtLeast");
   return change;
 }
 
@@ -57,19 +52,5 @@ function readCount(input: unknown): number {
 }
 
 function readTimeSpan(input: unknown, field: string): number {
-  const ms = parseDuration(input);
-  if (ms === null || ms > MAX_DELAY_MS) throw invalid(field, 'a time of at most 10 years, in milliseconds or as "24h", "7d"', input);
-  return ms;
-}
-
-function readObject(input: unknown, field: string): Record<string, unknown> {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid(field, "an object", input);
-  return input as Record<string, unknown>;
-}
-
-function refuseUnknown(options: object, known: readonly string[], prefix: string): void {
-  const stranger = Object.keys(options).find((name) => !known.includes(name));
-  if (stranger === undefined) return;
-  const field = prefix + stranger;
-  throw new MillraceError("invalid_input", `${field} is not a setting of a queue; known are ${known.join(", ")}`, { field });
+  return readDuration(input, field, 'a time of at most 10 years, in milliseconds or as "24h", "7d"', MAX_DELAY_MS);
 }

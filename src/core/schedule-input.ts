@@ -1,13 +1,15 @@
-import { invalid, MillraceError } from "./errors.ts";
+import { invalid } from "./errors.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "./json.ts";
-import { isName, type JobOptions, type JobSettings, NAME_RULE, type NewJob, readJobOptions, readType } from "./job.ts";
+import type { NewJob } from "./job.ts";
+import { type JobOptions, type JobSettings, readJobOptions, readType } from "./job-options.ts";
+import { isName, NAME_RULE, readFields } from "./read-fields.ts";
 import { CATCH_UPS, parseTiming } from "./schedule.ts";
 import type { ScheduledJob, ScheduleSpec } from "./schedule-record.ts";
 import { canonicalJson } from "./unique.ts";
 
 const OVERLAPS = ["allow", "skip"] as const;
 
-const TIMING_FIELDS = ["cron", "every", "timeZone"];
+const TIMING_FIELDS = ["cron", "every", "timeZone"] as const;
 const JOB_FIELDS = [
   "queue",
   "priority",
@@ -18,19 +20,18 @@ const JOB_FIELDS = [
   "meta",
   "webhookUrl",
 ] as const satisfies (keyof JobOptions)[];
-const FIELDS: readonly string[] = ["name", "type", "payload", "catchUp", "overlap", ...TIMING_FIELDS, ...JOB_FIELDS];
+const FIELDS = ["name", "type", "payload", "catchUp", "overlap", ...TIMING_FIELDS, ...JOB_FIELDS] as const;
+type Fields = { readonly [K in (typeof FIELDS)[number]]?: unknown };
 
 /** Reads a schedule as a caller gives it, gaps filled from `defaults`. Throws `invalid_input` at the first bad or unknown field. */
 export function readSchedule(input: unknown, defaults: JobSettings, now: number): ScheduleSpec {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
-  const fields = input as Record<string, unknown>;
-  refuseUnknown(fields);
+  const fields = readFields(input, "schedule", FIELDS);
   return {
-    name: readScheduleName(fields["name"]),
+    name: readScheduleName(fields.name),
     timing: parseTiming(fields),
     job: readScheduledJob(fields, defaults, now),
-    catchUp: readChoice(fields["catchUp"], "catchUp", CATCH_UPS, "one"),
-    overlap: readChoice(fields["overlap"], "overlap", OVERLAPS, "allow"),
+    catchUp: readChoice(fields.catchUp, "catchUp", CATCH_UPS, "one"),
+    overlap: readChoice(fields.overlap, "overlap", OVERLAPS, "allow"),
     paused: false,
   };
 }
@@ -41,14 +42,14 @@ export function readScheduleName(name: unknown): string {
   return name;
 }
 
-function readScheduledJob(fields: Record<string, unknown>, defaults: JobSettings, now: number): ScheduledJob {
+function readScheduledJob(fields: Fields, defaults: JobSettings, now: number): ScheduledJob {
   const options = Object.fromEntries(JOB_FIELDS.map((name) => [name, fields[name]])) as JobOptions;
   const settings = readJobOptions(options, defaults, now);
   return {
-    type: readType(fields["type"]),
+    type: readType(fields.type),
     queue: settings.queue,
     priority: settings.priority,
-    payload: encodeJson(fields["payload"], "payload", MAX_PAYLOAD_BYTES),
+    payload: encodeJson(fields.payload, "payload", MAX_PAYLOAD_BYTES),
     maxRetries: settings.maxRetries,
     retryDelayMs: settings.retryDelay,
     timeoutMs: settings.timeout,
@@ -62,12 +63,6 @@ function readChoice<Choice extends string>(input: unknown, field: string, choice
   if (input === undefined) return fallback;
   if (!choices.includes(input as Choice)) throw invalid(field, choices.map((choice) => `"${choice}"`).join(" or "), input);
   return input as Choice;
-}
-
-function refuseUnknown(fields: object): void {
-  const field = Object.keys(fields).find((name) => !FIELDS.includes(name));
-  if (field === undefined) return;
-  throw new MillraceError("invalid_input", `${field} is not a field of a schedule; known are ${FIELDS.join(", ")}`, { field });
 }
 
 /** Whether two specs ask for the same, whoever paused one of them: then an upsert has nothing to do. */

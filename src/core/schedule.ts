@@ -1,6 +1,7 @@
-import { formatDuration, MAX_DELAY_MS, parseDuration } from "./duration.ts";
+import { formatDuration, MAX_DELAY_MS } from "./duration.ts";
 import { checkCron, type Cron, latestMatch, nextMatch, readCron } from "./cron.ts";
 import { invalid, MillraceError } from "./errors.ts";
+import { readDuration } from "./read-fields.ts";
 import { firstInstant, highestLocal, isTimeZone, stretchAt } from "./zone.ts";
 
 // When a schedule ticks: the next tick, the latest missed one, a preview. cron.ts knows which local times match, zone.ts when clocks show
@@ -150,9 +151,13 @@ function checkTimeZone(value: unknown): string {
 }
 
 function checkEvery(value: unknown): number {
-  const everyMs = parseDuration(value);
-  if (everyMs !== null && everyMs >= MIN_EVERY_MS && everyMs <= MAX_DELAY_MS) return everyMs;
-  throw invalid("every", `a duration from ${formatDuration(MIN_EVERY_MS)} to 10 years, such as "10s"`, value);
+  return readDuration(
+    value,
+    "every",
+    `a duration from ${formatDuration(MIN_EVERY_MS)} to 10 years, such as "10s"`,
+    MAX_DELAY_MS,
+    MIN_EVERY_MS,
+  );
 }
 
 function refusal(field: "cron" | "every" | "timeZone", message: string): MillraceError {

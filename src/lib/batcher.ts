@@ -15,13 +15,39 @@ export interface BatcherOptions<Item, Answer> {
   /** How heavy an item is, and the most that a batch may weigh; a single item heavier than that goes alone. */
   readonly weigh?: (item: Item) => number;
   readonly maxWeight?: number;
-  /** The most that may wait; one more is refused with what `overflow` makes. */
-  readonly maxWaiting: number;
+  /** Where calls wait, perhaps together with those of other batchers. */
+  readonly room: WaitingRoom;
+  /**
+   * How long an item may wait for its batch to leave. Each batch ahead of it may take as long as a call of the store may; without a bound of
+   * its own an item behind ten of them would wait ten times as long.
+   */
+  readonly patience?: Patience;
+}
+
+export interface Patience {
+  readonly ms: number;
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+  /** The error of one who has waited too long. */
+  readonly tooLong: () => Error;
+}
+
+/** How many calls may wait for an answer at once, over all batchers that share it; one more is refused with what `overflow` makes. */
+export class WaitingRoom {
+  readonly max: number;
   readonly overflow: () => Error;
+  count = 0;
+
+  constructor(max: number, overflow: () => Error) {
+    this.max = max;
+    this.overflow = overflow;
+  }
 }
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
+  /** Since when, if anyone asks. */
+  readonly since: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,9 +65,12 @@ export class Batcher<Item, Answer> {
 
   /** Asks for one item. Rejects at once when too many wait already. */
   add(item: Item): Promise<Answer> {
-    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(this.#options.overflow());
+    const { room, patience } = this.#options;
+    if (room.count >= room.max) return Promise.reject(room.overflow());
+    room.count++;
+    const since = patience === undefined ? 0 : patience.now();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      this.#waiting.push({ item, since, resolve, reject });
       this.#flushSoon();
     });
   }
@@ -62,10 +91,25 @@ export class Batcher<Item, Answer> {
   }
 
   #flush(): void {
+    this.#refuseLate();
     while (this.#waiting.length > 0 && this.#underWay < this.#options.inFlight) {
       const free = this.#options.inFlight - this.#underWay;
       void this.#send(this.#take(Math.ceil(this.#waiting.length / free)));
     }
+  }
+
+  /** They came in order, so those who have waited too long are the first. */
+  #refuseLate(): void {
+    const { patience, room } = this.#options;
+    const [first] = this.#waiting;
+    if (patience === undefined || first === undefined) return;
+    const latest = patience.now() - patience.ms;
+    if (first.since > latest) return;
+    const found = this.#waiting.findIndex(({ since }) => since > latest);
+    const late = this.#waiting.splice(0, found === -1 ? this.#waiting.length : found);
+    room.count -= late.length;
+    for (const { reject } of late) reject(patience.tooLong());
+    if (this.#waiting.length === 0 && this.#underWay === 0) this.#tellIdle();
   }
 
   /** Takes up to `share` items from the front, within the bounds of a batch. */
@@ -99,6 +143,7 @@ export class Batcher<Item, Answer> {
       for (const waiting of batch) waiting.reject(error);
     } finally {
       this.#underWay--;
+      this.#options.room.count -= batch.length;
       if (this.#waiting.length > 0) this.#flushSoon();
       else if (this.#underWay === 0) this.#tellIdle();
     }

@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import type { Clock } from "./clock.ts";
 
 /** Time and counter, the caller's ten bits and the variant, and the random rest, each at its place in the text. */
 const TEMPLATE = "00000000-0000-7000-8000-000000000000";
@@ -51,6 +52,15 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
     }
     text.write(time.toString(16).padStart(12, "0").replace(/^.{8}/, "$&-"), "latin1");
   }
+}
+
+const makers = new WeakMap<Clock, (tenBits: number) => string>();
+
+/** The maker of all who go by this clock: with one of their own each, ids would rise in each client and not in the process. */
+export function idMakerOf(clock: Clock): (tenBits: number) => string {
+  let maker = makers.get(clock);
+  if (maker === undefined) makers.set(clock, (maker = idMaker(() => clock.now())));
+  return maker;
 }
 
 function writeHex(text: Buffer, at: number, value: number, digits: number): void {

@@ -38,8 +38,10 @@ export class Loop {
   /** Resolves after a whole turn that began after this call, or at once when the loop does not run. Callers at one time share the turn. */
   turnNow(): Promise<void> {
     if (this.#state !== "started") return Promise.resolve();
+    // The turn before it may have ended already; it begins a few microtasks later, and to begin one here would make two.
+    if (this.#following !== null) return this.#following;
     if (this.#turn === null) return this.#begin();
-    this.#following ??= this.#turn.then(() => {
+    this.#following = this.#turn.then(() => {
       this.#following = null;
       return this.#state === "started" ? this.#begin() : undefined;
     });

@@ -1,16 +1,26 @@
 import { AssertionError } from "node:assert";
+import type { JobDefinition } from "../client/client.ts";
 import { createdJob } from "../client/enqueue-answer.ts";
-import { preview } from "../core/errors.ts";
-import type { Job, NewJob } from "../core/job.ts";
+import { readListQuery } from "../client/filter.ts";
+import { readOptions } from "../client/refusals.ts";
+import { invalid, preview } from "../core/errors.ts";
+import type { Job, NewJob, PriorityLevel } from "../core/job.ts";
+import { readType } from "../core/job-options.ts";
 import type { Store } from "../store/store.ts";
 
 /** Which enqueued jobs are meant. Of a payload that is an object, only the properties named here have to be equal, at any depth. */
 export interface EnqueuedFilter {
-  readonly type?: string;
-  readonly queue?: string;
+  readonly type?: string | JobDefinition<unknown> | undefined;
+  readonly queue?: string | undefined;
   readonly payload?: unknown;
+  /** One of its tags. */
+  readonly tag?: string | undefined;
+  /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
+  readonly priority?: PriorityLevel | number | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
 
+const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey"] as const;
 const SHOWN = 10;
 
 /** Remembers every job that came into a store, as it came in, by enqueue or by a schedule. */
@@ -23,8 +33,8 @@ export class EnqueuedJobs {
   }
 
   /** Those that match, in the order in which they came. */
-  list(filter: EnqueuedFilter = {}): Job[] {
-    return this.#jobs.filter((job) => matches(job, filter));
+  list(filter?: EnqueuedFilter): Job[] {
+    return this.#jobs.filter(matcherOf(filter));
   }
 
   /** The first that matches, or an error that shows what there is instead. */
@@ -32,10 +42,22 @@ export class EnqueuedJobs {
     const [first] = this.list(filter);
     if (first !== undefined) return first;
     throw new AssertionError({
-      message: `no job was enqueued ${describeFilter(filter)}; ${this.#describe()}`,
+      message: `no job was enqueued${describeFilter(filter)}; ${describeJobs(this.#jobs)}`,
       actual: this.#jobs.map(({ type, queue, payload }) => ({ type, queue, payload })),
       expected: filter,
       operator: "assertEnqueued",
+    });
+  }
+
+  /** Throws an error that shows those that match. */
+  assertNone(filter?: EnqueuedFilter): void {
+    const found = this.list(filter);
+    if (found.length === 0) return;
+    throw new AssertionError({
+      message: `a job was enqueued${describeFilter(filter ?? {})}; ${describeJobs(found)}`,
+      actual: found.map(({ type, queue, payload }) => ({ type, queue, payload })),
+      expected: [],
+      operator: "assertNotEnqueued",
     });
   }
 
@@ -66,26 +88,43 @@ export class EnqueuedJobs {
     const { created: _created, pruned: _pruned, ...plain } = createdJob(job, status, createdAt, runAt);
     this.#jobs.push(plain);
   }
-
-  #describe(): string {
-    if (this.#jobs.length === 0) return "nothing was enqueued at all";
-    const shown = this.#jobs.slice(-SHOWN).map(({ type, queue, payload }) => `\n  ${type} in ${queue} with ${JSON.stringify(payload)}`);
-    const more = this.#jobs.length > SHOWN ? `\n  and ${this.#jobs.length - SHOWN} before them` : "";
-    return `these were:${shown.join("")}${more}`;
-  }
 }
 
-function describeFilter({ type, queue, payload }: EnqueuedFilter): string {
+function describeJobs(jobs: readonly Job[]): string {
+  if (jobs.length === 0) return "nothing was enqueued at all";
+  const shown = jobs.slice(-SHOWN).map(({ type, queue, payload }) => `\n  ${type} in ${queue} with ${JSON.stringify(payload)}`);
+  const more = jobs.length > SHOWN ? `\n  and ${jobs.length - SHOWN} before them` : "";
+  return `these were:${shown.join("")}${more}`;
+}
+
+function describeFilter({ type, queue, payload, tag, priority, idempotencyKey }: EnqueuedFilter): string {
   const parts = [
-    type === undefined ? "" : `of type ${type}`,
-    queue === undefined ? "" : `in queue ${queue}`,
-    payload === undefined ? "" : `with payload ${JSON.stringify(payload) ?? preview(payload)}`,
+    type === undefined ? "" : ` of type ${String(nameOf(type))}`,
+    queue === undefined ? "" : ` in queue ${queue}`,
+    payload === undefined ? "" : ` with payload ${JSON.stringify(payload) ?? preview(payload)}`,
+    tag === undefined ? "" : ` with tag ${tag}`,
+    priority === undefined ? "" : ` with priority ${priority}`,
+    idempotencyKey === undefined ? "" : ` with idempotencyKey ${idempotencyKey}`,
   ];
-  return parts.filter((part) => part !== "").join(" ");
+  return parts.join("");
 }
 
-function matches(job: Job, { type, queue, payload }: EnqueuedFilter): boolean {
-  return (type === undefined || job.type === type) && (queue === undefined || job.queue === queue) && contains(job.payload, payload);
+/** Reads a filter as `list` reads its own: a misspelt one finds nothing, and the test would blame the code that it tests. */
+function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
+  const { type, queue, payload, tag, priority, idempotencyKey: key } = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
+  if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a text", key);
+  const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority });
+  return (job) =>
+    (asked.type === undefined || job.type === asked.type) &&
+    (asked.queue === undefined || job.queue === asked.queue) &&
+    (asked.tag === undefined || job.tags.includes(asked.tag)) &&
+    (asked.priority === undefined || (job.priority >= asked.priority.min && job.priority <= asked.priority.max)) &&
+    (key === undefined || job.idempotencyKey === key) &&
+    contains(job.payload, payload);
+}
+
+function nameOf(type: unknown): unknown {
+  return typeof type === "object" && type !== null ? (type as { type?: unknown }).type : type;
 }
 
 function contains(actual: unknown, expected: unknown): boolean {

@@ -1,7 +1,11 @@
 import type { Client, Handlers } from "../client/client.ts";
+import { readOptions } from "../client/refusals.ts";
 import { clientOver } from "../connect.ts";
-import { invalid } from "../core/errors.ts";
-import { type Job, type JobOptions, readTime } from "../core/job.ts";
+import { MAX_DELAY_MS } from "../core/duration.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import type { Job } from "../core/job.ts";
+import type { JobOptions } from "../core/job-options.ts";
+import { readTime } from "../core/read-fields.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -12,11 +16,11 @@ import { VirtualClock } from "./virtual-clock.ts";
 /** What createTestClient can be told. */
 export interface TestClientOptions {
   /** What the clock shows at first. Default: the first of January 2030, 00:00 UTC. */
-  readonly startAt?: Date | string | number;
+  readonly startAt?: Date | string | number | undefined;
   /** In [0, 1); spreads retries. Default: always 0.5, so that retry delays are exactly base × 2^(n−1). */
-  readonly random?: () => number;
-  readonly defaults?: JobOptions;
-  readonly strictTypes?: boolean;
+  readonly random?: (() => number) | undefined;
+  readonly defaults?: JobOptions | undefined;
+  readonly strictTypes?: boolean | undefined;
 }
 
 /** A client in memory, with a clock turned by hand. */
@@ -28,15 +32,25 @@ export interface TestClient extends Client {
   enqueued(filter?: EnqueuedFilter): Job[];
   /** The first such job; throws an AssertionError that shows what was enqueued when there is none. */
   assertEnqueued(filter: EnqueuedFilter): Job;
+  /** Throws an AssertionError when there is such a job; without a filter, when there is any. */
+  assertNotEnqueued(filter?: EnqueuedFilter): void;
+  /** As ever, but without a timeout unless one is given, which then passes by the clock. Somebody must run the job: a worker, or `drain`. */
+  wait: Client["wait"];
 }
 
+const OPTION_NAMES = ["startAt", "random", "defaults", "strictTypes"] as const;
 const START_AT = Date.UTC(2030, 0, 1);
+/** How often a wait without a timeout looks, in real time. */
+const LOOK_MS = 2;
 
 /** In memory no hint is lost, so nothing has to be looked after by the clock; long rests keep `advance("30d")` quick. */
 const RHYTHM = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
 
 /** Makes a client for tests: production semantics in memory, and time only moves when the test says so. */
 export async function createTestClient(options: TestClientOptions = {}): Promise<TestClient> {
+  readOptions(options, "the options of createTestClient", OPTION_NAMES);
+  const { random = () => 0.5 } = options;
+  if (typeof random !== "function") throw invalid("random", "a function", random);
   const startAt = options.startAt === undefined ? START_AT : readTime(options.startAt);
   if (startAt === undefined)
     throw invalid("startAt", "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch", options.startAt);
@@ -47,7 +61,9 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
   const enqueued = new EnqueuedJobs(store, () => clock.now());
   const client = clientOver(store, {
     clock,
-    random: options.random ?? (() => 0.5),
+    random,
+    // The store is always there, and a call during `advance("1d")` has not waited a day for it.
+    deadlineMs: MAX_DELAY_MS,
     defaults: options.defaults,
     strictTypes: options.strictTypes,
     alwaysUpkeep: true,
@@ -55,14 +71,17 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     pollMs: HOUR_MS,
   });
   const closeClient = client.close.bind(client);
-  const close = (): Promise<void> => closeTurningTheClock(closeClient, clock);
+  const close: Client["close"] = (closeOptions) => closeTurningTheClock(() => closeClient(closeOptions), clock);
+  const wait = client.wait.bind(client);
   return Object.assign(client, {
     clock,
     drain: (handlers?: Handlers) => drain({ client, store, clock }, handlers),
     enqueued: (filter?: EnqueuedFilter) => enqueued.list(filter),
     assertEnqueued: (filter: EnqueuedFilter) => enqueued.assert(filter),
+    assertNotEnqueued: (filter?: EnqueuedFilter) => enqueued.assertNone(filter),
+    wait: ((id, waitOptions) => waitPatiently(wait, id, waitOptions)) as Client["wait"],
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   });
 }
 
@@ -75,6 +94,23 @@ function countCalls(store: Store, activity: { calls: number }): void {
       return call(...args);
     };
     Object.assign(store, { [verb]: counted });
+  }
+}
+
+/**
+ * Without a timeout it looks in real time: the job may be days away by the clock, and to look twice in each second of them would make
+ * `advance("30d")` slow.
+ */
+async function waitPatiently(wait: Client["wait"], id: string, options: Parameters<Client["wait"]>[1]): Promise<Job> {
+  const { timeout } = readOptions(options, "the options of wait", ["timeout", "signal"]);
+  if (timeout !== undefined) return wait(id, options);
+  for (;;) {
+    try {
+      return await wait(id, { ...options, timeout: 0 });
+    } catch (error) {
+      if (!(error instanceof MillraceError && error.code === "wait_timeout")) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 

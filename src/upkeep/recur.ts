@@ -4,7 +4,7 @@ import { partitionOf } from "../core/partition.ts";
 import { dueTick } from "../core/schedule.ts";
 import { jobOfSchedule } from "../core/schedule-input.ts";
 import type { ScheduleRecord } from "../core/schedule-record.ts";
-import { idMaker } from "../lib/id.ts";
+import { idMakerOf } from "../lib/id.ts";
 import type { Store, Tick } from "../store/store.ts";
 import { breathe, type Duty, type DutyParts } from "./duty.ts";
 
@@ -29,7 +29,7 @@ interface Plan {
 /** Schedules that are due make their jobs. Rests until the next tick. */
 export function recurDuty(parts: DutyParts): Duty {
   const { store, clock, rhythm, isStopping } = parts;
-  const makeId = idMaker(() => clock.now());
+  const makeId = idMakerOf(clock);
   return {
     wokenBy: ["schedules"],
     async turn() {

@@ -33,8 +33,6 @@ export interface UpkeepOptions {
 export interface Upkeep {
   /** No duty begins another turn; resolves when those under way have ended. May be called twice. */
   stop(): Promise<void>;
-  /** Has every duty look now. */
-  poke(): void;
 }
 
 const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
@@ -74,7 +72,6 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
       unwatch();
       await Promise.all(running.map(({ loop }) => loop.stop()));
     },
-    poke: () => running.forEach(({ loop }) => loop.wake()),
   };
 }
 

@@ -32,6 +32,7 @@ export class AttemptContext implements Context {
   }
 
   get complete(): Context["complete"] {
-    return (result, options) => this.#source.complete(result, options.tx);
+    // A caller without types may leave the options out.
+    return (result, options: Parameters<Context["complete"]>[1] | undefined) => this.#source.complete(result, options?.tx);
   }
 }

@@ -1,22 +1,24 @@
-import type { Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
+import { CompletionWatch, type CompletionWatchOptions } from "./completion-watch.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Attempt, type AttemptHost, SETTLE_MS } from "./execute.ts";
 import type { HandlerTable } from "./handlers.ts";
-import type { Renewer } from "./heartbeat.ts";
+import { beatMsOf, type Renewer } from "./heartbeat.ts";
 import type { GoneLease, HeldLease } from "./lease-book.ts";
 import { type JobNotes, NoteWriter } from "./notes.ts";
-import type { OnTrouble } from "./trouble.ts";
 
 export interface CrewOptions {
   readonly clock: Clock;
-  readonly leases: Pick<Leases, "note" | "settleWithin">;
+  readonly leases: Pick<Leases, "extend" | "note" | "settleWithin">;
+  readonly getJob: Client["get"];
   readonly renewer: Renewer;
   readonly handlers: HandlerTable;
   readonly leaseMs: number;
-  /** With so many abandoned handlers the crew is overrun. */
-  readonly maxAbandoned: number;
+  /** How many slots there are now: with as many abandoned handlers the crew is overrun. */
+  readonly slots: () => number;
   readonly onTrouble: OnTrouble;
   /** An attempt has ended so. Its slot is free already. */
   readonly report: (report: Report) => void;
@@ -33,6 +35,7 @@ export class Crew implements AttemptHost {
   readonly #deadlines: Deadlines;
   readonly #notes: NoteWriter;
   #abandoned = 0;
+  #toldOverrun = false;
 
   constructor(options: CrewOptions) {
     const { clock, leases } = options;
@@ -54,16 +57,29 @@ export class Crew implements AttemptHost {
 
   /** So many handlers ignore their abort that more jobs would only add to them. */
   get isOverrun(): boolean {
-    return this.#abandoned >= this.#options.maxAbandoned;
+    return this.#abandoned >= this.#options.slots();
+  }
+
+  /** Says once that the crew is overrun. To be called also when slots went. */
+  tellIfOverrun(): void {
+    const told = this.#toldOverrun;
+    this.#toldOverrun = this.isOverrun;
+    if (told || !this.isOverrun) return;
+    this.onTrouble({
+      kind: "abandoned",
+      message:
+        `a worker stopped claiming: ${this.#abandoned} of its handlers still run ${SETTLE_MS / 1000} s after their abort. ` +
+        `Let handlers end when ctx.signal aborts, or restart this process`,
+    });
   }
 
   /** Runs claimed jobs. */
   take(jobs: readonly LeasedJob[]): void {
     const { handlers, renewer } = this.#options;
     const attempts = jobs.map((lease) => new Attempt(lease, handlers.find(lease.job.type) ?? NO_HANDLER, this));
-    for (const attempt of attempts) this.running.add(attempt);
     // Before any of them runs: the first may block the loop for longer than a lease lasts.
     renewer.hold(attempts.map(holdOf));
+    for (const attempt of attempts) this.running.add(attempt);
     this.#startAll(attempts);
   }
 
@@ -132,17 +148,12 @@ export class Crew implements AttemptHost {
 
   handlerAbandoned(): void {
     this.#abandoned++;
-    if (this.#abandoned !== this.#options.maxAbandoned) return;
-    this.onTrouble({
-      kind: "abandoned",
-      message:
-        `a worker stopped claiming: ${this.#abandoned} of its handlers still run ${SETTLE_MS / 1000} s after their abort. ` +
-        `Let handlers end when ctx.signal aborts, or restart this process`,
-    });
+    this.tellIfOverrun();
   }
 
   handlerCameBack(): void {
     this.#abandoned--;
+    this.tellIfOverrun();
     this.#options.freed();
   }
 
@@ -157,6 +168,20 @@ export class Crew implements AttemptHost {
   renew(attempt: Attempt, on: boolean): void {
     if (on) this.#options.renewer.hold([holdOf(attempt)]);
     else this.#options.renewer.drop([refOf(attempt.lease)]);
+  }
+
+  watchCompletion({ lease }: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch {
+    const { leases, leaseMs, getJob } = this.#options;
+    return new CompletionWatch({
+      clock: this.clock,
+      afterMs: beatMsOf(leaseMs),
+      extend: async () => (await leases.extend([refOf(lease)], leaseMs))[0]!,
+      isCompleted: async () => {
+        const job = await getJob(lease.job.id);
+        return job?.status === "completed" && job.fence === lease.fence;
+      },
+      ...on,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimRequest, LeasedJob, Leases, Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import type { OnTrouble } from "./trouble.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 
 /** The most reports, and the most claimed jobs, that one exchange carries. */
 export const MAX_EXCHANGE = 1000;
@@ -9,7 +9,7 @@ export const MAX_EXCHANGE = 1000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
 
-/** What an exchanger asks of its worker. None of these throws. */
+/** What an exchanger asks of its worker. None of these should throw; if one does, it is told as trouble, and the exchange goes on. */
 export interface ExchangeHost {
   /** What to claim now, if anything. `occupied`: reports that wait and exchanges under way have so many slots. `lanes`: take this share. */
   claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null;
@@ -93,7 +93,7 @@ export class Exchanger {
     this.#closed = true;
     this.#retry?.cancel();
     this.#retry = null;
-    if (unsaid.length > 0) this.#giveUp(unsaid, null);
+    this.#giveUp(unsaid, null);
   }
 
   #flush(): void {
@@ -129,7 +129,7 @@ export class Exchanger {
     try {
       ({ jobs } = await this.#options.leases.exchange(reports, claim));
     } catch (error) {
-      if (claim !== null) this.#unanswered.push({ ...claim, again: true });
+      if (claim !== null && !this.#closed) this.#unanswered.push({ ...claim, again: true });
       this.#failed(reports, error);
     }
     this.#underWay--;
@@ -141,15 +141,19 @@ export class Exchanger {
   }
 
   #succeeded(reports: Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
-    if (this.#failures > 0) {
-      this.#failures = 0;
-      for (const report of reports) this.#failingSince.delete(report);
-    }
+    this.#failures = 0;
+    // Also when nothing fails any more: of two that failed, the first to go through has said so for both.
+    if (this.#failingSince.size > 0) for (const report of reports) this.#failingSince.delete(report);
     this.#batchLimit = MAX_EXCHANGE;
-    this.#options.host.answered(reports, claim, jobs);
+    try {
+      this.#options.host.answered(reports, claim, jobs);
+    } catch (error) {
+      this.#tellUnused(jobs, error);
+    }
   }
 
   #failed(reports: Report[], error: unknown): void {
+    if (this.#closed) return this.#giveUp(reports, error);
     if (error instanceof MillraceError && error.code === "closed") return this.#clientClosed();
     if (this.#failures++ === 0) this.#tell(error);
     this.#batchLimit = Math.max(1, Math.floor(reports.length / 2));
@@ -179,11 +183,12 @@ export class Exchanger {
       this.#failingSince.set(report, since);
       if (now - since > this.#options.leaseMs) hopeless.add(report);
     }
-    if (hopeless.size > 0) this.#giveUp([...hopeless], error);
+    this.#giveUp([...hopeless], error);
     return reports.filter((report) => !hopeless.has(report));
   }
 
   #giveUp(reports: Report[], error: unknown): void {
+    if (reports.length === 0) return;
     for (const report of reports) this.#failingSince.delete(report);
     const ids = reports.slice(0, 3).map((report) => report.id);
     const message = `the outcome of ${reports.length} jobs (${ids.join(", ")}) could not be reported; they will be seen as lost`;
@@ -194,6 +199,12 @@ export class Exchanger {
   #tell(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.onTrouble({ kind: "store", message: `a worker cannot reach its store and keeps trying: ${reason}`, error });
+  }
+
+  #tellUnused(jobs: readonly LeasedJob[], error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reason}`;
+    this.#options.onTrouble({ kind: "claim", message, error });
   }
 
   #clientClosed(): void {

@@ -15,17 +15,18 @@
  */
 import type { LeasedJob, LeaseResult, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
-import { MillraceError } from "../core/errors.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { CompletionWatch, CompletionWatchOptions } from "./completion-watch.ts";
 import { AttemptContext, type ContextSource } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
 import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
 import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
-import { checkPayload } from "./payload.ts";
-import type { OnTrouble } from "./trouble.ts";
+import { readPayload } from "./payload.ts";
 
 /** How long an aborted handler may take to settle before its slot is given to others. */
 export const SETTLE_MS = 5000;
@@ -45,6 +46,8 @@ export interface AttemptHost {
   settleWithin(tx: unknown, report: Report): Promise<LeaseResult>;
   /** Whether the lease is kept alive. */
   renew(attempt: Attempt, on: boolean): void;
+  /** Watches what becomes of a completion inside a transaction of the handler's own. */
+  watchCompletion(attempt: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch;
 }
 
 export class Attempt implements HasDeadline, ContextSource {
@@ -60,6 +63,8 @@ export class Attempt implements HasDeadline, ContextSource {
   #controller: AbortController | null = null;
   /** The result that `ctx.complete` has put into a transaction of the handler's own. */
   #resultWithin: string | null | undefined = undefined;
+  /** While it is not known what became of that. */
+  #completion: CompletionWatch | null = null;
 
   constructor(lease: LeasedJob, handled: Handled, host: AttemptHost) {
     this.lease = lease;
@@ -84,7 +89,12 @@ export class Attempt implements HasDeadline, ContextSource {
   /** The lease is gone: the handler is told, and nothing it does counts any more. */
   gone(why: "stale" | "cancelled"): void {
     // After ctx.complete the lease ends with the transaction, and that is no loss.
-    if (this.#resultWithin === undefined) this.abort(why === "cancelled" ? "cancelled" : "lost");
+    if (this.#completion !== null) this.#completion.suspect(why);
+    else this.#lost(why);
+  }
+
+  #lost(why: "stale" | "cancelled"): void {
+    this.abort(why === "cancelled" ? "cancelled" : "lost");
   }
 
   abort(why: AbortCause): void {
@@ -115,11 +125,13 @@ export class Attempt implements HasDeadline, ContextSource {
     let threw = false;
     try {
       const { schema } = this.#handled;
-      const job = schema === undefined ? this.lease.job : await checkPayload(this.lease.job, schema);
-      if (this.isOver) return;
-      const returned = this.#handled.handler(job.payload, new AttemptContext(this, job));
-      // A handler that is not async ends within this tick.
-      value = isThenable(returned) ? await returned : returned;
+      const job = schema === undefined ? this.lease.job : await readPayload(this.lease.job, schema);
+      // The schema may have taken longer than the attempt.
+      if (!this.isOver) {
+        const returned = this.#handled.handler(job.payload, new AttemptContext(this, job));
+        // A handler that is not async ends within this tick.
+        value = isThenable(returned) ? await returned : returned;
+      }
     } catch (error) {
       threw = true;
       value = error;
@@ -151,6 +163,7 @@ export class Attempt implements HasDeadline, ContextSource {
   #end(outcome: Outcome | null): void {
     this.#state = "over";
     this.deadlineAt = Infinity;
+    this.#completion?.stop();
     this.notes?.close();
     this.#host.over(this, outcome);
   }
@@ -207,23 +220,37 @@ export class Attempt implements HasDeadline, ContextSource {
 
   /** May be called again, by a handler that repeats its transaction after a conflict. */
   async complete(result: unknown, tx: unknown): Promise<void> {
+    if (tx === undefined || tx === null) throw invalid("tx", "your open transaction: ctx.complete(result, { tx })", tx);
     if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.#refusal();
     const encoded = encodeResult(result);
     const { job, fence, facts } = this.lease;
     const report: Report = { id: job.id, fence, facts, outcome: { kind: "completed", result: encoded, runMs: this.#runMs() } };
-    // The transaction now holds the job's row. To renew its lease would wait for that row, and all other leases of the worker with it.
+    // The transaction will hold the job's row. To renew its lease would wait for that row, and all other leases of the worker with it.
     this.#host.renew(this, false);
+    this.#completion?.stop();
     try {
       const answer = await this.#host.settleWithin(tx, report);
       if (answer !== "ok") {
-        this.abort(answer === "cancelled" ? "cancelled" : "lost");
+        this.#lost(answer);
         throw this.#refusal();
       }
       this.#resultWithin = encoded;
-    } catch (error) {
-      if (!this.isOver && this.#resultWithin === undefined) this.#host.renew(this, true);
-      throw error;
+    } finally {
+      if (!this.isOver && !this.#isGone) this.#renewAfterComplete();
     }
+  }
+
+  /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
+  #renewAfterComplete(): void {
+    if (this.#resultWithin === undefined) return this.#host.renew(this, true);
+    this.#completion ??= this.#host.watchCompletion(this, {
+      onGone: (why) => this.#lost(why),
+      onRolledBack: () => {
+        this.#completion = null;
+        this.#host.renew(this, true);
+      },
+    });
+    this.#completion.start();
   }
 
   #refusal(): MillraceError {

@@ -1,6 +1,6 @@
 import type { Backoff, HandledJob, Handler, Handlers } from "../client/client.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { isName, NAME_RULE } from "../core/job.ts";
+import { isName, NAME_RULE } from "../core/read-fields.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 
 /** The key of an object of handlers that stands for any type that has no handler of its own. */

@@ -6,15 +6,16 @@
  */
 import type { LeaseRef, Leases } from "../client/client.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import { type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
-import type { OnTrouble } from "./trouble.ts";
 
 const LONGEST_BEAT_MS = 5000;
 const RETRY_BEAT_MS = 1000;
 const SHORTEST_TTL_MS = 15_000;
 
+/** Keeps the leases of one worker. None of these throws. */
 export interface Renewer {
   /** From now on these are renewed. */
   hold(leases: readonly HeldLease[]): void;
@@ -32,6 +33,8 @@ export interface RenewerOptions {
   readonly entry: () => WorkerEntry;
   readonly onGone: (leases: readonly GoneLease[]) => void;
   readonly onTrouble: OnTrouble;
+  /** It will not beat any more. */
+  readonly onStopped?: () => void;
 }
 
 /** Makes the renewer of one worker. It beats from the end of this tick on, when the worker can say who it is. */
@@ -58,27 +61,23 @@ export function localRenewer(leases: Pick<Leases, "extend" | "register">, clock:
 }
 
 class LocalRenewer implements Renewer {
-  readonly #leases: Pick<Leases, "extend" | "register">;
   readonly #options: RenewerOptions;
-  readonly #book: LeaseBook;
-  readonly #registrar: Registrar;
+  readonly #beat: MainBeat;
   readonly #loop: Loop;
 
   constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions) {
-    this.#leases = leases;
     this.#options = options;
-    this.#book = new LeaseBook(options.leaseMs, clock);
-    this.#registrar = new Registrar(leases, clock, options);
-    this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
+    this.#beat = new MainBeat(leases, clock, options);
+    this.#loop = new Loop({ clock, turn: () => this.#beat.turn(), onError: () => retryBeatMs(options.leaseMs) });
     queueMicrotask(() => this.#loop.start());
   }
 
   hold(leases: readonly HeldLease[]): void {
-    this.#book.hold(leases);
+    this.#beat.book.hold(leases);
   }
 
   drop(leases: readonly LeaseRef[]): void {
-    this.#book.drop(leases);
+    this.#beat.book.drop(leases);
   }
 
   beatNow(): Promise<void> {
@@ -86,13 +85,30 @@ class LocalRenewer implements Renewer {
   }
 
   stop(): Promise<void> {
+    this.#options.onStopped?.();
     return this.#loop.stop();
   }
+}
 
-  async #beat(): Promise<number> {
+/** A beat of the main loop: over the client, all leases that are in the book, and the worker's entry. */
+export class MainBeat {
+  readonly book: LeaseBook;
+  readonly #leases: Pick<Leases, "extend">;
+  readonly #options: RenewerOptions;
+  readonly #registrar: Registrar;
+
+  constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions) {
+    this.book = new LeaseBook(options.leaseMs, clock);
+    this.#leases = leases;
+    this.#options = options;
+    this.#registrar = new Registrar(leases, clock, options);
+  }
+
+  /** Beats, and answers how long to rest. */
+  async turn(): Promise<number> {
     const { leaseMs, onGone } = this.#options;
     const [{ gone, error }] = await Promise.all([
-      this.#book.renew((refs) => this.#leases.extend(refs, leaseMs)),
+      this.book.renew((refs) => this.#leases.extend(refs, leaseMs)),
       this.#registrar.registerIfDue(),
     ]);
     if (gone.length > 0) onGone(gone);
@@ -101,7 +117,7 @@ class LocalRenewer implements Renewer {
 }
 
 /** Writes a worker's entry once a beat, and sooner when its state changed: hints can make beats come much more often than that. */
-export class Registrar {
+class Registrar {
   readonly #leases: Pick<Leases, "register">;
   readonly #clock: Clock;
   readonly #options: RenewerOptions;

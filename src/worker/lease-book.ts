@@ -40,10 +40,6 @@ export class LeaseBook {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#held.size;
-  }
-
   /** A job that is held already under another fence was lost and claimed again: the new lease counts. */
   hold(leases: readonly HeldLease[]): void {
     const now = this.#clock.monotonic();

@@ -8,6 +8,8 @@ import { cutText } from "./cut-text.ts";
 
 /** How long notes are gathered before they are written. */
 const GATHER_MS = 250;
+/** After calls that failed, up to so long. */
+const LONGEST_RETRY_MS = 5000;
 /** One note carries at most so many lines, so that a call stays near 1 MiB. */
 const LINES_A_NOTE = 256;
 const LINES_A_CALL = 256;
@@ -54,9 +56,17 @@ export class JobNotes {
     this.#dropped = 0;
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0 && this.#progress === null;
+  }
+
   /** Takes out what is to be written; null when there is nothing (more). */
   take(): LeaseNote | null {
-    if (this.#lines.length === 0 && this.#progress === null) return null;
+    if (this.isEmpty) return null;
     const { job, fence } = this.lease;
     const note = {
       id: job.id,
@@ -70,12 +80,10 @@ export class JobNotes {
     return note;
   }
 
-  /** Puts back what could not be written. Of a job that has ended nothing is kept: its report must not wait for its log. */
-  giveBack(note: LeaseNote): boolean {
-    if (this.#closed) return false;
+  /** Puts back what could not be written. */
+  giveBack(note: LeaseNote): void {
     this.#lines.unshift(...note.lines);
     this.#progress ??= note.progress;
-    return true;
   }
 }
 
@@ -86,13 +94,20 @@ export interface NoteWriterOptions {
   readonly onGone: (lease: LeasedJob, why: "stale" | "cancelled") => void;
 }
 
-/** Writes the notes of all attempts of a worker: about four times a second, and before the report of a job that has ended. */
+/**
+ * Writes the notes of all attempts of a worker: about four times a second, and before the report of a job that has ended.
+ *
+ * While the store is away nothing is tried but the first call, again and again, ever more slowly; what was not written waits with its job. Of
+ * a job that has ended nothing is kept: its report must not wait for its log.
+ */
 export class NoteWriter {
   readonly #options: NoteWriterOptions;
   #touched = new Set<JobNotes>();
   #timer: Timer | null = null;
   #underWay: Promise<void> | null = null;
   #next: Promise<void> | null = null;
+  #failures = 0;
+  #isStopped = false;
 
   constructor(options: NoteWriterOptions) {
     this.#options = options;
@@ -101,7 +116,9 @@ export class NoteWriter {
   /** There is something to write. */
   touch(notes: JobNotes): void {
     this.#touched.add(notes);
-    this.#timer ??= this.#options.clock.setTimer(() => void this.write(), GATHER_MS);
+    if (this.#isStopped) return;
+    const delayMs = Math.min(LONGEST_RETRY_MS, GATHER_MS * 2 ** Math.max(0, this.#failures - 1));
+    this.#timer ??= this.#options.clock.setTimer(() => void this.write(), delayMs);
   }
 
   /** Resolves when all that was noted before has been written, or could not be. Calls of one tick share the write. */
@@ -110,7 +127,13 @@ export class NoteWriter {
     return this.#next;
   }
 
+  /** Nothing is written any more by itself. */
   stop(): void {
+    this.#isStopped = true;
+    this.#disarm();
+  }
+
+  #disarm(): void {
     this.#timer?.cancel();
     this.#timer = null;
   }
@@ -120,39 +143,51 @@ export class NoteWriter {
     await this.#underWay;
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#next = null;
-    this.stop();
+    this.#disarm();
     this.#underWay = this.#writeTouched();
     await this.#underWay;
   }
 
+  /** The last words of ended jobs go first and by themselves: somebody waits for them, and they must not fail with the notes of another. */
   async #writeTouched(): Promise<void> {
-    const touched = this.#touched;
+    const touched = [...this.#touched];
     this.#touched = new Set();
+    const ended = touched.filter((notes) => notes.isClosed);
+    const running = touched.filter((notes) => !notes.isClosed);
+    const isDone = (await this.#writeAll(ended)) && (await this.#writeAll(running));
+    this.#failures = isDone ? 0 : this.#failures + 1;
+    for (const notes of running) if (!notes.isEmpty) this.touch(notes);
+  }
+
+  /** Answers whether all was written. */
+  async #writeAll(all: readonly JobNotes[]): Promise<boolean> {
     let call: [JobNotes, LeaseNote][] = [];
     let lines = 0;
-    for (const notes of touched) {
+    for (const notes of all) {
       for (let note = notes.take(); note !== null; note = notes.take()) {
         call.push([notes, note]);
         lines += note.lines.length;
         if (call.length < NOTES_A_CALL && lines < LINES_A_CALL) continue;
-        await this.#call(call);
+        if (!(await this.#call(call))) return false;
         call = [];
         lines = 0;
       }
     }
-    if (call.length > 0) await this.#call(call);
+    return call.length === 0 || this.#call(call);
   }
 
-  async #call(call: readonly [JobNotes, LeaseNote][]): Promise<void> {
+  async #call(call: readonly [JobNotes, LeaseNote][]): Promise<boolean> {
     try {
       const results = await this.#options.write(call.map(([, note]) => note));
       call.forEach(([notes], index) => {
         const result = results[index];
         if (result === "stale" || result === "cancelled") this.#options.onGone(notes.lease, result);
       });
+      return true;
     } catch {
-      // The store is away. Whoever is still running says it again later; a line may then be there twice, which is better than not at all.
-      for (const [notes, note] of call) if (notes.giveBack(note)) this.touch(notes);
+      // Said again later: a line may then be there twice, which is better than not at all. The last goes back first.
+      for (const [notes, note] of call.toReversed()) notes.giveBack(note);
+      return false;
     }
   }
 }

@@ -1,15 +1,11 @@
 import type { WorkOptions } from "../client/client.ts";
-import { formatDuration, parseDuration } from "../core/duration.ts";
-import { invalid, MillraceError } from "../core/errors.ts";
-import { isName, NAME_RULE, readInteger } from "../core/job.ts";
+import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
+import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.ts";
+import { MAX_QUEUES, readGrace, readLease } from "../core/work-limits.ts";
 
 const MAX_SLOTS = 10_000;
-const MAX_QUEUES = 1000;
 const MAX_WEIGHT = 1000;
-const MIN_LEASE_MS = 1000;
-const MAX_LEASE_MS = 3_600_000;
-const MAX_GRACE_MS = 86_400_000;
 const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace"];
 
 /** Options as they were read: checked, gaps filled. */
@@ -24,21 +20,13 @@ export interface WorkSettings {
 
 /** Checks what a user gave to `work`; throws `invalid_input` at the first bad field. */
 export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
-  for (const name of Object.keys(options)) {
-    if (OPTION_NAMES.includes(name as keyof WorkOptions)) continue;
-    throw new MillraceError("invalid_input", `${name} is not an option of a worker; known are ${OPTION_NAMES.join(", ")}`, { field: name });
-  }
+  readFields(options, "the options of a worker", OPTION_NAMES);
   return {
     ...readConcurrency(options.concurrency),
     queues: readQueues(options.queues),
-    leaseMs: readDuration("lease", options.lease ?? "30s", MIN_LEASE_MS, MAX_LEASE_MS),
+    leaseMs: readLease(options.lease ?? "30s"),
     graceMs: readGrace(options.grace ?? "30s"),
   };
-}
-
-/** Checks the time that handlers may go on after stop. */
-export function readGrace(grace: unknown): number {
-  return readDuration("grace", grace, 0, MAX_GRACE_MS);
 }
 
 function readConcurrency(concurrency: WorkOptions["concurrency"] = 10): { minSlots: number; maxSlots: number } {
@@ -46,6 +34,7 @@ function readConcurrency(concurrency: WorkOptions["concurrency"] = 10): { minSlo
     const slots = readSlots("concurrency", concurrency);
     return { minSlots: slots, maxSlots: slots };
   }
+  readFields(concurrency, "concurrency", ["min", "max"], "concurrency.");
   const minSlots = readSlots("concurrency.min", concurrency.min);
   const maxSlots = readSlots("concurrency.max", concurrency.max);
   if (minSlots > maxSlots) throw invalid("concurrency.max", `at least concurrency.min (${minSlots})`, maxSlots);
@@ -71,10 +60,4 @@ function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMa
     weights.set(name, weight);
   }
   return weights;
-}
-
-function readDuration(field: string, value: unknown, minMs: number, maxMs: number): number {
-  const ms = parseDuration(value);
-  if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
-  throw invalid(field, `a time from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, in milliseconds or as "30s"`, value);
 }

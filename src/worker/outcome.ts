@@ -1,13 +1,13 @@
 /** What an attempt's end means: a returned or thrown value -> Outcome. None of these throws, whatever the handler did. */
 import type { Backoff, LeaseFacts } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
-import { type Duration, MAX_DELAY_MS, parseDuration } from "../core/duration.ts";
+import { type Duration, durationWithin, MAX_DELAY_MS } from "../core/duration.ts";
 import { preview } from "../core/errors.ts";
 import type { JobError } from "../core/job.ts";
 import { encodeJson } from "../core/json.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import { describeThrown } from "./attempt-error.ts";
-import type { OnTrouble } from "./trouble.ts";
 
 const MAX_RESULT_BYTES: number = 1024 * 1024;
 
@@ -60,8 +60,8 @@ function backoffDelay(thrown: unknown, { facts, backoff, onTrouble }: FailureRul
   if (backoff === undefined) return undefined;
   try {
     const delay: Duration = backoff(facts.retryCount + 1, thrown);
-    const delayMs = parseDuration(delay);
-    if (delayMs !== null && delayMs <= MAX_DELAY_MS) return delayMs;
+    const delayMs = durationWithin(delay, 0, MAX_DELAY_MS);
+    if (delayMs !== undefined) return delayMs;
     onTrouble({ kind: "backoff", message: `backoff of ${facts.type} must answer a time of at most 10 years; got ${preview(delay)}` });
   } catch (error) {
     onTrouble({ kind: "backoff", message: `backoff of ${facts.type} threw: ${preview(describeThrown(error).message)}`, error });

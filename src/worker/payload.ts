@@ -1,5 +1,6 @@
 import { Discard } from "../core/control-errors.ts";
 import type { Job } from "../core/job.ts";
+import { fieldOfIssue } from "../core/payload-issue.ts";
 import type { StandardIssue, StandardSchemaV1 } from "../core/standard-schema.ts";
 
 const MAX_ISSUES_SHOWN = 5;
@@ -8,7 +9,7 @@ const MAX_ISSUES_SHOWN = 5;
  * The job with its payload as the schema of its type makes it. A payload that does not fit is discarded, not retried: it will not fit later
  * either. (After a deploy that repairs the schema, the job can be retried by hand from the dead letters.)
  */
-export async function checkPayload(job: Job, schema: StandardSchemaV1): Promise<Job> {
+export async function readPayload(job: Job, schema: StandardSchemaV1): Promise<Job> {
   const result = await schema["~standard"].validate(job.payload);
   if (result.issues !== undefined) throw new InvalidPayload(result.issues);
   return result.value === job.payload ? job : { ...job, payload: result.value };
@@ -18,11 +19,10 @@ class InvalidPayload extends Discard {
   override readonly name = "InvalidPayload";
 
   constructor(issues: readonly StandardIssue[]) {
-    super(`the payload does not fit the schema of its type: ${issues.slice(0, MAX_ISSUES_SHOWN).map(describeIssue).join("; ")}`);
+    super(`the payload does not fit the schema of its type: ${issues.slice(0, MAX_ISSUES_SHOWN).map(describe).join("; ")}`);
   }
 }
 
-function describeIssue({ path, message }: StandardIssue): string {
-  const place = (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
-  return place === "" ? message : `${place}: ${message}`;
+function describe(issue: StandardIssue): string {
+  return `${fieldOfIssue(issue)}: ${issue.message}`;
 }

@@ -5,22 +5,21 @@ import { SETTLE_MS } from "./execute.ts";
 const LAST_WORDS_MS = 2000;
 
 export interface ShutdownSteps {
-  /** 5 s before the end: tell the handlers. */
+  /** Shortly before the end: tell the handlers. */
   readonly abort: () => void;
   /** At the end: give back what is unfinished. */
   readonly giveUp: () => void;
 }
 
 /**
- * When a stopping worker does what: let handlers finish, abort them 5 s before the grace ends (at once if it is shorter), give them up at its
- * end. The end can be drawn nearer, never put off.
+ * When a stopping worker does what: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short
+ * one leaves time for both), give them up at its end. Each of these can be drawn nearer, never put off.
  */
 export class Shutdown {
   /** Resolves when there is no time left, also if the store did not take what was given back. */
   readonly outOfTime: Promise<void>;
   readonly #clock: Clock;
-  readonly #steps: readonly { readonly beforeEndMs: number; readonly run: () => void; done: boolean }[];
-  #endAt = Infinity;
+  readonly #steps: readonly { readonly afterMs: (graceMs: number) => number; readonly run: () => void; at: number; done: boolean }[];
   #timer: Timer | null = null;
   #over = false;
 
@@ -29,14 +28,15 @@ export class Shutdown {
     this.outOfTime = promise;
     this.#clock = clock;
     this.#steps = [
-      { beforeEndMs: SETTLE_MS, run: abort, done: false },
-      { beforeEndMs: 0, run: giveUp, done: false },
-      { beforeEndMs: -LAST_WORDS_MS, run: resolve, done: false },
+      { afterMs: (graceMs) => graceMs - Math.min(SETTLE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs, run: giveUp, at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs + LAST_WORDS_MS, run: resolve, at: Infinity, done: false },
     ];
   }
 
   endAfter(graceMs: number): void {
-    this.#endAt = Math.min(this.#endAt, this.#clock.monotonic() + graceMs);
+    const now = this.#clock.monotonic();
+    for (const step of this.#steps) step.at = Math.min(step.at, now + step.afterMs(graceMs));
     this.#walk();
   }
 
@@ -53,9 +53,8 @@ export class Shutdown {
     const now = this.#clock.monotonic();
     for (const step of this.#steps) {
       if (step.done) continue;
-      const waitMs = this.#endAt - step.beforeEndMs - now;
-      if (waitMs > 0) {
-        this.#timer = this.#clock.setTimer(() => this.#walk(), waitMs);
+      if (step.at > now) {
+        this.#timer = this.#clock.setTimer(() => this.#walk(), step.at - now);
         return;
       }
       step.done = true;

@@ -1,19 +1,5 @@
+import type { OnTrouble, Trouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
-
-/** Something that a person should know about a worker and that no job can tell. */
-export interface Trouble {
-  readonly kind:
-    | "abandoned" // so many handlers ignored their abort that the worker stopped claiming
-    | "store" // the store cannot be reached; the worker keeps trying
-    | "report" // an outcome could not be reported; the job will be seen as lost
-    | "backoff" // a backoff function failed, and the stored curve was used
-    | "thread"; // leases are renewed from the main loop, because the thread for it died
-  /** One line: what is wrong and what to do. */
-  readonly message: string;
-  readonly error?: unknown;
-}
-
-export type OnTrouble = (trouble: Trouble) => void;
 
 /** What is done with trouble when nobody else listens. */
 export function warn({ message }: Trouble): void {

@@ -9,17 +9,20 @@
  */
 import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
 import type { Duration } from "../core/duration.ts";
+import { readFields } from "../core/read-fields.ts";
+import type { OnTrouble } from "../core/trouble.ts";
+import { readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import { Crew } from "./crew.ts";
 import { Exchanger, MAX_EXCHANGE } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
 import type { Renewer, RenewerFactory } from "./heartbeat.ts";
-import { readGrace, readWorkOptions, type WorkSettings } from "./options.ts";
+import { readWorkOptions, type WorkSettings } from "./options.ts";
 import { QueueTurns } from "./queue-turns.ts";
 import { Scale } from "./scale.ts";
 import { Shutdown } from "./shutdown.ts";
-import { guarded, type OnTrouble, warn } from "./trouble.ts";
+import { guarded, warn } from "./trouble.ts";
 import { WorkerCard } from "./worker-card.ts";
 
 const POLL_MS = 1000;
@@ -37,16 +40,16 @@ export interface WorkerEnv {
   readonly random?: () => number;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
+  /** Told once, when the worker has stopped, whoever stopped it. */
+  readonly onStopped?: () => void;
 }
 
+/** What a worker asks of its client. */
+export type WorkerClient = Pick<Client, "leases" | "get">;
+
 /** Starts a worker. Throws `invalid_input` and starts nothing when handlers or options are wrong. */
-export function startWorker(
-  client: Pick<Client, "leases">,
-  handlers: Handlers,
-  options: WorkOptions | undefined,
-  env: WorkerEnv,
-): WorkerHandle {
-  const worker = new JobWorker(client.leases, readHandlers(handlers), readWorkOptions(options), env);
+export function startWorker(client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, env: WorkerEnv): WorkerHandle {
+  const worker = new JobWorker(client, readHandlers(handlers), readWorkOptions(options), env);
   worker.start();
   // The handle shows what a user may do, and nothing of what the parts tell each other.
   return {
@@ -76,6 +79,7 @@ class JobWorker {
   readonly #random: () => number;
   readonly #pollMs: number;
   readonly #leases: Leases;
+  readonly #onStopped: () => void;
   readonly #handlers: HandlerTable;
   readonly #settings: WorkSettings;
   readonly #card: WorkerCard;
@@ -96,14 +100,16 @@ class JobWorker {
   #stopped: Promise<void> | null = null;
   #isStopped = false;
 
-  constructor(leases: Leases, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
+  constructor(client: WorkerClient, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
     const { clock, random = Math.random, inFlight = 1, pollMs = POLL_MS } = env;
+    const { leases } = client;
     const { leaseMs, minSlots, maxSlots } = settings;
     const onTrouble = guarded(env.onTrouble ?? warn, clock);
     this.#clock = clock;
     this.#random = random;
     this.#pollMs = pollMs;
     this.#leases = leases;
+    this.#onStopped = env.onStopped ?? (() => {});
     this.#handlers = handlers;
     this.#settings = settings;
     this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types);
@@ -120,10 +126,11 @@ class JobWorker {
     this.#crew = new Crew({
       clock,
       leases,
+      getJob: (id) => client.get(id),
       renewer: this.#renewer,
       handlers,
       leaseMs,
-      maxAbandoned: maxSlots,
+      slots: () => this.slots,
       onTrouble,
       report: (report) => this.#exchanger.report(report),
       freed: () => this.#freed(),
@@ -185,6 +192,7 @@ class JobWorker {
   #look(): number {
     const now = this.#clock.monotonic();
     this.#scale.look(this.running, now);
+    this.#crew.tellIfOverrun();
     if (now - this.#claimedAt >= this.#pollMs / 2) this.#wake();
     return Math.min(this.#pollMs * (0.75 + this.#random() / 2), this.#scale.lookAgainMs);
   }
@@ -240,7 +248,8 @@ class JobWorker {
 
   // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async stop({ grace }: { readonly grace?: Duration } = {}): Promise<void> {
+  async stop(options: { readonly grace?: Duration | undefined } = {}): Promise<void> {
+    const { grace } = readFields(options, "the options of stop", ["grace"]);
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
       this.#shutdown = new Shutdown(this.#clock, {
@@ -268,6 +277,7 @@ class JobWorker {
     await Promise.race([this.#checkOut(), shutdown.outOfTime]);
     shutdown.stop();
     this.#isStopped = true;
+    this.#onStopped();
   }
 
   /** Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. */

@@ -119,4 +119,20 @@ describe("close", () => {
     await clock.advance("1s");
     await closing;
   });
+
+  test("has nothing to do with workers that were stopped before, and keeps none of them", async () => {
+    let stops = 0;
+    const { client } = await openClient();
+    const [worker, other] = [client.work({ t: async () => {} }), client.work({ t: async () => {} })];
+    for (const each of [worker, other]) {
+      const stop = each.stop.bind(each);
+      each.stop = (options) => {
+        stops++;
+        return stop(options);
+      };
+    }
+    await worker.stop();
+    await client.close();
+    expect(stops).toBe(2);
+  });
 });

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { clientOver, connect, type Trouble } from "../../../src/connect.ts";
+import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { openClient, START } from "./open-client.ts";
@@ -65,6 +66,31 @@ describe("connect", () => {
     worker.work({ t: async () => "done" });
     const { id } = await producer.enqueue("t");
     expect((await producer.wait(id)).result).toBe("done");
+  });
+});
+
+describe("a clock of the caller's own", () => {
+  test("is the only one that a file goes by: no thread renews leases by another", async () => {
+    const threads: unknown[] = [];
+    const remember = (thread: unknown): void => void threads.push(thread);
+    process.on("worker", remember);
+    onTestFinished(() => void process.off("worker", remember));
+    const behind: Clock = { ...systemClock, now: () => Date.now() - 3_600_000 };
+    const client = await open(`sqlite:${newFile()}`, { clock: behind });
+    client.work({ t: () => new Promise<void>((resolve) => setTimeout(resolve, 1500)) }, { lease: "1s" });
+    const { id } = await client.enqueue("t");
+    expect(await client.wait(id)).toMatchObject({ status: "completed", attempt: 1 });
+    expect((await client.enqueue("t")).createdAt).toBeLessThan(Date.now() - 3_500_000);
+    expect(threads).toEqual([]);
+  });
+});
+
+describe("two clients of one process", () => {
+  test("make ids that rise over both", async () => {
+    const [one, other] = [await open("memory:"), await open("memory:")];
+    const ids: string[] = [];
+    for (let round = 0; round < 20; round++) for (const client of [one, other]) ids.push((await client.enqueue("t")).id);
+    expect(ids.toSorted()).toEqual(ids);
   });
 });
 

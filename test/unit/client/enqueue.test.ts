@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineJob } from "../../../src/client/define-job.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
+import { sleep } from "../../../src/lib/clock.ts";
 import { tenBitsOf } from "../../../src/lib/id.ts";
 import { partitionOf } from "../../../src/core/partition.ts";
-import { claim, listenTo, openClient, spyOn, START } from "./open-client.ts";
+import { claim, listenTo, MISSING_ID, openClient, spyOn, START } from "./open-client.ts";
 
 const settled = async <T>(calls: Promise<T>[]): Promise<(T | string)[]> =>
   (await Promise.allSettled(calls)).map((end) => (end.status === "fulfilled" ? end.value : (end.reason as MillraceError).code));
@@ -65,6 +66,44 @@ describe("enqueue", () => {
     const answers = await settled(Array.from({ length: 10_003 }, () => client.enqueue("t")));
     expect(answers.filter((answer) => answer === "store_unavailable")).toHaveLength(3);
     expect(answers.filter((answer) => typeof answer === "object")).toHaveLength(10_000);
+  });
+
+  test("counts all calls that wait, whatever they ask for", async () => {
+    const { client } = await openClient();
+    const gets = Array.from({ length: 9999 }, () => client.get(MISSING_ID));
+    const answers = await settled([client.enqueue("t"), client.enqueue("t", null, { idempotencyKey: "k" })]);
+    expect(answers).toEqual([expect.objectContaining({ created: true }), "store_unavailable"]);
+    await Promise.all(gets);
+    expect((await client.enqueue("t")).created).toBe(true);
+  });
+
+  test("refuses those who have waited for their batch as long as a call may take", async () => {
+    const { client, clock } = await openClient({
+      deadlineMs: 1000,
+      prepare: (store) => {
+        store.insert = async () => {
+          await sleep(clock, 1000);
+          throw new MillraceError("store_unavailable", "away");
+        };
+      },
+    });
+    let refused = 0;
+    const calls = Array.from({ length: 4000 }, () => client.enqueue("t").catch(() => refused++));
+    await clock.advance("1s");
+    expect(refused).toBe(4000);
+    await Promise.all(calls);
+  });
+
+  test("bounds a batch at 4 MiB of payload, meta and tags", async () => {
+    const { client, store } = await openClient();
+    const inserts = spyOn(store, "insert");
+    const heavy = { meta: { text: "x".repeat(16_000) }, tags: Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, "x")) };
+    await Promise.all(Array.from({ length: 400 }, () => client.enqueue("t", null, heavy)));
+    const weights = inserts.map(([jobs]) =>
+      jobs.reduce((sum, job) => sum + job.payload.length + job.meta!.length + job.tags.join("").length, 0),
+    );
+    expect(inserts.length).toBe(2);
+    for (const weight of weights) expect(weight).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
   test("gives each caller its own answer: one bad or refused job does not touch the others", async () => {
@@ -276,6 +315,18 @@ describe("strict mode", () => {
     expect((await client.enqueue("handled")).created).toBe(true);
     await clock.settle();
     await worker.stop();
+  });
+
+  test("asks the registry once for many calls at once", async () => {
+    const { client, store } = await openClient({ strictTypes: true });
+    const workers = store.workers.bind(store);
+    let looks = 0;
+    store.workers = () => {
+      looks++;
+      return workers();
+    };
+    await settled(Array.from({ length: 1000 }, () => client.enqueue("typo")));
+    expect(looks).toBe(1);
   });
 
   test("knows the types of workers in other processes, and looks for them again", async () => {

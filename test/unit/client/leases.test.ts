@@ -163,3 +163,105 @@ describe("a lease", () => {
     expect(hints).toHaveLength(2);
   });
 });
+
+describe("what is not made of leases", () => {
+  const good = { id: MISSING_ID, fence: 1, outcome: completed } as const;
+  const facts = { type: "t", queue: "q", retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0, deadLetters: true };
+  const error = boom;
+
+  test.each<[string, unknown, string]>([
+    ["no list", "reports", "reports"],
+    ["nothing", [null], "reports[0]"],
+    ["a bad id", [{ ...good, id: "x" }], "reports[0].id"],
+    ["a fence that is a text", [{ ...good, fence: "1" }], "reports[0].fence"],
+    ["a fence below 0", [{ ...good, fence: -1 }], "reports[0].fence"],
+    ["no outcome", [good, { ...good, outcome: undefined }], "reports[1].outcome"],
+    ["an unknown outcome", [{ ...good, outcome: { kind: "banana" } }], "reports[0].outcome.kind"],
+    ["a result that is no JSON", [{ ...good, outcome: { ...completed, result: "{" } }], "reports[0].outcome.result"],
+    ["a result that is no text", [{ ...good, outcome: { ...completed, result: 5 } }], "reports[0].outcome.result"],
+    ["a run time below 0", [{ ...good, outcome: { ...completed, runMs: -1 } }], "reports[0].outcome.runMs"],
+    ["no error", [{ ...good, outcome: { kind: "failed", runMs: 1 } }], "reports[0].outcome.error"],
+    ["an unknown kind of error", [{ ...good, outcome: { ...failed, error: { ...error, kind: "x" } } }], "reports[0].outcome.error.kind"],
+    [
+      "a message that is no text",
+      [{ ...good, outcome: { ...failed, error: { ...error, message: 1 } } }],
+      "reports[0].outcome.error.message",
+    ],
+    ["a delay of 100 years", [{ ...good, outcome: { ...failed, delayMs: 3e12 } }], "reports[0].outcome.delayMs"],
+    ["a snooze without a delay", [{ ...good, outcome: { kind: "snooze" } }], "reports[0].outcome.delayMs"],
+    ["facts that are none", [{ ...good, facts: {} }], "reports[0].facts.type"],
+    ["facts that count below 0", [{ ...good, facts: { ...facts, retryCount: -1 } }], "reports[0].facts.retryCount"],
+    ["facts whose flag is none", [{ ...good, facts: { ...facts, deadLetters: 1 } }], "reports[0].facts.deadLetters"],
+  ])("is no report: %s", async (_, reports, field) => {
+    const { client, store } = await openClient();
+    const exchanges = spyOn(store, "exchange");
+    await expect(client.leases.exchange(reports as Report[], null)).rejects.toMatchObject({ code: "invalid_input", field });
+    expect(exchanges).toEqual([]);
+  });
+
+  test.each<[string, unknown, string?]>([
+    ["workerId", 5],
+    ["workerId", ""],
+    ["queues", "default"],
+    ["queues", []],
+    ["queues", ["a b"], "queues[0]"],
+    ["types", "x"],
+    ["types", ["t", 5], "types[1]"],
+    ["limit", "x"],
+    ["limit", 0],
+    ["limit", 1001],
+    ["leaseMs", Number.NaN],
+    ["leaseMs", 999],
+    ["leaseMs", 3_600_001],
+    ["turn", -1],
+    ["again", 0],
+  ])("is no claim: %s %j", async (field, value, place = field) => {
+    const { client } = await openClient();
+    const request = { workerId: "w1", queues: ["default"], types: "*", limit: 1, leaseMs: 1000, turn: 1, again: false, [field]: value };
+    await expect(client.leases.exchange([], request as never)).rejects.toMatchObject({ code: "invalid_input", field: `claim.${place}` });
+  });
+
+  test("is refused by every other verb, too", async () => {
+    const { client } = await openClient();
+    const { leases } = client;
+    const ref = { id: MISSING_ID, fence: 1 };
+    const note = { ...ref, type: "t", queue: "q", progress: null, lines: [] };
+    const entry = {
+      id: "w",
+      host: "h",
+      pid: 1,
+      state: "idle",
+      slots: 1,
+      queues: ["q"],
+      types: "*",
+      startedAt: 0,
+      running: [],
+      runningCount: 0,
+    };
+    const worker = { ...entry, processed: 0, perMinute: 0, abandoned: 0 };
+    const calls: [string, Promise<unknown>][] = [
+      ["claim", leases.exchange([], 5 as never)],
+      ["leases[0].id", leases.extend([{ ...ref, id: "x" }], 1000)],
+      ["leaseMs", leases.extend([ref], 0)],
+      ["report.id", leases.settleWithin({}, { ...good, id: "x" })],
+      ["notes[0].fence", leases.note([{ ...note, fence: 0.5 }])],
+      ["notes[0].lines", leases.note([{ ...note, lines: "x" as never }])],
+      ["notes[0].lines[0]", leases.note([{ ...note, lines: [5 as never] }])],
+      ["notes[0].lines[0]", leases.note([{ ...note, lines: ["x".repeat(5000)] }])],
+      ["notes[0].progress.percent", leases.note([{ ...note, progress: { percent: 101, note: null } }])],
+      ["notes[0].queue", leases.note([{ ...note, queue: "" }])],
+      ["worker", leases.register(null as never, 1000)],
+      ["worker.id", leases.register({ ...worker, id: "" } as never, 1000)],
+      ["worker.state", leases.register({ ...worker, state: "stopped" } as never, 1000)],
+      ["worker.running[0]", leases.register({ ...worker, running: ["x"] } as never, 1000)],
+      ["worker.slots", leases.register({ ...worker, slots: -1 } as never, 1000)],
+      ["ttlMs", leases.register(worker as never, Infinity)],
+      ["workerId", leases.unregister(5 as never)],
+    ];
+    for (const [field, call] of calls) await expect(call).rejects.toMatchObject({ code: "invalid_input", field });
+    expect(() => leases.watch(5 as never)).toThrow(expect.objectContaining({ code: "invalid_input", field: "listener" }) as Error);
+    await leases.register(worker as never, 1000);
+    expect(await leases.extend([ref], 1000)).toEqual(["stale"]);
+    expect(await leases.exchange([{ ...good, facts, outcome: { kind: "release" } }], null)).toMatchObject({ results: ["stale"] });
+  });
+});

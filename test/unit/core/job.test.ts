@@ -1,18 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MillraceError } from "../../../src/core/errors.ts";
-import {
-  JOB_DEFAULTS,
-  type JobOptions,
-  levelOf,
-  makeJob,
-  readJobOptions,
-  readQueue,
-  readTime,
-  readType,
-  recordOf,
-  toJob,
-} from "../../../src/core/job.ts";
+import { levelOf, recordOf, toJob } from "../../../src/core/job.ts";
+import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions, readQueue, readType } from "../../../src/core/job-options.ts";
+import { readTime } from "../../../src/core/read-fields.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 
@@ -101,7 +92,7 @@ describe("options", () => {
       ],
     ],
     ["maxRetries", [-1, 101, 1e9, 2.5, "3"]],
-    ["retryDelay", [-1, "1y", Number.NaN]],
+    ["retryDelay", [-1, "1y", Number.NaN, "1h", 300_001]],
     ["timeout", [-1, "25d", Infinity]],
     ["idempotencyKey", ["", "k".repeat(256), "ü".repeat(128), "\ud800", 5, null]],
     ["keyTtl", [-1, "x"]],

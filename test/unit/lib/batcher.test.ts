@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Batcher, type BatcherOptions } from "../../../src/lib/batcher.ts";
+import { Batcher, type BatcherOptions, WaitingRoom } from "../../../src/lib/batcher.ts";
 
 interface Run {
   readonly items: number[];
@@ -18,8 +18,7 @@ function heldBatcher(options: Partial<BatcherOptions<number, string>> = {}): { b
       }),
     inFlight: 1,
     maxItems: 1000,
-    maxWaiting: 10_000,
-    overflow: () => new Error("too many"),
+    room: new WaitingRoom(10_000, () => new Error("too many")),
     ...options,
   });
   return { batcher, runs };
@@ -77,12 +76,67 @@ describe("a batcher", () => {
   });
 
   test("refuses what is beyond its bound, and only that", async () => {
-    const { batcher, runs } = heldBatcher({ maxWaiting: 2 });
+    const { batcher, runs } = heldBatcher({ room: new WaitingRoom(2, () => new Error("too many")) });
     const answers = [batcher.add(1), batcher.add(2)];
     await expect(batcher.add(3)).rejects.toThrow("too many");
     await tick();
     runs[0]!.finish();
     expect(await Promise.all(answers)).toEqual(["did 1", "did 2"]);
+  });
+
+  test("shares its bound with those that have the same room, until their calls are answered", async () => {
+    const room = new WaitingRoom(3, () => new Error("too many"));
+    const [one, other] = [heldBatcher({ room }), heldBatcher({ room })];
+    const answers = [one.batcher.add(1), other.batcher.add(2), other.batcher.add(3)];
+    await expect(one.batcher.add(4)).rejects.toThrow("too many");
+    await tick();
+    await expect(one.batcher.add(4)).rejects.toThrow("too many");
+    one.runs[0]!.finish();
+    await answers[0];
+    const next = one.batcher.add(5);
+    await tick();
+    other.runs[0]!.fail(new Error("store away"));
+    one.runs[1]!.finish();
+    expect((await Promise.allSettled([...answers, next])).map((end) => end.status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
+    expect(room.count).toBe(0);
+  });
+
+  test("refuses what has waited too long when its turn comes, and sends the rest", async () => {
+    let now = 0;
+    const room = new WaitingRoom(10, () => new Error("too many"));
+    const { batcher, runs } = heldBatcher({ room, patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
+    const sent = batcher.add(1);
+    await tick();
+    const late = [batcher.add(2), batcher.add(3)].map((call) => call.catch((error: Error) => error.message));
+    now = 500;
+    const inTime = batcher.add(4);
+    now = 1000;
+    runs[0]!.finish();
+    expect(await sent).toBe("did 1");
+    await tick();
+    expect(await Promise.all(late)).toEqual(["too long", "too long"]);
+    expect(runs[1]!.items).toEqual([4]);
+    runs[1]!.finish();
+    await inTime;
+    await batcher.whenIdle();
+    expect(room.count).toBe(0);
+  });
+
+  test("is idle when all that waited was refused", async () => {
+    let now = 0;
+    const { batcher, runs } = heldBatcher({ patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
+    const sent = batcher.add(1);
+    await tick();
+    const late = batcher.add(2).catch((error: Error) => error.message);
+    now = 2000;
+    runs[0]!.finish();
+    await Promise.all([sent, batcher.whenIdle()]);
+    expect([await late, runs.length]).toEqual(["too long", 1]);
   });
 
   test("gives the error of a whole batch to each of its callers, and goes on", async () => {
@@ -128,8 +182,7 @@ describe("a batcher", () => {
             maxItems,
             maxWeight,
             weigh: (index) => all[index]!.weight,
-            maxWaiting: Infinity,
-            overflow: () => new Error("never"),
+            room: new WaitingRoom(Infinity, () => new Error("never")),
             run: async (items) => {
               expect(++underWay).toBeLessThanOrEqual(inFlight);
               expect(items.length).toBeLessThanOrEqual(maxItems);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { idMaker, isId, tenBitsOf } from "../../../src/lib/id.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { idMaker, idMakerOf, isId, tenBitsOf } from "../../../src/lib/id.ts";
 
 const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
@@ -33,6 +34,12 @@ describe("an id", () => {
         }
       }),
     );
+  });
+
+  test("rises over all that use one clock: clients, schedules, whoever", () => {
+    const [one, other] = [idMakerOf(systemClock), idMakerOf(systemClock)];
+    const ids = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? one : other)(5));
+    expect(ids.toSorted()).toEqual(ids);
   });
 
   test("rises through more of them than a millisecond's counter can hold", () => {

@@ -59,6 +59,34 @@ describe("a loop", () => {
     await loop.stop();
   });
 
+  test("a wake-up between the end of a turn and the one that follows starts no third one beside it", async () => {
+    let [atOnce, most] = [0, 0];
+    let end: () => void = () => {};
+    const { clock, loop } = make(async () => {
+      most = Math.max(most, ++atOnce);
+      await new Promise<void>((resolve) => (end = resolve));
+      atOnce--;
+      return 1000;
+    });
+    loop.start();
+    loop.wake();
+    const gate = Promise.withResolvers<void>();
+    for (let hops = 0; hops < 6; hops++) {
+      void gate.promise.then(async () => {
+        for (let hop = 0; hop < hops; hop++) await Promise.resolve();
+        loop.wake();
+      });
+    }
+    end();
+    gate.resolve();
+    await clock.settle();
+    expect(most).toBe(1);
+    end();
+    await clock.settle();
+    end();
+    await loop.stop();
+  });
+
   test("a turn that fails is told, and the loop goes on", async () => {
     const errors: unknown[] = [];
     let turns = 0;

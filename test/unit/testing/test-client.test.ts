@@ -162,6 +162,48 @@ describe("assertions", () => {
     );
   });
 
+  test("find a job by tag, priority, key and definition", async () => {
+    const client = await open();
+    const mail = defineJob<{ to: string }>({ type: "mail" });
+    const ann = mail.job({ to: "ann" }, { tags: ["news", "weekly"], priority: 12, idempotencyKey: "k-1" });
+    await client.enqueueMany([ann, mail.job({ to: "bob" })]);
+    expect(client.assertEnqueued({ type: mail, tag: "weekly", priority: "high", idempotencyKey: "k-1" }).payload).toEqual({ to: "ann" });
+    expect(client.enqueued({ type: mail })).toHaveLength(2);
+    expect(client.enqueued({ priority: 12 })).toHaveLength(1);
+    expect(client.enqueued({ priority: "default", type: "mail" })).toMatchObject([{ payload: { to: "bob" } }]);
+    for (const filter of [{ tag: "week" }, { priority: 10 }, { idempotencyKey: "k" }]) expect(client.enqueued(filter)).toEqual([]);
+    expect(() => client.assertEnqueued({ type: mail, tag: "x", priority: "low", idempotencyKey: "k" })).toThrow(
+      "no job was enqueued of type mail with tag x with priority low with idempotencyKey k; these were:",
+    );
+  });
+
+  test("that nothing was enqueued fail with what was", async () => {
+    const client = await open();
+    client.assertNotEnqueued();
+    await client.enqueue("mail", { to: "ann" });
+    client.assertNotEnqueued({ type: "sms" });
+    client.assertNotEnqueued({ type: "mail", payload: { to: "bob" } });
+    expect(() => client.assertNotEnqueued({ type: "mail" })).toThrow(
+      'a job was enqueued of type mail; these were:\n  mail in default with {"to":"ann"}',
+    );
+    expect(() => client.assertNotEnqueued()).toThrow("a job was enqueued; these were:");
+  });
+
+  test.each([
+    ["tipe", { tipe: "mail" }],
+    ["type", { type: "not a type!" }],
+    ["type", { type: {} }],
+    ["priority", { priority: "urgent" }],
+    ["tag", { tag: 5 }],
+    ["idempotencyKey", { idempotencyKey: 5 }],
+  ])("with a wrong %s are refused: they would find nothing, and say so of the code", async (field, filter) => {
+    const client = await open();
+    const refusal = expect.objectContaining({ code: "invalid_input", field }) as Error;
+    expect(() => client.assertEnqueued(filter as never)).toThrow(refusal);
+    expect(() => client.assertNotEnqueued(filter as never)).toThrow(refusal);
+    expect(() => client.enqueued(filter as never)).toThrow(refusal);
+  });
+
   test("see only jobs that came to be", async () => {
     const client = await open();
     await client.enqueue("pay", 1, { idempotencyKey: "k" });
@@ -172,6 +214,18 @@ describe("assertions", () => {
 });
 
 describe("a test client", () => {
+  test("closes within the grace that it is given", async () => {
+    const client = await open();
+    let abortedAt = -1;
+    client.work({
+      hang: (_payload, { signal }) => new Promise(() => signal.addEventListener("abort", () => (abortedAt = client.clock.monotonic()))),
+    });
+    await client.enqueue("hang", null, { timeout: 0 });
+    await client.clock.settle();
+    await client.close({ grace: "60s" });
+    expect(abortedAt).toBe(55_000);
+  });
+
   test("closes in no time, also with a handler that never ends, and twice", async () => {
     const client = await createTestClient();
     client.work({ hang: () => new Promise(() => {}) });
@@ -182,7 +236,40 @@ describe("a test client", () => {
     await expect(client.enqueue("t")).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("refuses a start that is no time", async () => {
-    await expect(createTestClient({ startAt: "yesterday" })).rejects.toMatchObject({ code: "invalid_input", field: "startAt" });
+  test.each([
+    ["startAt", { startAt: "yesterday" }],
+    ["now", { now: 5 }],
+    ["random", { random: 0.5 }],
+  ])("refuses a wrong %s", async (field, options) => {
+    await expect(createTestClient(options as never)).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+});
+
+describe("wait", () => {
+  test("is not timed out by the clock unless a timeout is given", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("later", null, { delay: "10d" });
+    const ended = client.wait(id);
+    const impatient = client.wait(id, { timeout: "1m" });
+    impatient.catch(() => {});
+    await client.clock.advance("10d");
+    await expect(impatient).rejects.toMatchObject({ code: "wait_timeout" });
+    await client.drain({ later: async () => "done" });
+    expect(await ended).toMatchObject({ status: "completed", result: "done" });
+  });
+
+  test("ends with its signal, with its client, and for a job that is not there", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("never");
+    const stop = new AbortController();
+    const aborted = client.wait(id, { signal: stop.signal });
+    stop.abort(new Error("enough"));
+    await expect(aborted).rejects.toThrow("enough");
+    await expect(client.wait("01890a5d-ac96-774b-bcce-b302099a8057")).rejects.toMatchObject({ code: "not_found" });
+    await expect(client.wait(id, { timeuot: 5 } as never)).rejects.toMatchObject({ code: "invalid_input", field: "timeuot" });
+    const closed = client.wait(id);
+    closed.catch(() => {});
+    await client.close();
+    await expect(closed).rejects.toMatchObject({ code: "closed" });
   });
 });

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Event } from "../../../src/core/event.ts";
-import { JOB_DEFAULTS, type JobOptions, makeJob, type NewJob, readJobOptions } from "../../../src/core/job.ts";
+import type { NewJob } from "../../../src/core/job.ts";
+import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../../src/core/job-options.ts";
 import { partitionOf } from "../../../src/core/partition.ts";
 import { idMaker } from "../../../src/lib/id.ts";
 import { openStore } from "../../../src/store/open-store.ts";

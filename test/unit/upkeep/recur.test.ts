@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { JOB_DEFAULTS } from "../../../src/core/job.ts";
+import { JOB_DEFAULTS } from "../../../src/core/job-options.ts";
 import { CANCEL } from "../../../src/core/lifecycle.ts";
 import { nextTick } from "../../../src/core/schedule.ts";
 import { readSchedule } from "../../../src/core/schedule-input.ts";

@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Client, Context } from "../../../src/client/client.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Client, Context, WorkOptions } from "../../../src/client/client.ts";
 import { connect } from "../../../src/connect.ts";
 import type { Job } from "../../../src/core/job.ts";
+import { openStore } from "../../../src/store/open-store.ts";
 
 describe("a handler that completes its job in a transaction of its own", () => {
   let folder: string;
@@ -26,9 +28,9 @@ describe("a handler that completes its job in a transaction of its own", () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function run(handler: (ctx: Context) => Promise<unknown>): Promise<Job> {
+  async function run(handler: (ctx: Context) => Promise<unknown>, options: WorkOptions = {}): Promise<Job> {
     const { id } = await client.enqueue("t", null, { maxRetries: 0 });
-    const worker = client.work({ t: (_payload, ctx) => handler(ctx) });
+    const worker = client.work({ t: (_payload, ctx) => handler(ctx) }, options);
     const job = await client.wait(id);
     await worker.stop();
     return job;
@@ -111,5 +113,68 @@ describe("a handler that completes its job in a transaction of its own", () => {
       expect.objectContaining({ code: "invalid_input", field: "result" }),
       expect.objectContaining({ code: "invalid_transaction" }),
     ]);
+  });
+
+  test("keeps its lease after a rollback, however long it goes on", async () => {
+    const store = await openStore(`sqlite:${path.join(folder, "app.db")}`);
+    const expired: number[] = [];
+    let isAborted = true;
+    const job = await run(
+      async (ctx) => {
+        for (let round = 0; round < 2; round++) {
+          await completeIn(ctx, "rollback");
+          await sleep(1500);
+          expired.push((await store.expired(10)).jobs.length);
+        }
+        isAborted = ctx.signal.aborted;
+      },
+      { lease: "1s" },
+    );
+    await store.close();
+    expect([job.status, job.attempt, isAborted, expired]).toEqual(["completed", 1, false, [0, 0]]);
+  });
+
+  test("is told of a cancel after a rollback", async () => {
+    let reason: unknown;
+    await run(
+      async (ctx) => {
+        await completeIn(ctx, "rollback");
+        await client.cancel(ctx.job.id);
+        await vi.waitFor(() => expect(ctx.signal.aborted).toBe(true), { timeout: 5000 });
+        reason = ctx.signal.reason;
+      },
+      { lease: "1s" },
+    );
+    expect(reason).toMatchObject({ why: "cancelled" });
+  });
+
+  test("is not aborted because its own completion ended the lease", async () => {
+    let isAborted = true;
+    const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+    const worker = client.work(
+      {
+        t: async (_payload, ctx) => {
+          await completeIn(ctx, "commit");
+          ctx.log("the lease has ended, and this is refused");
+          await sleep(2000);
+          isAborted = ctx.signal.aborted;
+        },
+      },
+      { lease: "1s" },
+    );
+    await vi.waitFor(() => expect(isAborted).toBe(false), { timeout: 10_000 });
+    await worker.stop();
+    expect(await client.get(id)).toMatchObject({ status: "completed", attempt: 1 });
+  });
+
+  test("without a transaction is told which field is missing", async () => {
+    const refusals: unknown[] = [];
+    const complete = (ctx: Context): ((result: unknown, options?: unknown) => Promise<void>) => ctx.complete as never;
+    await run(async (ctx) => {
+      for (const options of [undefined, null, {}, 5, { tx: null }]) {
+        await complete(ctx)(1, options).catch((error: unknown) => refusals.push(error));
+      }
+    });
+    expect(refusals).toEqual(Array.from({ length: 5 }, () => expect.objectContaining({ code: "invalid_input", field: "tx" }) as unknown));
   });
 });

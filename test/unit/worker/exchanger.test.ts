@@ -3,7 +3,7 @@ import type { ClaimRequest, LeasedJob, Report } from "../../../src/client/client
 import { MillraceError } from "../../../src/core/errors.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { Exchanger } from "../../../src/worker/exchanger.ts";
-import type { Trouble } from "../../../src/worker/trouble.ts";
+import type { Trouble } from "../../../src/core/trouble.ts";
 
 const claim = { limit: 1 } as ClaimRequest;
 const job = { job: { id: "new" }, fence: 1 } as LeasedJob;
@@ -20,6 +20,8 @@ describe("the exchange of ended attempts for new jobs", () => {
   let claims: ClaimRequest[];
   let wants: boolean;
   let isClosed: boolean;
+  /** Throws to be a host that breaks its word. */
+  let onAnswer: () => void;
   /** Throws to fail an exchange. */
   let store: (ids: string[]) => Promise<void> | void;
 
@@ -32,6 +34,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     troubles = [];
     wants = false;
     isClosed = false;
+    onAnswer = () => {};
     store = () => {};
   });
 
@@ -56,6 +59,7 @@ describe("the exchange of ended attempts for new jobs", () => {
         answered(reports, _claim, jobs) {
           answered.push(...reports.map(({ id }) => id), ...jobs.map((lease) => lease.job.id));
           wants = false;
+          onAnswer();
         },
         givenUp: (reports) => givenUp.push(...reports.map(({ id }) => id)),
         closed: () => (isClosed = true),
@@ -149,5 +153,55 @@ describe("the exchange of ended attempts for new jobs", () => {
     exchange.report(report("b"));
     await clock.advance("1h");
     expect(sent).toEqual([["a"]]);
+  });
+
+  test("that was stopped says nothing more, also when an exchange under way fails: its reports are given up", async () => {
+    const exchange = exchanger();
+    const away = Promise.withResolvers<void>();
+    store = () => away.promise;
+    exchange.report(report("a"));
+    await clock.settle();
+    exchange.stop();
+    away.reject(unavailable);
+    await clock.advance("1h");
+    expect([sent, givenUp, exchange.isIdle]).toEqual([[["a"]], ["a"], true]);
+    expect(troubles).toEqual(["report"]);
+  });
+
+  test("survives a host that throws, and tells it", async () => {
+    const exchange = exchanger();
+    onAnswer = () => {
+      onAnswer = () => {};
+      throw new Error("no thread for you");
+    };
+    wants = true;
+    exchange.flushSoon();
+    await clock.settle();
+    expect(troubles).toEqual(["claim"]);
+    exchange.report(report("a"));
+    await clock.settle();
+    expect(sent).toEqual([["claim"], ["a"]]);
+    expect([exchange.healthy, exchange.isIdle]).toEqual([true, true]);
+  });
+
+  test("a report that failed once and then went through is given its full time when it fails again", async () => {
+    const exchange = exchanger(2);
+    let broken = new Set(["a", "b"]);
+    store = (ids) => {
+      if (ids.some((id) => broken.has(id))) throw new TypeError("cannot read this");
+    };
+    const reports = ["a", "b"].map(report);
+    for (const each of reports) exchange.report(each);
+    await clock.settle();
+    broken = new Set();
+    await clock.advance("1s");
+    expect(answered.sort()).toEqual(["a", "b"]);
+    await clock.advance("1h");
+    broken = new Set(["a", "b"]);
+    for (const each of reports) exchange.report(each);
+    await clock.advance("20s");
+    expect(givenUp).toEqual([]);
+    await clock.advance("30s");
+    expect(givenUp.sort()).toEqual(["a", "b"]);
   });
 });

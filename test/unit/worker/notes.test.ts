@@ -61,7 +61,7 @@ describe("the notes of one attempt", () => {
     const note = notes.take()!;
     notes.log("second");
     notes.progress(20, undefined);
-    expect(notes.giveBack(note)).toBe(true);
+    notes.giveBack(note);
     expect(takeAll(notes)[0]).toMatchObject({ lines: ["first", "second"], progress: { percent: 20 } });
   });
 });
@@ -137,5 +137,81 @@ describe("the writer of notes", () => {
     expect(calls.map((call) => call[0]!.lines)).toEqual([["hello"], ["hello"]]);
     await clock.advance("10s");
     expect(calls).toHaveLength(2);
+  });
+
+  test("leaves at the first call that failed, and tries again ever more slowly: a store that is away is not stormed", async () => {
+    let tries = 0;
+    const { clock, writer: notes } = writer(() => {
+      tries++;
+      throw new Error("away");
+    });
+    const job = new JobNotes(lease);
+    for (let line = 0; line < 900; line++) job.log(`line ${line}`);
+    notes.touch(job);
+    await clock.advance(250);
+    expect(tries).toBe(1);
+    await clock.advance("60s");
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(25);
+  });
+
+  test("loses no line and keeps their order over failures, whatever call they failed in", async () => {
+    let tries = 0;
+    const written: string[] = [];
+    const { clock, writer: notes } = writer((call) => {
+      if (++tries % 2 === 0) throw new Error("away");
+      written.push(...call.flatMap((note) => note.lines));
+      return call.map(() => "ok");
+    });
+    const jobs = ["a", "b", "c"].map((name) => {
+      const job = new JobNotes(lease);
+      for (let line = 0; line < 600; line++) job.log(`${name} ${line}`);
+      notes.touch(job);
+      return job;
+    });
+    await clock.advance("2m");
+    expect(written).toHaveLength(1800);
+    for (const name of ["a", "b", "c"]) {
+      const own = written.filter((line) => line.startsWith(name));
+      expect(own).toEqual(Array.from({ length: 600 }, (_, line) => `${name} ${line}`));
+    }
+    expect(jobs.map((job) => job.take())).toEqual([null, null, null]);
+  });
+
+  test("does not hold up the last words of others for a job whose notes the store refuses", async () => {
+    const written: string[] = [];
+    const { clock, writer: notes } = writer((call) => {
+      if (call.some((note) => note.lines.includes("poison"))) throw new Error("cannot read this");
+      written.push(...call.flatMap((note) => note.lines));
+      return call.map(() => "ok");
+    });
+    const poisoned = new JobNotes(lease);
+    poisoned.log("poison");
+    notes.touch(poisoned);
+    await clock.advance("10s");
+    const ended = new JobNotes(lease);
+    ended.log("last words");
+    ended.close();
+    notes.touch(poisoned);
+    notes.touch(ended);
+    await notes.write();
+    expect(written).toEqual(["last words"]);
+  });
+
+  test("that was stopped sets no timer again", async () => {
+    let tries = 0;
+    const { clock, writer: notes } = writer(() => {
+      tries++;
+      throw new Error("away");
+    });
+    const job = new JobNotes(lease);
+    job.log("hello");
+    notes.touch(job);
+    const writing = notes.write();
+    notes.stop();
+    await writing;
+    notes.touch(job);
+    await clock.advance("1m");
+    expect(tries).toBe(1);
   });
 });

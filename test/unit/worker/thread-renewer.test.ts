@@ -13,7 +13,7 @@ import { openStore } from "../../../src/store/open-store.ts";
 import { ThreadRenewer } from "../../../src/thread-renewer.ts";
 import type { GoneLease } from "../../../src/worker/lease-book.ts";
 import type { Renewer } from "../../../src/worker/heartbeat.ts";
-import type { Trouble } from "../../../src/worker/trouble.ts";
+import type { Trouble } from "../../../src/core/trouble.ts";
 import { startWorker } from "../../../src/worker/worker.ts";
 
 const LEASE_MS = 1000;
@@ -64,7 +64,7 @@ describe("leases kept from a thread", () => {
   });
 
   function open(threadUrl = url): void {
-    thread = new ThreadRenewer({ url: threadUrl, leases: client.leases, clock: systemClock });
+    thread = new ThreadRenewer({ url: threadUrl, deadlineMs: 10_000, leases: client.leases, clock: systemClock });
     renewer = thread.forWorker({
       leaseMs: LEASE_MS,
       entry: () => entry,
@@ -159,13 +159,32 @@ describe("leases kept from a thread", () => {
     expect(gone).toEqual([]);
   });
 
+  test("are renewed by the main loop where a process may have no threads at all", async () => {
+    open();
+    const program = `
+      import { connect } from "../../../src/connect.ts";
+      const client = await connect(${JSON.stringify(url)}, { onTrouble: ({ kind }) => console.log("trouble:", kind) });
+      client.work({ t: (_, { job }) => new Promise((resolve) => setTimeout(resolve, 2500)) }, { lease: "1s" });
+      const { id } = await client.enqueue("t");
+      const { status, attempt } = await client.wait(id);
+      console.log(status, attempt);
+      await client.close();
+    `;
+    const flags = ["--permission", "--allow-fs-read=*", "--allow-fs-write=*", "--no-warnings"];
+    const child = promisify(execFile)(process.execPath, [...flags, "--input-type=module", "--eval", program], {
+      cwd: import.meta.dirname,
+      timeout: 30_000,
+    });
+    expect((await child).stdout).toBe("trouble: thread\ncompleted 1\n");
+  });
+
   test("do not keep a process alive that has nothing else to do", async () => {
     open();
     const program = `
       import { systemClock } from "../../../src/lib/clock.ts";
       import { ThreadRenewer } from "../../../src/thread-renewer.ts";
       const leases = { extend: async () => ["ok"], register: async () => {} };
-      const thread = new ThreadRenewer({ url: ${JSON.stringify(url)}, leases, clock: systemClock });
+      const thread = new ThreadRenewer({ url: ${JSON.stringify(url)}, deadlineMs: 10_000, leases, clock: systemClock });
       const renewer = thread.forWorker({ leaseMs: 1000, entry: () => ({}), onGone() {}, onTrouble() {} });
       renewer.hold([{ id: "x", fence: 1, stopAfterMs: null }]);
       while (!thread.isReady) await new Promise((resolve) => setTimeout(resolve, 5));

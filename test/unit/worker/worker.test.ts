@@ -5,6 +5,7 @@ import { defineJob } from "../../../src/client/define-job.ts";
 import { Discard, RetryAfter, Snooze } from "../../../src/core/control-errors.ts";
 import type { Duration } from "../../../src/core/duration.ts";
 import type { Job } from "../../../src/core/job.ts";
+import { MemoryStore } from "../../../src/store/memory/memory-store.ts";
 import { createTestClient, type TestClient } from "../../../src/testing/test-client.ts";
 
 /** Of a payload that each test knows. */
@@ -151,7 +152,7 @@ describe("how an attempt ends", () => {
     await client.drain([definition.handle(handler)]);
     expect(await get(id)).toMatchObject({
       status: "dead",
-      error: { name: "InvalidPayload", message: expect.stringMatching(/schema of its type: to: /) },
+      error: { name: "InvalidPayload", message: expect.stringMatching(/schema of its type: payload\.to: /) },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -205,6 +206,37 @@ describe("timeouts and abandoned handlers", () => {
     end.resolve();
     await client.clock.settle();
     expect([(await get(next.id)).status, worker.abandoned, worker.healthy]).toEqual(["completed", 0, true]);
+  });
+
+  test("a schema that takes longer than the attempt may is abandoned and comes back like any handler, which is not called", async () => {
+    const slow = Promise.withResolvers<void>();
+    const validate = async (value: unknown) => {
+      await slow.promise;
+      return { value };
+    };
+    const definition = defineJob({ type: "s", input: { "~standard": { version: 1, vendor: "test", validate } } });
+    await client.enqueue("s", 1, { timeout: "1s", maxRetries: 0 });
+    const handler = vi.fn();
+    const worker = client.work([definition.handle(handler)], { concurrency: 2 });
+    await client.clock.advance("6s");
+    expect(worker.abandoned).toBe(1);
+    slow.resolve();
+    await client.clock.settle();
+    expect([worker.abandoned, worker.healthy]).toEqual([0, true]);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("of a worker that can grow, those are counted against the slots that it has now", async () => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const end = Promise.withResolvers<void>();
+    await client.enqueue("t", null, { timeout: "1s", maxRetries: 0 });
+    const worker = work(() => end.promise, { concurrency: { min: 1, max: 50 } });
+    await client.clock.advance("5m");
+    expect([worker.slots, worker.abandoned, worker.healthy]).toEqual([1, 1, false]);
+    expect(warned).toHaveBeenCalledOnce();
+    end.resolve();
+    await client.clock.settle();
+    expect(worker.healthy).toBe(true);
   });
 
   test("a job without a timeout runs as long as it likes, under one lease", async () => {
@@ -268,7 +300,7 @@ describe("what a handler says while it runs", () => {
     const { id } = await client.enqueue("t");
     const end = Promise.withResolvers<void>();
     work(async (_payload, ctx) => {
-      const { log } = ctx; // oxlint-disable-line unbound-method -- it may be taken out
+      const { log } = ctx;
       log("begin");
       ctx.progress(40, "half way");
       await end.promise;
@@ -283,9 +315,10 @@ describe("what a handler says while it runs", () => {
   });
 
   test("a flood is gathered and bounded", async () => {
-    const { id } = await client.enqueue("t");
-    const note = vi.spyOn(client.leases, "note");
-    await client.drain({
+    const note = vi.spyOn(MemoryStore.prototype, "note");
+    await using other = await createTestClient();
+    const { id } = await other.enqueue("t");
+    await other.drain({
       t: (_payload, ctx) => {
         for (let call = 0; call < 100_000; call++) {
           ctx.progress(call / 1000);
@@ -293,8 +326,9 @@ describe("what a handler says while it runs", () => {
         }
       },
     });
+    expect(note.mock.calls.length).toBeGreaterThan(0);
     expect(note.mock.calls.length).toBeLessThanOrEqual(5);
-    const lines = (await client.logs(id, { limit: 1000 })).map((line) => line.text);
+    const lines = (await other.logs(id, { limit: 1000 })).map((line) => line.text);
     expect(lines).toHaveLength(1000);
     expect(lines[0]).toBe("x".repeat(4096));
     expect(lines.at(-1)).toMatch(/99001 more lines were dropped/);
@@ -423,7 +457,9 @@ describe("stop", () => {
       return "saved";
     });
     await client.clock.settle();
-    await again.stop({ grace: "1s" });
+    const stopped = again.stop({ grace: "1s" });
+    await client.clock.advance("1s");
+    await stopped;
     expect(await get(id)).toMatchObject({ status: "completed", result: "saved" });
   });
 

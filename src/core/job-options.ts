@@ -1,0 +1,175 @@
+import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
+import { invalid, MillraceError } from "./errors.ts";
+import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel } from "./job.ts";
+import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
+import { DEFAULT_QUEUE } from "./queue.ts";
+import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
+import { RETRY_CAP_MS } from "./retry.ts";
+import { fingerprint } from "./unique.ts";
+
+/**
+ * THE SCHEMA: one row for each thing that a caller can say about a job: what it must be (in words: they are the error message and the
+ * reference), how it is read, and what holds when nothing is said. Types and defaults are derived from it.
+ */
+interface Field<Input, Value> {
+  readonly mustBe: string;
+  /** The value as it is stored, or undefined to refuse it. */
+  readonly read: (input: Input) => Value | undefined;
+  readonly fallback: Value;
+}
+
+function field<Input, Value>(mustBe: string, fallback: Value, read: (input: Input) => Value | undefined): Field<Input, Value> {
+  return { mustBe, read, fallback };
+}
+
+export const JOB_OPTIONS = {
+  queue: field<string, string>(NAME_RULE, DEFAULT_QUEUE, (input) => (isName(input) ? input : undefined)),
+  priority: field<PriorityLevel | number, number>(
+    `low, default, high, critical or a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`,
+    0,
+    readPriority,
+  ),
+  delay: field<Duration, number>('a time of at most 10 years, in milliseconds or as "30s", "5m", "2h", "1d"', 0, (input) =>
+    durationWithin(input, 0, MAX_DELAY_MS),
+  ),
+  runAt: field<Date | string | number, number | null>(
+    "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch, from the year 2000 to 10 years ahead",
+    null,
+    readTime,
+  ),
+  maxRetries: field<number, number>("a whole number from 0 to 100", 3, (input) => readInteger(input, 0, 100)),
+  retryDelay: field<Duration, number>('a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"', 1000, (input) =>
+    durationWithin(input, 0, RETRY_CAP_MS),
+  ),
+  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 is none', 30_000, (input) =>
+    durationWithin(input, 0, MAX_TIMEOUT_MS),
+  ),
+  idempotencyKey: field<string, string | null>("a text of 1 to 255 bytes", null, readKey),
+  keyTtl: field<Duration, number>('a time of at most 10 years, in milliseconds or as "24h"', 24 * 3_600_000, (input) =>
+    durationWithin(input, 0, MAX_DELAY_MS),
+  ),
+  tags: field<readonly string[], readonly string[]>("at most 20 texts of 1 to 64 characters", [], readTags),
+  meta: field<Readonly<Record<string, unknown>>, string | null>(`an object of at most ${MAX_META_BYTES} bytes of JSON`, null, (input) =>
+    isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined,
+  ),
+  webhookUrl: field<string, string | null>("an http or https address of at most 2,048 characters", null, readUrl),
+} as const;
+
+/** The longest timer that JavaScript has; a timeout beyond it would fire at once. */
+const MAX_TIMEOUT_MS = 24 * 86_400_000;
+
+type Options = typeof JOB_OPTIONS;
+type InputOf<F> = F extends Field<infer Input, infer _> ? Input : never;
+type ValueOf<F> = F extends Field<infer _, infer Value> ? Value : never;
+
+/** What a caller may say about a job beside its type and payload. */
+export type JobOptions = { readonly [K in keyof Options]?: InputOf<Options[K]> | undefined };
+
+/** Options as they were read: checked, in stored form, gaps filled. */
+export type JobSettings = { readonly [K in keyof Options]: ValueOf<Options[K]> };
+
+/** What holds when neither the call nor the definition says anything. A client can be told others. */
+export const JOB_DEFAULTS: JobSettings = Object.fromEntries(
+  Object.entries(JOB_OPTIONS).map(([name, row]) => [name, row.fallback]),
+) as unknown as JobSettings;
+
+const OPTION_NAMES = Object.keys(JOB_OPTIONS) as (keyof Options)[];
+
+/** Checks options and fills their gaps from `defaults`; throws at the first bad one. `now` bounds runAt. */
+export function readJobOptions(options: JobOptions, defaults: JobSettings, now: number): JobSettings {
+  const settings: Record<string, unknown> = { ...defaults };
+  for (const name of Object.keys(options) as (keyof Options)[]) {
+    const input = options[name];
+    if (input === undefined) continue;
+    const row = JOB_OPTIONS[name] as Field<unknown, unknown> | undefined;
+    if (row === undefined || !OPTION_NAMES.includes(name)) {
+      throw new MillraceError("invalid_input", `${name} is not an option of a job; known are ${OPTION_NAMES.join(", ")}`, { field: name });
+    }
+    const value = row.read(input);
+    if (value === undefined) throw invalid(name, row.mustBe, input);
+    settings[name] = value;
+    // A time that the call names stands instead of the one that a default or definition gave in the other way.
+    if (name === "delay") settings["runAt"] = null;
+    if (name === "runAt") settings["delay"] = 0;
+  }
+  const read = settings as unknown as JobSettings;
+  refuseContradictions(options, read, now);
+  return read;
+}
+
+/** Checks what shall hold for jobs of which nothing is said, and fills its gaps. */
+export function readJobDefaults(defaults: unknown, now: number): JobSettings {
+  if (defaults === undefined) return JOB_DEFAULTS;
+  if (!isPlainObject(defaults)) throw invalid("defaults", "an object of options of a job", defaults);
+  return readJobOptions(defaults as JobOptions, JOB_DEFAULTS, now);
+}
+
+function refuseContradictions(options: JobOptions, read: JobSettings, now: number): void {
+  if (options.delay !== undefined && options.runAt !== undefined) {
+    throw new MillraceError("invalid_input", "runAt and delay exclude each other: give one of them", { field: "runAt" });
+  }
+  if (read.runAt !== null && read.runAt > now + MAX_DELAY_MS) throw invalid("runAt", JOB_OPTIONS.runAt.mustBe, options.runAt);
+}
+
+/** Makes the job that will be inserted from what the caller gave. Throws `invalid_input` at the first bad field. */
+export function makeJob(id: string, type: string, payload: unknown, settings: JobSettings): NewJob {
+  const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+  const key = settings.idempotencyKey;
+  return {
+    id,
+    type,
+    queue: settings.queue,
+    priority: settings.priority,
+    payload: text,
+    maxRetries: settings.maxRetries,
+    retryDelayMs: settings.retryDelay,
+    timeoutMs: settings.timeout,
+    delayMs: settings.delay,
+    runAt: settings.runAt,
+    idempotencyKey: key,
+    keyTtlMs: key === null ? 0 : settings.keyTtl,
+    fingerprint: key === null ? null : fingerprint(type, text),
+    webhookUrl: settings.webhookUrl,
+    tags: settings.tags,
+    meta: settings.meta,
+  };
+}
+
+/** Checks the name of a type. */
+export function readType(type: unknown): string {
+  if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  return type;
+}
+
+/** Checks the name of a queue. */
+export function readQueue(queue: unknown): string {
+  if (!isName(queue)) throw invalid("queue", NAME_RULE, queue);
+  return queue;
+}
+
+function readPriority(input: unknown): number | undefined {
+  if (typeof input === "string") return Object.hasOwn(PRIORITY_LEVELS, input) ? PRIORITY_LEVELS[input as PriorityLevel] : undefined;
+  return readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
+}
+
+function readKey(input: unknown): string | undefined {
+  // A lone surrogate has no UTF-8 form: two such keys could become one in a store.
+  if (typeof input !== "string" || input === "" || !input.isWellFormed()) return undefined;
+  return utf8Length(input) <= 255 ? input : undefined;
+}
+
+function readTags(input: unknown): readonly string[] | undefined {
+  if (!Array.isArray(input) || input.length > 20) return undefined;
+  const sound = input.every((tag) => typeof tag === "string" && tag !== "" && tag.length <= 64 && tag.isWellFormed());
+  return sound ? [...new Set(input as string[])] : undefined;
+}
+
+function readUrl(input: unknown): string | undefined {
+  if (typeof input !== "string" || input.length > 2048) return undefined;
+  const url = URL.parse(input);
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url.href : undefined;
+}
+
+function isPlainObject(input: unknown): boolean {
+  return typeof input === "object" && input !== null && !Array.isArray(input);
+}

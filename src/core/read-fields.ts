@@ -1,0 +1,53 @@
+/** WHAT CALLERS GIVE: fields with names, and the values that many of them hold. */
+import { durationWithin } from "./duration.ts";
+import { invalid, MillraceError } from "./errors.ts";
+
+/** Checks that an object is one, and has none but the known fields. `what` is what it is called, `prefix` stands before each field. */
+export function readFields<Name extends string>(
+  input: unknown,
+  what: string,
+  known: readonly Name[],
+  prefix = "",
+): { readonly [K in Name]?: unknown } {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid(what, "an object", input);
+  const stranger = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
+  if (stranger === undefined) return input;
+  const field = prefix + stranger;
+  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known are ${known.join(", ")}`, { field });
+}
+
+/** Reads a duration within bounds, in milliseconds. */
+export function readDuration(input: unknown, field: string, mustBe: string, maxMs: number, minMs = 0): number {
+  const ms = durationWithin(input, minMs, maxMs);
+  if (ms === undefined) throw invalid(field, mustBe, input);
+  return ms;
+}
+
+const NAME = /^[A-Za-z0-9._:-]{1,128}$/;
+export const NAME_RULE = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
+
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
+
+export function readInteger(input: unknown, min: number, max: number): number | undefined {
+  // `+ 0` turns -0 into 0.
+  return typeof input === "number" && Number.isInteger(input) && input >= min && input <= max ? input + 0 : undefined;
+}
+
+const EARLIEST_RUN_AT = Date.UTC(2000, 0, 1); // below it somebody gave seconds for milliseconds
+const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
+
+/** A point in time as a caller may write it, in milliseconds since the epoch. */
+export function readTime(input: unknown): number | undefined {
+  const ms = input instanceof Date ? input.getTime() : typeof input === "string" ? readIso(input) : input;
+  return typeof ms === "number" && Number.isInteger(ms) && ms >= EARLIEST_RUN_AT ? ms : undefined;
+}
+
+function readIso(input: string): number | undefined {
+  if (!ISO_WITH_ZONE.test(input)) return undefined;
+  // Date.parse makes 3 March of 31 February. Nobody means that.
+  const day = input.slice(0, 10);
+  const isDay = new Date(Date.parse(`${day}T00:00:00Z`)).toJSON()?.slice(0, 10) === day;
+  return isDay ? Date.parse(input) : undefined;
+}

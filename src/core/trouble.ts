@@ -1,0 +1,16 @@
+/** Something that a person should know and that no call can tell. */
+export interface Trouble {
+  readonly kind:
+    | "abandoned" // so many handlers ignored their abort that a worker stopped claiming
+    | "store" // a worker cannot reach the store; it keeps trying
+    | "claim" // claimed jobs could not be started; they will be seen as lost
+    | "report" // an outcome could not be reported; the job will be seen as lost
+    | "backoff" // a backoff function failed, and the stored curve was used
+    | "thread" // leases are renewed from the main loop, because the thread for it died
+    | "upkeep"; // a duty of upkeep failed; it keeps trying
+  /** One line: what is wrong and what to do. */
+  readonly message: string;
+  readonly error?: unknown;
+}
+
+export type OnTrouble = (trouble: Trouble) => void;

@@ -1,0 +1,24 @@
+import { formatDuration } from "./duration.ts";
+import { readDuration } from "./read-fields.ts";
+
+/** How short and how long a lease may be. */
+export const MIN_LEASE_MS = 1000;
+export const MAX_LEASE_MS = 3_600_000;
+/** How many queues one worker may serve. */
+export const MAX_QUEUES = 1000;
+
+const MAX_GRACE_MS = 86_400_000;
+
+/** Checks the time that handlers may go on after a stop. */
+export function readGrace(grace: unknown): number {
+  return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
+}
+
+/** Checks how long a claim holds without being renewed. */
+export function readLease(lease: unknown): number {
+  return readDuration(lease, "lease", timeFrom(MIN_LEASE_MS, MAX_LEASE_MS), MAX_LEASE_MS, MIN_LEASE_MS);
+}
+
+function timeFrom(minMs: number, maxMs: number): string {
+  return `a time from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, in milliseconds or as "30s"`;
+}
