@@ -1,17 +1,7 @@
 import { expect, test } from "vitest";
 import type { Counter } from "../../src/core/counters.ts";
-import {
-  JOB_DEFAULTS,
-  type JobError,
-  type JobOptions,
-  type JobRecord,
-  makeJob,
-  type NewJob,
-  readJobOptions,
-  type Status,
-  STATUSES,
-  TERMINAL,
-} from "../../src/core/job.ts";
+import { type JobError, type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../src/core/job.ts";
+import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../src/core/job-options.ts";
 import { type AttemptFacts, CANCEL, type Outcome, RETRY, RUN_NOW, settle } from "../../src/core/lifecycle.ts";
 import { partitionOf } from "../../src/core/partition.ts";
 import { idMaker } from "../../src/lib/id.ts";

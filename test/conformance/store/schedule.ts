@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
-import { makeJob, readJobOptions, JOB_DEFAULTS, type NewJob } from "../../../src/core/job.ts";
+import type { NewJob } from "../../../src/core/job.ts";
+import { JOB_DEFAULTS, makeJob, readJobOptions } from "../../../src/core/job-options.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../../src/core/schedule-record.ts";
 import type { Tick } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";

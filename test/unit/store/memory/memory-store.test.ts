@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { JOB_DEFAULTS, makeJob, type NewJob } from "../../../../src/core/job.ts";
+import type { NewJob } from "../../../../src/core/job.ts";
+import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
 import { CANCEL } from "../../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job.ts";
+import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
