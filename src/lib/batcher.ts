@@ -57,6 +57,8 @@ export class Batcher<Item, Answer> {
   #waiting: Waiting<Item, Answer>[] = [];
   #underWay = 0;
   #flushing = false;
+  /** Some of those who wait had to wait for a batch. */
+  #isBehind = false;
   #idle: (() => void)[] = [];
 
   constructor(options: BatcherOptions<Item, Answer>) {
@@ -91,7 +93,8 @@ export class Batcher<Item, Answer> {
   }
 
   #flush(): void {
-    this.#refuseLate();
+    if (this.#isBehind) this.#refuseLate();
+    this.#isBehind = false;
     while (this.#waiting.length > 0 && this.#underWay < this.#options.inFlight) {
       const free = this.#options.inFlight - this.#underWay;
       void this.#send(this.#take(Math.ceil(this.#waiting.length / free)));
@@ -144,7 +147,8 @@ export class Batcher<Item, Answer> {
     } finally {
       this.#underWay--;
       this.#options.room.count -= batch.length;
-      if (this.#waiting.length > 0) this.#flushSoon();
+      this.#isBehind = this.#waiting.length > 0;
+      if (this.#isBehind) this.#flushSoon();
       else if (this.#underWay === 0) this.#tellIdle();
     }
   }

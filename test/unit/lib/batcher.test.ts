@@ -127,6 +127,16 @@ describe("a batcher", () => {
     expect(room.count).toBe(0);
   });
 
+  test("refuses nobody because the loop was blocked: who waits for no batch waits for no store", async () => {
+    let now = 0;
+    const { batcher, runs } = heldBatcher({ patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
+    const answer = batcher.add(1);
+    now = 60_000;
+    await tick();
+    runs[0]!.finish();
+    expect(await answer).toBe("did 1");
+  });
+
   test("is idle when all that waited was refused", async () => {
     let now = 0;
     const { batcher, runs } = heldBatcher({ patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
