@@ -5,6 +5,7 @@
  * another's row, and no job without a key should wait with it.
  */
 import { invalid, MillraceError } from "../core/errors.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
 import { partitionOf } from "../core/partition.ts";
@@ -85,7 +86,8 @@ export class Enqueuer {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
     const schema = typeof kind === "string" ? undefined : kind.input;
     const settings = this.#settingsOf(kind, options);
-    const checked = schema === undefined ? undefined : checkPayload(schema, payload);
+    // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
+    const checked = schema === undefined ? undefined : checkPayload(schema, JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES)));
     const known = this.#checkType(kind, type);
     if (checked === undefined && known === undefined) return this.#make(type, payload, settings);
     return Promise.all([checked, known]).then(() => this.#make(type, payload, settings));

@@ -77,11 +77,19 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
 
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker(trusted, handlers, options, () => workers.delete(worker));
+    const worker = env.startWorker(trusted, handlers, options, () => workerStopped(worker));
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
     upkeep ??= env.startUpkeep(announcer);
     return worker;
+  }
+
+  /** Upkeep ends with the last worker: its timers must not keep a process alive that has nothing else to do. */
+  function workerStopped(worker: WorkerHandle): void {
+    workers.delete(worker);
+    if (workers.size > 0 || isClosing || env.alwaysUpkeep) return;
+    void upkeep?.stop();
+    upkeep = null;
   }
 
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */

@@ -34,16 +34,16 @@ export interface ErrorFacts {
 export class MillraceError extends Error {
   override readonly name = "MillraceError";
   readonly code: ErrorCode;
-  readonly field: string | undefined;
-  readonly jobId: string | undefined;
-  readonly retryAfterMs: number | undefined;
+  declare readonly field: string | undefined;
+  declare readonly jobId: string | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super(message, "cause" in facts ? { cause: facts.cause } : undefined);
     this.code = code;
-    this.field = facts.field;
-    this.jobId = facts.jobId;
-    this.retryAfterMs = facts.retryAfterMs;
+    // What is not known is left out, so that a printed error shows only what it says.
+    const { cause: _, ...known } = facts;
+    Object.assign(this, known);
   }
 }
 

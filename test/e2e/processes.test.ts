@@ -48,6 +48,13 @@ async function allJobs(client: Client): Promise<Job[]> {
   return jobs;
 }
 
+test("a process whose last worker has stopped ends by itself, also without close", async () => {
+  const { url } = await setUp();
+  const program = startProgram(fileURLToPath(new URL("stops-its-worker.ts", programs)), [url]);
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(program.output.stdout).toContain("completed");
+});
+
 describe("processes on one SQLite file", () => {
   test(
     "workers that are killed lose no job, finish none that passed to another, and account for each attempt",

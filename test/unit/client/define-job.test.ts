@@ -21,6 +21,14 @@ describe("a definition", () => {
     expect((await client.list()).jobs).toEqual([]);
   });
 
+  test("checks what will be stored: a Date that JSON turns into a text is refused here, and not when the job runs", async () => {
+    const { client } = await openClient();
+    const strict = defineJob({ type: "remind", input: z.object({ when: z.date() }) });
+    await expect(client.enqueue(strict, { when: new Date(0) })).rejects.toMatchObject({ code: "invalid_input", field: "payload.when" });
+    const lenient = defineJob({ type: "remind", input: z.object({ when: z.coerce.date() }) });
+    expect((await client.enqueue(lenient, { when: new Date(0) })).payload).toEqual({ when: "1970-01-01T00:00:00.000Z" });
+  });
+
   test("stores the payload as it was given, not as the schema made it", async () => {
     const { client } = await openClient();
     const job = defineJob({
