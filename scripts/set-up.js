@@ -24,7 +24,11 @@ const needs = [
   { name: "platform packages", ready: () => missingPlatformPackages().length === 0, make: installPlatformPackages },
 ];
 
+/** What only the tests need, from the system's own packages: looked for each time, because it is not ours to keep. */
+const servers = [{ program: "redis-server", debianPackage: "redis-server" }];
+
 if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
+if (process.argv.includes("--tests") && missingServers().length > 0) withLock(installServers);
 
 function setUp() {
   // Another process may have done it all while this one waited for the lock.
@@ -110,6 +114,31 @@ function fitsThisMachine({ os, cpu, libc }) {
   return fits(os, process.platform) && fits(cpu, process.arch) && (process.platform !== "linux" || fits(libc, glibc ? "glibc" : "musl"));
 }
 
+// Servers. Installed where that is possible without asking anybody: as root on a system with apt-get. Elsewhere a line says what is missing,
+// and the tests that need it will say so again.
+
+function missingServers() {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  return servers.filter(({ program }) => !folders.some((folder) => existsSync(path.join(folder, program))));
+}
+
+function installServers() {
+  const packages = missingServers().map((server) => server.debianPackage);
+  if (packages.length === 0) return;
+  if (process.getuid?.() === 0 && run("apt-get", ["--version"], root)) {
+    console.log(`set-up: installing ${packages.join(", ")} for the tests`);
+    // Debian starts what it installs; the tests start servers of their own, and nothing else shall listen.
+    const quiet = { DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
+    run("apt-get", ["update", "-qq"], root, quiet);
+    run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], root, quiet);
+  }
+  for (const { program } of missingServers()) {
+    console.error(
+      `set-up: ${program} is not installed, and the tests of its engine will fail: install it with the package manager of your system`,
+    );
+  }
+}
+
 // Small tools.
 
 function lockedPackages() {
@@ -122,7 +151,7 @@ function npm(args, cwd) {
 }
 
 /** Runs on the machine's own Node, as `npm ci` removes ours while it works. */
-function run(command, args, cwd) {
+function run(command, args, cwd, settings = {}) {
   const PATH = (process.env.PATH ?? "")
     .split(path.delimiter)
     .filter((folder) => path.resolve(folder) !== path.dirname(ourNode))
@@ -130,7 +159,7 @@ function run(command, args, cwd) {
   // What npm says of success ("added 90 packages") is of no interest to somebody who asked for the tests.
   const { status, stdout } = spawnSync(command, args, {
     cwd,
-    env: { ...process.env, PATH },
+    env: { ...process.env, ...settings, PATH },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
   });

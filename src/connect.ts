@@ -37,7 +37,7 @@ export interface ConnectOptions {
 const DEFAULT_URL = "sqlite:millrace.db";
 const DEFAULT_DEADLINE_MS = 10_000;
 
-/** Opens a store and gives the client over it: `memory:` or `sqlite:path.db`. */
+/** Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. */
 export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
   const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);

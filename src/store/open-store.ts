@@ -21,9 +21,23 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
       return openSqliteStore(url, settings);
     }
+    case "postgres":
+    case "postgresql": {
+      const { openPostgresStore } = await import("./postgres/postgres-store.ts");
+      return openPostgresStore(url, settings);
+    }
+    case "redis":
+    case "rediss": {
+      const { openRedisStore } = await import("./redis/redis-store.ts");
+      return openRedisStore(url, settings);
+    }
     default:
-      throw new MillraceError("invalid_input", `url must begin with memory: or sqlite:; got "${scheme ?? url.slice(0, 20)}"`, {
-        field: "url",
-      });
+      throw new MillraceError(
+        "invalid_input",
+        `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${scheme ?? url.slice(0, 20)}"`,
+        {
+          field: "url",
+        },
+      );
   }
 }

@@ -1,0 +1,273 @@
+/** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost more than their parsing. */
+import { COUNTERS, type Counter, TIMES, type TimeKind } from "../../core/counters.ts";
+import { BUCKETS } from "../../core/histogram.ts";
+import {
+  type Attempt,
+  type JobError,
+  type JobRecord,
+  type JobSummaryRecord,
+  levelOf,
+  type LogLine,
+  type NewJob,
+  type PriorityLevel,
+  type Progress,
+  type Status,
+} from "../../core/job.ts";
+import { OUTCOME_KINDS, type Outcome } from "../../core/lifecycle.ts";
+import type { LeasedRecord } from "../store.ts";
+
+export type Row = (string | number | boolean | null)[];
+
+// ── Numbers for names ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In the order of their numbers: what waits, what runs, what has ended. The functions in functions/ know these numbers. */
+const STATES = ["scheduled", "retrying", "pending", "running", "completed", "cancelled", "failed", "dead"] as const satisfies Status[];
+
+const STATE_NUMBER = Object.fromEntries(STATES.map((status, number) => [status, number])) as Record<Status, number>;
+
+export const stateNumber = (status: Status): number => STATE_NUMBER[status];
+export const statusOf = (state: number): Status => STATES[state]!;
+
+const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
+export const levelNumber = (priority: number): number => LEVELS.indexOf(levelOf(priority));
+
+/** One number for "the settlement of this fence with this outcome was applied". */
+export const settledMark = (fence: number, outcome: Outcome["kind"]): number => fence * 8 + OUTCOME_KINDS.indexOf(outcome) + 1;
+
+/**
+ * What is counted has one number each: (state, level) from 0, then the counters, then a block of buckets for each time. FIRST_COUNTER is
+ * `enqueued`, which is also kept with the tallies: it tells whether a queue ever had a job.
+ */
+export const FIRST_COUNTER = 32;
+export const FIRST_BUCKET = 100;
+export const tallyMetric = (state: number, level: number): number => state * 4 + level;
+export const counterMetric = (counter: Counter): number => FIRST_COUNTER + COUNTERS.indexOf(counter);
+export const timeMetric = (time: TimeKind, bucket: number): number => FIRST_BUCKET + TIMES.indexOf(time) * BUCKETS + bucket;
+
+export function readTally(metric: number): { status: Status; level: PriorityLevel } {
+  return { status: statusOf(metric >> 2), level: LEVELS[metric & 3]! };
+}
+
+export function readMetric(metric: number): { counter: Counter } | { time: TimeKind; bucket: number } {
+  if (metric < FIRST_BUCKET) return { counter: COUNTERS[metric - FIRST_COUNTER]! };
+  return { time: TIMES[Math.floor((metric - FIRST_BUCKET) / BUCKETS)]!, bucket: (metric - FIRST_BUCKET) % BUCKETS };
+}
+
+// ── Texts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const MARK = "\u0001";
+
+/** PostgreSQL stores any text but U+0000, and no lone surrogate. A text that has one is kept as JSON behind a mark. */
+export function encodeText(text: string): string {
+  return text.includes("\u0000") || text.startsWith(MARK) || !text.isWellFormed() ? MARK + JSON.stringify(text) : text;
+}
+
+export function decodeText(text: string): string {
+  return text.startsWith(MARK) ? (JSON.parse(text.slice(1)) as string) : text;
+}
+
+/** Arrays travel as the server's own notation: every driver that a caller's transaction may use hands on a text. */
+export function numbers(values: readonly (number | null)[]): string {
+  return `{${values.map((value) => value ?? "null").join(",")}}`;
+}
+
+export function texts(values: readonly (string | null)[]): string {
+  return `{${values.map((value) => (value === null ? "null" : `"${value.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
+}
+
+/** Ids need no quotes. */
+export const ids = (values: readonly string[]): string => `{${values.join(",")}}`;
+
+// ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What few jobs have is one JSON column, null for the many. */
+interface Extra {
+  meta?: string;
+  webhookUrl?: string;
+}
+
+export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl">): string | null {
+  if (job.meta === null && job.webhookUrl === null) return null;
+  const extra: Extra = {};
+  if (job.meta !== null) extra.meta = job.meta;
+  if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
+  return JSON.stringify(extra);
+}
+
+export function encodeTags(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : texts(tags.map(encodeText));
+}
+
+const NO_EXTRA: Extra = {};
+const NO_TAGS: readonly string[] = [];
+
+/** Columns of a job without its bodies, of `job j` and the row `s` of the place where it stands. */
+const SUMMARY = {
+  id: "j.id",
+  lane: "j.lane",
+  state: "s.state",
+  run_at: "s.run_at",
+  attempt: "s.attempt",
+  retry_count: "s.retry_count",
+  snoozes: "s.snoozes",
+  fence: "s.fence",
+  worker: "s.worker",
+  max_retries: "j.max_retries",
+  retry_delay: "j.retry_delay",
+  timeout: "j.timeout",
+  key: "j.key",
+  key_ttl: "j.key_ttl",
+  tags: "array_to_json(j.tags)::text",
+  extra: "j.extra",
+  created_at: "j.created_at",
+  updated_at: "s.updated_at",
+  started_at: "s.started_at",
+  ended_at: "s.ended_at",
+  run_ms: "s.run_ms",
+  error: "s.error",
+  progress: "s.progress",
+} as const;
+
+const FULL = { ...SUMMARY, payload: "j.payload", result: "s.result", lease_until: "s.lease_until" } as const;
+
+export const SUMMARY_COLUMNS: string = Object.values(SUMMARY).join(", ");
+export const JOB_COLUMNS: string = Object.values(FULL).join(", ");
+
+/** The columns of a whole job, but for those that are about to change. */
+export function jobColumnsWith(changes: Partial<Record<keyof typeof FULL, string>>): string {
+  return Object.entries(FULL)
+    .map(([name, text]) => changes[name as keyof typeof FULL] ?? text)
+    .join(", ");
+}
+
+const SQL_TYPES: Readonly<Record<keyof typeof FULL, string>> = {
+  id: "uuid",
+  lane: "int",
+  state: "smallint",
+  run_at: "bigint",
+  attempt: "int",
+  retry_count: "smallint",
+  snoozes: "smallint",
+  fence: "int",
+  worker: "text",
+  max_retries: "smallint",
+  retry_delay: "bigint",
+  timeout: "bigint",
+  key: "text",
+  key_ttl: "bigint",
+  tags: "text",
+  extra: "text",
+  created_at: "bigint",
+  updated_at: "bigint",
+  started_at: "bigint",
+  ended_at: "bigint",
+  run_ms: "float8",
+  error: "text",
+  progress: "text",
+  payload: "text",
+  result: "text",
+  lease_until: "bigint",
+};
+
+/** The same columns as what a function returns. */
+export const SUMMARY_RETURNS: string = returns(SUMMARY);
+export const JOB_RETURNS: string = returns(FULL);
+
+function returns(columns: object): string {
+  return Object.keys(columns)
+    .map((name) => `out_${name} ${SQL_TYPES[name as keyof typeof FULL]}`)
+    .join(", ");
+}
+
+const AT = Object.fromEntries(Object.keys(FULL).map((name, index) => [name, index])) as Record<keyof typeof FULL, number>;
+
+export const laneOf = (row: Row, from = 0): number => row[from + AT.lane] as number;
+
+/** The names that a row only has a number for. */
+export interface Names {
+  readonly queue: string;
+  readonly type: string;
+  readonly priority: number;
+}
+
+/** Reads a whole job from the columns that begin at `from`. */
+export function readJob(row: Row, names: Names, from = 0): JobRecord {
+  const record = readSummary(row, names, from) as { -readonly [K in keyof JobRecord]: JobRecord[K] };
+  record.error = readError(row[from + AT.error] as string | null);
+  record.payload = row[from + AT.payload] as string;
+  record.result = row[from + AT.result] as string | null;
+  return record;
+}
+
+export function readLeased(row: Row, names: Names, deadLetters: boolean, from = 0): LeasedRecord {
+  const record = readJob(row, names, from) as { -readonly [K in keyof LeasedRecord]: LeasedRecord[K] };
+  record.leaseUntil = row[from + AT.lease_until] as number;
+  record.deadLetters = deadLetters;
+  return record;
+}
+
+export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord {
+  const column = (name: keyof typeof FULL): Row[number] => row[from + AT[name]]!;
+  const extra = column("extra") === null ? NO_EXTRA : (JSON.parse(column("extra") as string) as Extra);
+  const key = column("key") as string | null;
+  const worker = column("worker") as string | null;
+  const progress = column("progress") as string | null;
+  return {
+    id: column("id") as string,
+    type: names.type,
+    queue: names.queue,
+    priority: names.priority,
+    status: statusOf(column("state") as number),
+    maxRetries: column("max_retries") as number,
+    retryCount: column("retry_count") as number,
+    attempt: column("attempt") as number,
+    snoozes: column("snoozes") as number,
+    retryDelayMs: column("retry_delay") as number,
+    timeoutMs: column("timeout") as number,
+    error: withoutStack(readError(column("error") as string | null)),
+    progress: progress === null ? null : (JSON.parse(progress) as Progress),
+    idempotencyKey: key === null ? null : decodeText(key),
+    keyTtlMs: (column("key_ttl") as number | null) ?? 0,
+    webhookUrl: extra.webhookUrl ?? null,
+    tags: readTags(column("tags") as string | null),
+    meta: extra.meta ?? null,
+    workerId: worker === null ? null : decodeText(worker),
+    fence: column("fence") as number,
+    createdAt: column("created_at") as number,
+    updatedAt: column("updated_at") as number,
+    runAt: column("run_at") as number,
+    startedAt: column("started_at") as number | null,
+    completedAt: column("ended_at") as number | null,
+    runMs: column("run_ms") as number | null,
+  };
+}
+
+function readTags(text: string | null): readonly string[] {
+  return text === null ? NO_TAGS : (JSON.parse(text) as string[]).map(decodeText);
+}
+
+function withoutStack(error: JobError | null): JobError | null {
+  return error === null || error.stack === null ? error : { ...error, stack: null };
+}
+
+export const readError = (text: string | null): JobError | null => (text === null ? null : (JSON.parse(text) as JobError));
+export const encodeError = (error: JobError | null | undefined): string | null =>
+  error === null || error === undefined ? null : JSON.stringify(error);
+
+export function readAttempt(row: Row): Attempt {
+  return {
+    number: row[0] as number,
+    workerId: row[1] === null ? null : decodeText(row[1] as string),
+    startedAt: row[2] as number,
+    endedAt: row[3] as number | null,
+    durationMs: row[4] as number | null,
+    outcome: row[5] as Attempt["outcome"],
+    error: readError(row[6] as string | null),
+  };
+}
+
+export const LOG_COLUMNS = "number, at, attempt, text";
+
+export function readLogLine(row: Row): LogLine {
+  return { number: row[0] as number, at: row[1] as number, attempt: row[2] as number, text: decodeText(row[3] as string) };
+}

@@ -1,0 +1,52 @@
+import type { JobRecord, JobSummaryRecord } from "../../core/job.ts";
+import type { Hint } from "../store.ts";
+import type { Catalog } from "./catalog.ts";
+import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
+import type { Connections } from "./connections.ts";
+import type { Floors } from "./floors.ts";
+import type { Housekeeping } from "./housekeeping.ts";
+import type { Statements } from "./statements.ts";
+
+/** What every verb works with. */
+export interface Desk {
+  readonly connections: Connections;
+  readonly sql: Statements;
+  readonly catalog: Catalog;
+  readonly housekeeping: Housekeeping;
+  readonly floors: Floors;
+  /** The time that a test rules, else null: the server's own. */
+  readonly now: () => number | null;
+  /** Tells this process and others, after the commit. */
+  readonly ring: (hints: readonly Hint[]) => void;
+  /** Rings `work` for queues by their numbers. */
+  readonly ringQueues: (ids: readonly number[]) => void;
+}
+
+/** Reads jobs from rows whose job columns begin at `from`, once their lanes are known. */
+export async function readJobs(desk: Desk, rows: readonly Row[], from = 0): Promise<JobRecord[]> {
+  await desk.catalog.learn(rows.map((row) => laneOf(row, from)));
+  return rows.map((row) => readJob(row, desk.catalog.laneOf(laneOf(row, from))!, from));
+}
+
+export async function readSummaries(desk: Desk, rows: readonly Row[], from = 0): Promise<JobSummaryRecord[]> {
+  await desk.catalog.learn(rows.map((row) => laneOf(row, from)));
+  return rows.map((row) => readSummary(row, desk.catalog.laneOf(laneOf(row, from))!, from));
+}
+
+/** Cuts a list into rounds in which no key is twice, so that a function never meets one job or key twice in a call. Keeps the order. */
+export function rounds<Item>(items: readonly Item[], keyOf: (item: Item) => string | null): number[][] {
+  const turns = new Map<string, number>();
+  const found: number[][] = [];
+  items.forEach((item, index) => {
+    const key = keyOf(item);
+    const turn = key === null ? 0 : (turns.get(key) ?? 0);
+    if (key !== null) turns.set(key, turn + 1);
+    (found[turn] ??= []).push(index);
+  });
+  return found;
+}
+
+/** Reads an array of small numbers as the server writes it. */
+export function readNumbers(text: string | null): number[] {
+  return text === null || text === "{}" ? [] : text.slice(1, -1).split(",").map(Number);
+}

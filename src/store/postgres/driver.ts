@@ -1,0 +1,80 @@
+/** What we use of the npm package `pg`. It is an optional peer, so nothing here imports it before a postgres: URL is opened. */
+import { MillraceError } from "../../core/errors.ts";
+import type { Row } from "./codec.ts";
+
+export interface QueryResult {
+  readonly rows: Row[];
+}
+
+export interface Query {
+  /** Has the statement parsed once a connection. */
+  readonly name?: string | undefined;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  readonly rowMode: "array";
+}
+
+export interface DriverClient {
+  query(query: Query): Promise<QueryResult>;
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: "error" | "end", listener: (error: unknown) => void): unknown;
+  on(event: "notification", listener: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
+}
+
+export interface PooledClient extends DriverClient {
+  /** Gives the connection back, or, with an error, throws it away. */
+  release(error?: Error | boolean): void;
+}
+
+export interface DriverPool {
+  connect(): Promise<PooledClient>;
+  end(): Promise<void>;
+  on(event: "error" | "connect", listener: (subject: DriverClient) => void): unknown;
+}
+
+export interface ClientOptions {
+  readonly connectionString: string;
+  readonly application_name?: string;
+  readonly keepAlive?: boolean;
+  readonly connectionTimeoutMillis?: number;
+  readonly types?: { getTypeParser(oid: number, format?: string): (value: string) => unknown };
+}
+
+export interface PoolOptions extends ClientOptions {
+  readonly max: number;
+  readonly min?: number;
+  readonly idleTimeoutMillis?: number;
+}
+
+export interface Driver {
+  readonly Client: new (options: ClientOptions) => DriverClient;
+  readonly Pool: new (options: PoolOptions) => DriverPool;
+}
+
+const INSTALL = "npm install pg";
+
+/** Loads the driver, or says how to install it. */
+export async function loadDriver(load: () => Promise<unknown> = () => import("pg")): Promise<Driver> {
+  try {
+    const loaded = (await load()) as { default?: Driver };
+    return loaded.default ?? (loaded as Driver);
+  } catch (error) {
+    if ((error as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new MillraceError("unsupported_store", `PostgreSQL needs the package pg: run "${INSTALL}"`, { cause: error });
+  }
+}
+
+const BOOLEAN = 16;
+const NUMBERS = new Set([20, 21, 23, 700, 701]);
+
+/** Whole numbers of ours are times and counts, all below 2^53; the rest is read as the text that the server sends. */
+export const TYPES: NonNullable<ClientOptions["types"]> = {
+  getTypeParser(oid) {
+    if (NUMBERS.has(oid)) return Number;
+    return oid === BOOLEAN ? isTrue : asText;
+  },
+};
+
+const isTrue = (value: string): boolean => value === "t";
+const asText = (value: string): string => value;

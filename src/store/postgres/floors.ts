@@ -1,0 +1,45 @@
+/** How far below the last claimed due time one still looks: an insert that took a while to commit has an earlier one. */
+const MARGIN_MS = 100;
+/** How often one looks from the bottom all the same. */
+const BOTTOM_EVERY_MS = 1_000;
+/** So many slow looks from the bottom in a row, and the heads of the lanes are taken for clogged. */
+const SLOW_LOOKS = 2;
+
+/**
+ * WHERE TO BEGIN READING A LANE. A transaction that somebody keeps open keeps the index entries of claimed jobs, and each claim walks over
+ * them all: after 100,000 jobs it takes three times as long. Due times in a lane rise, so what was claimed last tells where to begin instead.
+ *
+ * But a job that comes back or is promoted late may stand below. So floors are used only while the heads of the lanes are seen to be clogged;
+ * then such a job, if another process put it there, is found within a second.
+ */
+export class Floors {
+  readonly #ranks = new Map<number, number>();
+  #slow = 0;
+  #lookedAt = 0;
+
+  /** The floors for the next claim, as lanes and times; null: look from the bottom. */
+  next(): { readonly lanes: readonly number[]; readonly floors: readonly number[] } | null {
+    if (this.#slow < SLOW_LOOKS) return null;
+    const now = performance.now();
+    if (now - this.#lookedAt >= BOTTOM_EVERY_MS || this.#ranks.size === 0) {
+      this.#lookedAt = now;
+      return null;
+    }
+    return { lanes: [...this.#ranks.keys()], floors: [...this.#ranks.values()].map((rank) => rank - MARGIN_MS) };
+  }
+
+  /** A look from the bottom is over. */
+  looked(wasSlow: boolean): void {
+    this.#slow = wasSlow ? this.#slow + 1 : 0;
+    if (this.#slow < SLOW_LOOKS) this.#ranks.clear();
+  }
+
+  claimed(lane: number, runAt: number): void {
+    if (this.#slow >= SLOW_LOOKS && runAt > (this.#ranks.get(lane) ?? 0)) this.#ranks.set(lane, runAt);
+  }
+
+  /** This process put a job back: it may stand below. */
+  reset(): void {
+    this.#ranks.clear();
+  }
+}

@@ -1,0 +1,253 @@
+/** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
+import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
+import { addDeltas, addMoves, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+
+/** The usual end, apart because it is hot. Tells how many were applied. */
+const complete = (s: string): string => `
+  with gone as (
+    delete from ${s}.running r using unnest(p_ids, p_fences, p_results, p_runs) with ordinality i(id, fence, new_result, new_run_ms, ord)
+    where r.id = i.id and r.fence = i.fence
+    returning r.*, i.new_result, i.new_run_ms, i.ord
+  ), moved as (
+    insert into ${s}.ended
+    select ${changed("g", {
+      updated_at: "v_now",
+      settled: "g.fence * 8::bigint + 1",
+      state: "4",
+      ended_at: "v_now",
+      lease_until: "null",
+      turn: "null",
+      run_ms: "coalesce(g.new_run_ms, v_now - g.started_at)",
+      error: "null",
+      result: "g.new_result",
+    })} from gone g
+  ), counted as (${addMoves(s, "gone", 3, 4, {
+    metrics: ",33",
+    amounts: ", total",
+    ones: `array_agg(${bucket(0, "coalesce(new_run_ms, v_now - started_at)")}::smallint) || array_agg(${bucket(1, "started_at - run_at")}::smallint)`,
+  })})
+  select count(*) into v_done from gone`;
+
+/** What every other settlement says, one JSON object each: the transition that the core decided. */
+const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, to_state smallint, bump int,
+  give_back int, reset boolean, retry int, snooze int, delay bigint, keep_result boolean, new_result text, keep_error boolean, new_error text, ends boolean,
+  new_run_ms float8, counter smallint, lost boolean, timed boolean)`;
+
+/** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
+const settleOthers = (s: string): string => `
+  with gone as (
+    delete from ${s}.running r using ${OTHERS}
+    where r.id = i.id and r.fence = i.fence and (not i.if_expired or r.lease_until <= v_now)
+    returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
+  ), after as materialized (
+    select g.ord, g.to_state, g.ends, g.counter, g.lost, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${changed(
+      "(g.r)",
+      {
+        run_at: "coalesce(v_now + g.delay, (g.r).run_at)",
+        updated_at: "v_now",
+        settled: "g.mark",
+        attempt: "(g.r).attempt - g.give_back",
+        fence: "(g.r).fence + g.bump",
+        state: "g.to_state",
+        retry_count: "(case when g.reset then 0 else (g.r).retry_count + g.retry end)::smallint",
+        snoozes: "(case when g.reset then 0 else (g.r).snoozes + g.snooze end)::smallint",
+        ended_at: "case when g.to_state >= 4 then v_now end",
+        lease_until: "null",
+        turn: "null",
+        run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end",
+        error: "case when g.keep_error then (g.r).error else g.new_error end",
+        result: "case when g.keep_result then (g.r).result else g.new_result end",
+      },
+    )})::${s}.place as p
+    from gone g
+  ), to_ready as (insert into ${s}.ready select (p).* from after where to_state = 2)
+  , to_due as (insert into ${s}.due select (p).* from after where to_state < 2)
+  , to_ended as (insert into ${s}.ended select (p).* from after where to_state >= 4)
+  , history as (
+    insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
+    select (p).id, number, (p).worker, (p).started_at, v_now, ran_ms, 'failed', (p).error from after where ends and to_state < 4
+    on conflict do nothing
+  ), counted as (${addDeltas(
+    s,
+    `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
+      (12 + ${level("(a.p).priority")}, -1), (a.to_state * 4 + ${level("(a.p).priority")}, 1), (a.counter, 1),
+      (case when a.lost then 38 end, 1), (case when a.timed then ${bucket(0, "a.ran_ms")} end, 1),
+      (case when a.timed then ${bucket(1, "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,
+  )})
+  select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = 2)
+  into v_done, v_others, v_woken from after`;
+
+/**
+ * Why those that were not applied were not, in the order of their numbers: 0 it was, or it is the repeat of one that was; 1 stale; 2 cancelled.
+ * A cancel that ended a lease leaves its time behind and raises the fence by one.
+ */
+export const refusals = (s: string, items: string): string => `
+  select array_agg((case when i.done or st.settled = i.mark then 0
+    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then 2 else 1 end)::smallint order by i.ord)
+  from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
+
+/** Of more lanes than this, only those that hold a job are looked at. */
+const MANY_LANES = 64;
+
+/** Hops from one lane that holds a job to the next, whatever number of lanes there ever was. */
+const lanesWithJobs = (s: string): string => `
+  with recursive held(lane) as (
+    (select lane from ${s}.ready order by lane limit 1)
+    union all
+    select (select r.lane from ${s}.ready r where r.lane > h.lane order by r.lane limit 1) from held h where h.lane is not null
+  )
+  select array_agg(l.id), array_agg(l.lead), array_agg(l.floor) into v_lanes, v_leads, v_floors
+  from held h join unnest(v_lanes, v_leads, v_floors) l(id, lead, floor) on l.id = h.lane`;
+
+/** One lane is read in order, past what others are taking at this moment. */
+const takeFromLane = (s: string): string => `
+  return query with gone as (
+    delete from ${s}.ready where ctid = any(array(
+      select ctid from ${s}.ready where lane = v_lanes[1] and run_at >= v_floors[1] order by run_at, seq limit v_want for update skip locked))
+    returning *
+  )${grant(s)}`;
+
+/**
+ * Several lanes are merged: the heads of each are looked at without locks, then the first ones over all are locked by where they stand
+ * (rows there never change, so the place is theirs), past what others are taking. What stands behind the last seen row of a lane that was not
+ * seen whole is not known, so nothing beyond the lowest of these is taken: one looks again, deeper.
+ */
+const takeFromLanes = (s: string): string => `
+  return query with peek as materialized (
+    select p.tid, p.run_at - l.lead as rank, p.seq, p.nth from unnest(v_lanes, v_leads, v_floors) l(id, lead, floor)
+    cross join lateral (
+      select ctid as tid, run_at, seq, row_number() over (order by run_at, seq) as nth
+      from ${s}.ready where lane = l.id and run_at >= l.floor order by run_at, seq limit v_depth) p
+  ), bound as materialized (select rank, seq from peek where nth = v_depth order by rank, seq limit 1)
+  , chosen as materialized (
+    select tid, rank, seq from peek where not exists (select from bound b where (peek.rank, peek.seq) > (b.rank, b.seq))
+    order by rank, seq limit v_want * 4
+  ), gone as (
+    delete from ${s}.ready where ctid = any(array(
+      select r.ctid from chosen c join ${s}.ready r on r.ctid = c.tid order by c.rank, c.seq limit v_want for update of r skip locked))
+    returning *
+  )${grant(s)}`;
+
+/** What a claim changes of a job. */
+const GRANTED = {
+  updated_at: "v_now",
+  attempt: "s.attempt + 1",
+  fence: "s.fence + 1",
+  started_at: "v_now",
+  lease_until: "v_now + v_claim.lease",
+  worker: "v_claim.worker",
+};
+
+/** Gives a lease on each of the rows that are gone from `ready`, and answers the jobs in order. */
+const grant = (s: string): string => `, moved as (
+    insert into ${s}.running select ${changed("s", { ...GRANTED, state: "3", turn: "v_claim.turn", progress: "null" })} from gone s
+  ), counted as (${addMoves(s, "gone", 2, 3)})
+  select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${jobColumnsWith({ ...GRANTED, state: "3::smallint", progress: "null::text" })}
+  from gone s join ${s}.job j on j.id = s.id order by s.run_at - s.priority * v_queue.head_start, s.seq`;
+
+/**
+ * In: whether the transaction is ours (and not a caller's); completions as columns (ids, fences, results, run times), other settlements and claims as JSON.
+ * Out: first, unless all is well, a row with claim -1: how each settlement was answered (null: all ok) and the queues that have work by it; then
+ * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
+ * word that a look from the bottom of the lanes took long (see floors.ts).
+ */
+export const exchange = (s: string): string => `
+create function ${s}.exchange(p_now bigint, p_ours boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[], p_others json, p_claims json)
+  returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint := ${NOW};
+  v_asked int := coalesce(cardinality(p_ids), 0) + coalesce(json_array_length(p_others), 0);
+  v_done int := 0;
+  v_others int[] := '{}';
+  v_woken int[];
+  v_claim record;
+  v_claims int := -1;
+  v_queue record;
+  v_lanes int[];
+  v_leads bigint[];
+  v_floors bigint[];
+  v_lifted boolean;
+  v_began timestamptz;
+  v_want int;
+  v_got int;
+  v_depth int;
+begin
+  if p_ours then ${impatiently}; end if;
+  if p_ids is not null then
+    ${complete(s)};
+  end if;
+  if p_others is not null then
+    ${settleOthers(s)};
+  end if;
+  if v_asked > v_done then
+    out_settled := (${refusals(
+      s,
+      `select i.ord, i.id, i.fence, i.fence * 8::bigint + 1 as mark, false as done from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)
+       union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others) from ${OTHERS}`,
+    )});
+  end if;
+  if out_settled is not null or v_woken is not null then
+    out_claim := -1;
+    out_woken := v_woken;
+    return next;
+  end if;
+  if p_claims is null then return; end if;
+
+  for v_claim in select * from json_to_recordset(p_claims)
+    as c(worker text, queues text[], types text[], lim int, lease bigint, turn bigint, again boolean, lanes int[], floors bigint[]) loop
+    v_claims := v_claims + 1;
+    v_want := v_claim.lim;
+    if v_claim.again then
+      return query
+        with s as (
+          update ${s}.running set lease_until = v_now + v_claim.lease where worker = v_claim.worker and turn = v_claim.turn returning *
+        ) select v_claims, null::smallint[], null::int[], q.dead_letters, ${JOB_COLUMNS}
+        from s join ${s}.job j on j.id = s.id join ${s}.queue q on q.id = s.queue order by s.seq;
+      get diagnostics v_got = row_count;
+      if v_got > 0 then continue; end if;
+    end if;
+
+    v_lifted := v_claim.lanes is not null;
+    for v_queue in select q.id, q.head_start, q.dead_letters from unnest(v_claim.queues) with ordinality n(name, ord)
+      join ${s}.queue q on q.name = n.name where not q.paused order by n.ord loop
+      exit when v_want <= 0;
+      select array_agg(l.id), array_agg(l.priority * v_queue.head_start), array_agg(coalesce(f.floor, 0)) into v_lanes, v_leads, v_floors
+      from ${s}.lane l left join unnest(v_claim.lanes, v_claim.floors) f(lane, floor) on f.lane = l.id
+      where l.queue = v_queue.id and (v_claim.types is null or l.type = any(v_claim.types));
+      continue when v_lanes is null;
+      if cardinality(v_lanes) > ${MANY_LANES} then
+        ${lanesWithJobs(s)};
+        continue when v_lanes is null;
+      end if;
+      v_depth := greatest(8, v_want * 4 / cardinality(v_lanes));
+      v_began := clock_timestamp();
+      for round in 1..8 loop
+        if cardinality(v_lanes) = 1 then
+          ${takeFromLane(s)};
+        else
+          ${takeFromLanes(s)};
+        end if;
+        get diagnostics v_got = row_count;
+        v_want := v_want - v_got;
+        exit when v_want <= 0;
+        if v_lifted then
+          -- Too little above the floors: what there is may stand below.
+          v_floors := array_fill(0::bigint, array[cardinality(v_lanes)]);
+          v_lifted := false;
+        else
+          -- Nothing is left, or, in a single lane, only what others are taking at this moment.
+          exit when cardinality(v_lanes) = 1 or not exists (
+            select from unnest(v_lanes) l(id) cross join lateral (select from ${s}.ready where lane = l.id limit 1) one);
+          v_depth := v_depth * 4;
+        end if;
+      end loop;
+      if not v_lifted and clock_timestamp() - v_began > interval '2 ms' + interval '30 us' * v_claim.lim then
+        out_claim := -2;
+        out_settled := null;
+        return next;
+      end if;
+      v_lifted := v_claim.lanes is not null;
+    end loop;
+  end loop;
+end $$;`;

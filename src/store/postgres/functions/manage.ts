@@ -1,0 +1,143 @@
+/** Jobs are managed: moves that somebody asked for, and removal. */
+import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
+import { addDeltas, attemptOutcome, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+
+const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as const;
+
+/**
+ * Applies one transition to each job (no id twice) whose state is one of p_from.
+ *
+ * A job may move while one looks: it was claimed a moment ago and is no longer where it was seen. So those that are in none of the wanted
+ * states are looked at again, until each was moved, or seen in a state that forbids it, or is gone.
+ * A job that leaves its end takes its key's row first: whether its key has expired is decided once, for it and for one who wants the key.
+ *
+ * Out: kind 0 moved (was, and the job after), 1 refused (was is the state that forbids it), 2 missing.
+ */
+export const change = (s: string): string => `
+create function ${s}.change(p_now bigint, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int, p_reset boolean,
+  p_retry int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text, p_keep_error boolean, p_error text, p_error_if_running boolean,
+  p_ends boolean, p_run_ms float8, p_counter smallint)
+  returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint;
+  v_left uuid[] := p_ids;
+  v_moved uuid[];
+  v_was smallint[];
+  v_keyless uuid[] := '{}';
+begin
+  ${impatiently};
+  loop
+    if p_to < 4 and p_from && '{4,5,6,7}'::smallint[] then
+      perform from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
+        join ${s}.key k on k.queue = l.queue and k.key = j.key order by k.queue, k.key for update of k;
+      v_now := ${NOW};
+      select coalesce(array_agg(j.id), '{}') into v_keyless
+      from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane join ${s}.ended e on e.id = j.id
+        left join ${s}.key k on k.queue = l.queue and k.key = j.key
+      where j.key is not null and (k.job is distinct from j.id or (e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now));
+    end if;
+    v_now := ${NOW};
+
+    with ${Object.entries(PLACES)
+      .map(
+        ([place, states]) =>
+          `left_${place} as (delete from ${s}.${place} where id = any(v_left) and p_from && '{${states}}'::smallint[] and state = any(p_from) returning *)`,
+      )
+      .join(", ")},
+    gone as (${Object.keys(PLACES)
+      .map((place) => `select * from left_${place}`)
+      .join(" union all ")}),
+    after as materialized (
+      select g.state as was, g.attempt as number, g.started_at as was_started, g.ended_at as was_ended, g.run_ms as was_run_ms, g.error as was_error,
+        row(${changed("g", {
+          run_at: "coalesce(v_now + p_delay, g.run_at)",
+          updated_at: "v_now",
+          attempt: "g.attempt - p_give_back",
+          fence: "g.fence + p_bump",
+          state: "p_to",
+          retry_count: "(case when p_reset then 0 else g.retry_count + p_retry end)::smallint",
+          snoozes: "(case when p_reset then 0 else g.snoozes + p_snooze end)::smallint",
+          ended_at: "case when p_to >= 4 then v_now end",
+          lease_until: "case when p_to = 5 and g.state = 3 then g.lease_until end",
+          turn: "null",
+          run_ms: "case when p_ends and g.state = 3 then coalesce(p_run_ms, v_now - g.started_at) else g.run_ms end",
+          error: "case when p_keep_error or (p_error_if_running and g.state <> 3) then g.error else p_error end",
+          result: "case when p_keep_result then g.result else p_result end",
+        })})::${s}.place as p
+      from gone g
+    ), to_ready as (insert into ${s}.ready select (p).* from after where p_to = 2)
+    , to_due as (insert into ${s}.due select (p).* from after where p_to < 2)
+    , to_ended as (insert into ${s}.ended select (p).* from after where p_to >= 4)
+    , history as (
+      insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
+      select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = 3 then (p).run_ms else was_run_ms end,
+        case when was = 3 then 'failed' else ${attemptOutcome("was")} end, case when was = 3 then (p).error else was_error end
+      from after where number > 0 and (was >= 4 or (was = 3 and p_ends and p_to < 4))
+      on conflict do nothing
+    ), counted as (${addDeltas(
+      s,
+      `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
+        (a.was * 4 + ${level("(a.p).priority")}, -1), (p_to * 4 + ${level("(a.p).priority")}, 1), (p_counter, 1)) c(metric, amount)
+        where c.metric is not null`,
+    )})
+    select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;
+
+    if v_keyless && v_moved then
+      delete from ${s}.key k using ${s}.job j, ${s}.lane l
+        where j.id = any(v_keyless) and j.id = any(v_moved) and l.id = j.lane and k.queue = l.queue and k.key = j.key and k.job = j.id;
+      update ${s}.job set key = null where id = any(v_keyless) and id = any(v_moved);
+    end if;
+
+    return query
+      select i.ord::int, 0::smallint, m.was, ${SUMMARY_COLUMNS}
+      from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
+      join ${s}.job j on j.id = m.id join ${s}.state s on s.id = m.id;
+    v_left := array(select id from unnest(v_left) i(id) where id <> all(v_moved));
+    exit when v_left = '{}';
+
+    select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state = any(p_from) is not true),
+      array_agg(st.state) filter (where st.state = any(p_from) is not true) into v_left, v_moved, v_was
+    from unnest(v_left) i(id) left join lateral (select state from ${s}.state where id = i.id) st on true;
+    return query
+      select i.ord::int, (case when m.was is null then 2 else 1 end)::smallint, m.was, ${SUMMARY_COLUMNS}
+      from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
+      left join ${s}.job j on false left join ${s}.state s on false;
+    exit when v_left is null;
+  end loop;
+end $$;`;
+
+/** Deletes jobs whose state is one of p_from, all of them ends, with all that is theirs; a key only if it still is. Out: as `change`, with the job as it was. */
+export const remove = (s: string): string => `
+create function ${s}.remove(p_now bigint, p_ids uuid[], p_from smallint[])
+  returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint := ${NOW};
+  v_left uuid[] := p_ids;
+  v_seen uuid[];
+  v_states smallint[];
+begin
+  ${impatiently};
+  loop
+    return query
+      with s as (delete from ${s}.ended where id = any(v_left) and state = any(p_from) returning *)
+      , j as (delete from ${s}.job using s where job.id = s.id returning job.*)
+      , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
+      , logs as (delete from ${s}.log l using s where l.job = s.id)
+      , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
+      , counted as (${addDeltas(s, `select s.queue, s.state * 4 + ${level("s.priority")} as metric, -1 as amount from s`)})
+      select i.ord::int, 0::smallint, s.state, ${SUMMARY_COLUMNS}
+      from unnest(p_ids) with ordinality i(id, ord) join s on s.id = i.id join j on j.id = i.id;
+    -- What is still there is in another state; what came into a wanted one since one looked is deleted by the next turn.
+    select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state <> all(p_from)),
+      array_agg(st.state) filter (where st.state <> all(p_from))
+    into v_left, v_seen, v_states
+    from unnest(p_ids) i(id) join lateral (select state from ${s}.state where id = i.id) st on true where i.id = any(v_left);
+    return query
+      select i.ord::int, 1::smallint, m.was, ${SUMMARY_COLUMNS}
+      from unnest(v_seen, v_states) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
+      left join ${s}.job j on false left join ${s}.state s on false;
+    exit when v_left is null;
+  end loop;
+end $$;`;

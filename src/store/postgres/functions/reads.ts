@@ -1,0 +1,89 @@
+/** Jobs and figures are looked at. Functions too: to plan one of these anew costs more than to run it. */
+import { FIRST_BUCKET, FIRST_COUNTER, JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
+import { attemptOutcome, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
+
+/** In: ids. Out: the jobs that are there, in no order. */
+export const find = (s: string): string => `
+create function ${s}.find(p_ids uuid[]) returns table (${JOB_RETURNS}) stable ${PLANNED} as $$
+#variable_conflict use_column
+begin
+  return query select ${JOB_COLUMNS} from unnest(p_ids) i(id) join ${s}.job j on j.id = i.id join ${s}.state s on s.id = i.id;
+end $$;`;
+
+/** In: id. Out: the history, and the attempt that the job's own row tells of, if the history has not that number; in order. */
+export const attempts = (s: string): string => `
+create function ${s}.attempts(p_id uuid) returns table (out_number int, out_worker text, out_started_at bigint, out_ended_at bigint,
+  out_run_ms float8, out_outcome text, out_error text) stable ${PLANNED} as $$
+#variable_conflict use_column
+begin
+  return query
+    select number, worker, started_at, ended_at, run_ms, outcome, error from ${s}.attempt where job = p_id
+    union all
+    select st.attempt, st.worker, st.started_at, st.ended_at, case when st.state <> 3 then st.run_ms end, ${attemptOutcome("st.state")},
+      case when st.state <> 3 then st.error end
+    from ${s}.state st where st.id = p_id and st.attempt > 0
+      and not exists (select from ${s}.attempt a where a.job = p_id and a.number = st.attempt)
+    order by 1;
+end $$;`;
+
+/**
+ * In: limit. Out: running jobs whose lease has run out, the longest first, each with its queue's word on dead letters; then, unless the limit
+ * was reached, a row of nulls with the time until the next lease runs out (null: none).
+ */
+export const expired = (s: string): string => `
+create function ${s}.expired(p_now bigint, p_limit int) returns table (out_next bigint, out_dead_letters boolean, ${SUMMARY_RETURNS})
+  stable ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint := ${NOW};
+  v_found int;
+begin
+  return query
+    select null::bigint, q.dead_letters, ${SUMMARY_COLUMNS}
+    from (select * from ${s}.running where lease_until <= v_now order by lease_until, seq limit p_limit) s
+    join ${s}.job j on j.id = s.id join ${s}.queue q on q.id = s.queue order by s.lease_until, s.seq;
+  get diagnostics v_found = row_count;
+  if v_found = p_limit then return; end if;
+  select min(lease_until) - v_now into out_next from ${s}.running where lease_until > v_now;
+  return next;
+end $$;`;
+
+/** Out: every queue that had a job or a setting, with its tallies as JSON: pairs of metric and amount. */
+export const queues = (s: string): string => `
+create function ${s}.queues() returns table (out_name text, out_paused boolean, out_capacity bigint, out_head_start bigint, out_dead_letters boolean,
+  out_keep_age bigint, out_keep_count bigint, out_keep_at_least bigint, out_tallies json) ${PLANNED_FREELY} as $$
+#variable_conflict use_column
+begin
+  return query
+    with cell as (
+      select queue, metric, amount from ${s}.tally
+      union all select queue, metric, amount from ${s}.cell where metric <= ${FIRST_COUNTER}
+    ), sums as (select queue, metric, sum(amount)::bigint as amount from cell group by queue, metric)
+    select q.name, q.paused, q.capacity, q.head_start, q.dead_letters, q.keep_age, q.keep_count, q.keep_at_least,
+      json_agg(json_build_array(t.metric, t.amount)) filter (where t.metric < ${FIRST_COUNTER} and t.amount <> 0)
+    from ${s}.queue q left join sums t on t.queue = q.id
+    group by q.id having q.configured or bool_or(t.metric = ${FIRST_COUNTER}) order by q.name;
+end $$;`;
+
+/**
+ * In: step (0 all, 1 hour, 2 minute), length of its periods, queue (null: all), from, to.
+ * Out: queue, start of period, metric, amount; and a row without a queue whose start is the time.
+ */
+export const counters = (s: string): string => `
+create function ${s}.counters(p_now bigint, p_step int, p_length bigint, p_queue text, p_from bigint, p_to bigint)
+  returns table (out_queue text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
+#variable_conflict use_column
+begin
+  return query
+    select q.name, c.at, c.metric, sum(c.amount)::bigint from (
+      select queue, at, metric, amount from ${s}.count where step = p_step and at >= p_from and at < p_to
+      union all
+      select * from (
+        select queue, case when p_step = 0 then 0 else at - at % p_length end as at, metric, amount from ${s}.cell
+        where metric >= ${FIRST_COUNTER} and (p_step = 2 or metric < ${FIRST_BUCKET})
+      ) fresh where at >= p_from and at < p_to
+    ) c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
+    group by q.name, c.at, c.metric having sum(c.amount) <> 0;
+  out_at := ${NOW};
+  return next;
+end $$;`;

@@ -1,0 +1,125 @@
+/** What is done on its own time. Any number of processes may call these at once. */
+import { addDeltas, changed, level, NOW, PLANNED } from "./snippets.ts";
+import { ADMIT_PARAMETERS } from "./insert.ts";
+
+/** Makes due jobs pending, the longest due first. Out: how many, when the next one is due, the queues that have work now, and the time. */
+export const promote = (s: string): string => `
+create function ${s}.promote(p_now bigint, p_limit int, out out_moved int, out out_next bigint, out out_queues int[], out out_now bigint)
+  ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint := ${NOW};
+begin
+  with gone as (
+    delete from ${s}.due where ctid = any(array(
+      select ctid from ${s}.due where run_at <= v_now order by run_at, seq limit p_limit for update skip locked))
+    returning *
+  ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: "2" })} from gone g)
+  , counted as (${addDeltas(
+    s,
+    `select g.queue, c.metric, c.amount from gone g
+     cross join lateral (values (g.state * 4 + ${level("g.priority")}, -1), (8 + ${level("g.priority")}, 1)) c(metric, amount)`,
+  )})
+  select count(*), array_agg(distinct queue) into out_moved, out_queues from gone;
+  select run_at into out_next from ${s}.due order by run_at limit 1;
+  out_now := v_now;
+end $$;`;
+
+/**
+ * Prunes one queue: completed and cancelled jobs, the earliest ended first, that ended more than p_age ago or are beyond the newest p_count.
+ * Two that prune at once would both count what one of them is taking: so they take turns. Living keys stay, with their expiry.
+ */
+export const prune = (s: string): string => `
+create function ${s}.prune(p_now bigint, p_queue int, p_age bigint, p_count bigint, p_keep bigint, p_limit int) returns int ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint;
+  v_beyond bigint;
+  v_removed int;
+begin
+  perform pg_advisory_xact_lock(hashtext('${s}.prune'), p_queue);
+  v_now := ${NOW};
+  select coalesce(sum(amount), 0) - p_count into v_beyond from (
+    select amount from ${s}.tally where queue = p_queue and metric between 16 and 23
+    union all select amount from ${s}.cell where queue = p_queue and metric between 16 and 23) cells;
+  with old as materialized (
+    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = 4 and ended_at <= v_now - p_keep order by ended_at limit p_limit)
+    union all
+    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = 5 and ended_at <= v_now - p_keep order by ended_at limit p_limit)
+  ), chosen as materialized (
+    select id from (select id, ended_at, row_number() over (order by ended_at, seq) as nth from old) o
+    where nth <= p_limit and (nth <= v_beyond or ended_at < v_now - p_age)
+  ), s as (
+    delete from ${s}.ended where id = any(array(
+      select e.id from chosen c join ${s}.ended e on e.id = c.id where e.state in (4, 5) for update of e skip locked))
+    returning *
+  ), j as (delete from ${s}.job using s where job.id = s.id returning job.*)
+  , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
+  , logs as (delete from ${s}.log l using s where l.job = s.id)
+  , keys as (
+    update ${s}.key k set expires_at = s.ended_at + j.key_ttl, state = s.state from j join s on s.id = j.id
+    where k.queue = s.queue and k.key = j.key and k.job = j.id
+  ), counted as (${addDeltas(s, `select s.queue, s.state * 4 + ${level("s.priority")} as metric, -1 as amount from s`)})
+  select count(*) into v_removed from s;
+  return v_removed;
+end $$;`;
+
+/** Adds deltas up into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded. */
+export const fold = (s: string): string => `
+create function ${s}.fold(p_limit int) returns int language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_folded int;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('${s}.fold')) then return 0; end if;
+  with gone as (delete from ${s}.delta where ctid = any(array(select ctid from ${s}.delta limit p_limit)) returning *)
+  , cell as materialized (
+    select queue, minute, metric, sum(amount) as amount from (
+      select d.queue, d.at - d.at % 60000 as minute, u.metric, u.amount from gone d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
+      union all select d.queue, d.at - d.at % 60000, u.metric, 1 from gone d cross join lateral unnest(d.ones) u(metric)
+    ) cells group by queue, minute, metric having sum(amount) <> 0
+  ), tallied as (
+    insert into ${s}.tally (queue, metric, amount) select queue, metric, sum(amount) from cell where metric <= 32 group by queue, metric
+    on conflict (queue, metric) do update set amount = tally.amount + excluded.amount
+  ), counted as (
+    insert into ${s}.count (step, at, queue, metric, amount)
+    select p.step, p.at, c.queue, c.metric, sum(c.amount) from cell c
+    cross join lateral (values (0, 0), (1, c.minute - c.minute % 3600000), (2, c.minute)) p(step, at)
+    where c.metric >= 32 and (p.step = 2 or c.metric < 100) group by p.step, p.at, c.queue, c.metric
+    on conflict (step, at, queue, metric) do update set amount = count.amount + excluded.amount
+  )
+  select count(*) into v_folded from gone;
+  return v_folded;
+end $$;`;
+
+/**
+ * Takes one tick: if the schedule's version is the given one and its last tick is earlier, inserts the job (if any) and moves it on.
+ * Out: 0 ticked, 1 stale, 2 full; and how the job came in, as `admit` says.
+ */
+export const tick = (s: string): string => `
+create function ${s}.tick(p_now bigint, p_name text, p_version bigint, p_tick bigint, p_next bigint, ${ADMIT_PARAMETERS},
+  out out_answer int, out out_state smallint) ${PLANNED} as $$
+#variable_conflict use_column
+declare
+  v_now bigint := ${NOW};
+  v_job record;
+begin
+  out_answer := 0;
+  if exists (select from ${s}.job where id = p_ids[1]) then return; end if;
+  update ${s}.schedule set version = nextval('${s}.schedule_version'), updated_at = v_now, last_tick = coalesce(p_tick, last_tick),
+    next_tick = case when p_tick is null then next_tick else p_next end
+  where name = p_name and version = p_version and (p_tick is null or last_tick is null or last_tick < p_tick);
+  if not found then
+    out_answer := 1;
+    return;
+  end if;
+  if p_ids is null then return; end if;
+  select * into v_job from ${s}.admit(p_now, true, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_retry_delays,
+    p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
+  if v_job.out_kind = 5 then
+    out_answer := 2;
+  elsif v_job.out_kind = 0 then
+    out_state := v_job.out_state;
+    update ${s}.schedule set last_job = p_ids[1] where name = p_name;
+  end if;
+end $$;`;

@@ -1,0 +1,229 @@
+import type { JobRecord, NewJob } from "../../core/job.ts";
+import type { Hint, InsertAnswer } from "../store.ts";
+import type { Lane } from "./catalog.ts";
+import {
+  counterMetric,
+  encodeExtra,
+  encodeTags,
+  encodeText,
+  ids,
+  levelNumber,
+  numbers,
+  type Row,
+  stateNumber,
+  statusOf,
+  tallyMetric,
+  texts,
+} from "./codec.ts";
+import { type Desk, readJobs, rounds } from "./desk.ts";
+import { fateOf } from "./failures.ts";
+import { togetherOrAlone } from "./together.ts";
+
+const PENDING = stateNumber("pending");
+const SCHEDULED = stateNumber("scheduled");
+const ENQUEUED = counterMetric("enqueued");
+
+/** Queues that were seen to have a capacity: their jobs go the careful way at once. */
+export class Inserter {
+  readonly #desk: Desk;
+  readonly #bounded = new Set<string>();
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  async insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+    if (jobs.length === 0) return [];
+    const answers: InsertAnswer[] =
+      jobs.every((job) => this.#isPlain(job)) && isDistinct(jobs) ? await this.#plain(jobs) : await this.#careful(jobs);
+    this.#desk.housekeeping.wrote(0);
+    this.#desk.ring(hintsOf(jobs, answers));
+    return answers;
+  }
+
+  #isPlain(job: NewJob): boolean {
+    return job.idempotencyKey === null && job.runAt === null && !this.#bounded.has(job.queue);
+  }
+
+  /** One statement, which puts all in or none. */
+  async #plain(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+    const { connections, sql, catalog, now } = this.#desk;
+    const lanes = await catalog.lanes(jobs);
+    try {
+      const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
+        failTwin: true,
+      });
+      const createdAt = row![0] as number | null;
+      if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
+      for (const { queue } of jobs) this.#bounded.add(queue);
+    } catch (error) {
+      // One of the ids is known: this is a repeat.
+      if (fateOf(error) !== "twin") throw error;
+    }
+    return this.#careful(jobs);
+  }
+
+  /** With a look at ids, keys and capacities, which may have to wait for others. */
+  async #careful(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+    const answers: InsertAnswer[] = [];
+    for (const round of rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same))) {
+      const batch = round.map((index) => jobs[index]!);
+      const found = await togetherOrAlone(batch, (some, failLocked) => this.#admit(some, failLocked));
+      round.forEach((index, at) => (answers[index] = found[at]!));
+    }
+    return answers;
+  }
+
+  async #admit(jobs: readonly NewJob[], failLocked: boolean): Promise<InsertAnswer[]> {
+    const { connections, sql, catalog, now } = this.#desk;
+    const lanes = await catalog.lanes(jobs);
+    const rows = await connections.call(sql.admit, [now(), true, ...admitColumns(jobs, lanes)], { failLocked });
+    const holders = await this.#holders(rows);
+    const answers: InsertAnswer[] = [];
+    for (const [index, row] of rows.entries()) {
+      const answer = readAdmitted(row, holders);
+      // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
+      answers.push(answer ?? (await this.#admit([jobs[index]!], false))[0]!);
+    }
+    return answers;
+  }
+
+  async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
+    const wanted = [...new Set(rows.filter(([, kind]) => kind === KNOWN_KEY).map((row) => row[5] as string))];
+    if (wanted.length === 0) return new Map();
+    const { connections, sql } = this.#desk;
+    const found = await readJobs(this.#desk, await connections.call(sql.find, [ids(wanted)]));
+    return new Map(found.map((job) => [job.id, job]));
+  }
+}
+
+const CREATED = 0;
+const KNOWN_ID = 1;
+export const KNOWN_KEY = 2;
+const PRUNED = 3;
+const CONFLICT = 4;
+const FULL = 5;
+
+/** What `admit` answered for an item, or null: ask again. */
+export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
+  const [, kind, state, createdAt, runAt, holder] = row as [number, number, number, number, number, string];
+  switch (kind) {
+    case CREATED:
+    case KNOWN_ID:
+      return { kind: "created", status: statusOf(state), createdAt, runAt };
+    case KNOWN_KEY: {
+      const job = holders.get(holder);
+      return job === undefined ? null : { kind: "known", job };
+    }
+    case PRUNED:
+      return { kind: "pruned", id: holder, status: statusOf(state) };
+    case CONFLICT:
+      return { kind: "conflict", id: holder };
+    case FULL:
+      return { kind: "full", capacity: runAt };
+    default:
+      return null;
+  }
+}
+
+/** What `enqueue` takes of the jobs. A column in which all are alike is its first value alone, one in which none has anything is null. */
+function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
+  return [
+    ids(jobs.map(({ id }) => id)),
+    alike(lanes, ({ queueId }) => queueId),
+    alike(lanes, ({ id }) => id),
+    alike(jobs, ({ priority }) => priority),
+    jobs.every(({ delayMs }) => delayMs === 0) ? null : numbers(jobs.map(({ delayMs }) => delayMs)),
+    alike(jobs, ({ maxRetries }) => maxRetries),
+    alike(jobs, ({ retryDelayMs }) => retryDelayMs),
+    alike(jobs, ({ timeoutMs }) => timeoutMs),
+    jobs.every(({ tags }) => tags.length === 0) ? null : texts(jobs.map(({ tags }) => encodeTags(tags))),
+    jobs.every(({ meta, webhookUrl }) => meta === null && webhookUrl === null) ? null : texts(jobs.map(encodeExtra)),
+    texts(jobs.map(({ payload }) => payload)),
+  ];
+}
+
+function alike<Item>(items: readonly Item[], valueOf: (item: Item) => number): string {
+  const first = valueOf(items[0]!);
+  return items.every((item) => valueOf(item) === first) ? `{${first}}` : numbers(items.map(valueOf));
+}
+
+/** Every column in full. */
+function columnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
+  return [
+    ids(jobs.map(({ id }) => id)),
+    numbers(lanes.map(({ queueId }) => queueId)),
+    numbers(lanes.map(({ id }) => id)),
+    numbers(jobs.map(({ priority }) => priority)),
+    numbers(jobs.map(({ delayMs }) => delayMs)),
+    numbers(jobs.map(({ maxRetries }) => maxRetries)),
+    numbers(jobs.map(({ retryDelayMs }) => retryDelayMs)),
+    numbers(jobs.map(({ timeoutMs }) => timeoutMs)),
+    texts(jobs.map(({ tags }) => encodeTags(tags))),
+    texts(jobs.map(encodeExtra)),
+    texts(jobs.map(({ payload }) => payload)),
+  ];
+}
+
+/** What `admit` takes of the jobs. */
+export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
+  const [id, queue, lane, priority, delay, ...rest] = columnsOf(jobs, lanes);
+  return [
+    id,
+    queue,
+    lane,
+    priority,
+    delay,
+    numbers(jobs.map(({ runAt }) => runAt)),
+    ...rest,
+    texts(jobs.map(({ idempotencyKey }) => (idempotencyKey === null ? null : encodeText(idempotencyKey)))),
+    numbers(jobs.map(({ idempotencyKey, keyTtlMs }) => (idempotencyKey === null ? null : keyTtlMs))),
+    texts(jobs.map(({ fingerprint }) => fingerprint)),
+  ];
+}
+
+/** What all jobs together change in the figures: three columns. */
+function deltasOf(jobs: readonly NewJob[], lanes: readonly Lane[]): string[] {
+  const sums = new Map<number, number>();
+  const add = (queue: number, metric: number): void => {
+    const cell = queue * 64 + metric;
+    sums.set(cell, (sums.get(cell) ?? 0) + 1);
+  };
+  jobs.forEach(({ delayMs, priority }, index) => {
+    const { queueId } = lanes[index]!;
+    add(queueId, tallyMetric(delayMs > 0 ? SCHEDULED : PENDING, levelNumber(priority)));
+    add(queueId, ENQUEUED);
+  });
+  const cells = [...sums.keys()];
+  return [numbers(cells.map((cell) => Math.floor(cell / 64))), numbers(cells.map((cell) => cell % 64)), numbers([...sums.values()])];
+}
+
+function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {
+  return { kind: "created", status: job.delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + job.delayMs };
+}
+
+function hintsOf(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
+  const queues = new Set<string>();
+  let isDue = false;
+  answers.forEach((answer, index) => {
+    if (answer.kind !== "created") return;
+    if (answer.status === "pending") queues.add(jobs[index]!.queue);
+    else if (answer.status === "scheduled") isDue = true;
+  });
+  const hints: Hint[] = Array.from(queues, (queue) => ({ topic: "work", queue }));
+  if (isDue) hints.push({ topic: "due" });
+  return hints;
+}
+
+function isDistinct(jobs: readonly NewJob[]): boolean {
+  return jobs.length === 1 || new Set(jobs.map(({ id }) => id)).size === jobs.length;
+}
+
+/** Of equal keys in one list the first wins: the others come in the rounds after it. */
+export function keyRounds(jobs: readonly NewJob[], indexes: readonly number[]): number[][] {
+  const keyOf = (index: number): string | null => {
+    const { queue, idempotencyKey } = jobs[index]!;
+    return idempotencyKey === null ? null : `${queue} ${idempotencyKey}`;
+  };
+  return rounds(indexes, keyOf).map((round) => round.map((at) => indexes[at]!));
+}

@@ -1,0 +1,104 @@
+import { counterOf } from "../../core/counters.ts";
+import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
+import type { Move } from "../../core/lifecycle.ts";
+import type { ChangeAnswer, Hint } from "../store.ts";
+import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
+import { type Desk, readJobs, readSummaries, rounds } from "./desk.ts";
+import { togetherOrAlone } from "./together.ts";
+
+export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+  const answers = await inRounds(wanted, (batch, failLocked) => change(desk, batch, move, failLocked));
+  desk.housekeeping.wrote(answers.length);
+  if (move.transition.to === "pending") desk.floors.reset();
+  desk.ring(hintsOf(move, answers));
+  return answers;
+}
+
+export function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+  return inRounds(wanted, async (batch, failLocked) => {
+    const rows = await desk.connections.call(desk.sql.remove, [desk.now(), ids(batch), numbers(from.map(stateNumber))], {
+      repeatable: false,
+      failLocked,
+    });
+    return readChanges(desk, batch.length, rows);
+  });
+}
+
+export async function findJobs(desk: Desk, wanted: readonly string[]): Promise<(JobRecord | null)[]> {
+  if (wanted.length === 0) return [];
+  const found = await readJobs(desk, await desk.connections.call(desk.sql.find, [ids([...new Set(wanted)])]));
+  const byId = new Map(found.map((job) => [job.id, job]));
+  return wanted.map((id) => byId.get(id) ?? null);
+}
+
+export async function attemptsOf(desk: Desk, id: string): Promise<Attempt[]> {
+  return (await desk.connections.call(desk.sql.attempts, [id])).map(readAttempt);
+}
+
+export async function logsOf(desk: Desk, id: string, after: number, limit: number): Promise<LogLine[]> {
+  return (await desk.connections.call(desk.sql.logs, [id, after, limit])).map(readLogLine);
+}
+
+/** An id that is named twice is done once: the second time it meets what the first one left. */
+async function inRounds(
+  wanted: readonly string[],
+  run: (batch: readonly string[], failLocked: boolean) => Promise<ChangeAnswer[]>,
+): Promise<ChangeAnswer[]> {
+  const answers: ChangeAnswer[] = [];
+  for (const round of rounds(wanted, (id) => id)) {
+    const batch = round.map((index) => wanted[index]!);
+    const found = await togetherOrAlone(batch, run);
+    round.forEach((index, at) => (answers[index] = found[at]!));
+  }
+  return answers;
+}
+
+async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, failLocked: boolean): Promise<ChangeAnswer[]> {
+  const counter = counterOf(transition.to);
+  const values = [
+    desk.now(),
+    ids(batch),
+    numbers(from.map(stateNumber)),
+    stateNumber(transition.to),
+    transition.bumpFence ? 1 : 0,
+    transition.giveBackAttempt ? 1 : 0,
+    transition.retries === "reset",
+    transition.retries === "add" ? 1 : 0,
+    transition.countSnooze ? 1 : 0,
+    transition.delayMs,
+    transition.result === undefined,
+    transition.result ?? null,
+    transition.error === undefined,
+    encodeError(transition.error),
+    transition.errorOnlyIfRunning,
+    transition.endsAttempt,
+    transition.runMs,
+    counter === null ? null : counterMetric(counter),
+  ];
+  return readChanges(desk, batch.length, await desk.connections.call(desk.sql.change, values, { repeatable: false, failLocked }));
+}
+
+/** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */
+const JOB_AT = 3;
+
+async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {
+  const answers: ChangeAnswer[] = Array.from({ length: count }, () => ({ kind: "missing" }));
+  const done = rows.filter(([, kind]) => kind === 0);
+  const jobs = await readSummaries(desk, done, JOB_AT);
+  done.forEach(([ord, , was], at) => {
+    answers[(ord as number) - 1] = { kind: "ok", was: statusOf(was as number), job: jobs[at]! };
+  });
+  for (const [ord, kind, was] of rows) {
+    if (kind === 1) answers[(ord as number) - 1] = { kind: "refused", status: statusOf(was as number) };
+  }
+  return answers;
+}
+
+function hintsOf({ transition: { to } }: Move, answers: readonly ChangeAnswer[]): Hint[] {
+  const done = answers.filter((answer) => answer.kind === "ok");
+  const hints: Hint[] = [];
+  if (done.some(({ was }) => was === "running")) hints.push({ topic: "lease" });
+  if (done.length > 0 && (to === "scheduled" || to === "retrying")) hints.push({ topic: "due" });
+  if (to === "pending") for (const queue of new Set(done.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
+  return hints;
+}

@@ -1,0 +1,56 @@
+import type { Connections } from "./connections.ts";
+import type { Statements } from "./statements.ts";
+import { payloadsOf, type Topic } from "./topics.ts";
+
+/** At most one notification for each topic in this time: NOTIFY takes a lock that all notifying commits of the server share. */
+const PAUSE_MS = 10;
+
+/**
+ * Tells other processes what changed, in a small statement after the commit. The first word goes at once; what comes within the next
+ * milliseconds goes together, so that a busy process sends some hundred notifications a second, whatever it does.
+ */
+export class Notifier {
+  readonly #connections: Connections;
+  readonly #sql: Statements;
+  readonly #channel: string;
+  readonly #sender: string;
+  readonly #sentAt = new Map<Topic, number>();
+  readonly #waiting = new Set<Topic>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(connections: Connections, sql: Statements, channel: string, sender: string) {
+    this.#connections = connections;
+    this.#sql = sql;
+    this.#channel = channel;
+    this.#sender = sender;
+  }
+
+  tell(topics: Iterable<Topic>): void {
+    const now = performance.now();
+    const fresh: Topic[] = [];
+    for (const topic of topics) {
+      if (now - (this.#sentAt.get(topic) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) this.#waiting.add(topic);
+      else fresh.push(topic);
+    }
+    if (fresh.length > 0) this.#send(fresh, now);
+    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.flush(), PAUSE_MS);
+  }
+
+  /** Sends what waits. */
+  flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#waiting.size === 0) return;
+    const topics = [...this.#waiting];
+    this.#waiting.clear();
+    this.#send(topics, performance.now());
+  }
+
+  #send(topics: readonly Topic[], now: number): void {
+    for (const topic of topics) this.#sentAt.set(topic, now);
+    for (const payload of payloadsOf(this.#sender, topics)) {
+      // A hint that is lost costs a delay.
+      this.#connections.call(this.#sql.notify, [this.#channel, payload]).catch(() => {});
+    }
+  }
+}

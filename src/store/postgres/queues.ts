@@ -1,0 +1,75 @@
+import type { Counter, TimeKind } from "../../core/counters.ts";
+import type { QueueChange } from "../../core/queue.ts";
+import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
+import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
+import { readMetric, readTally, type Row } from "./codec.ts";
+import type { Desk } from "./desk.ts";
+
+export async function queueStates(desk: Desk): Promise<QueueState[]> {
+  return (await desk.connections.call(desk.sql.queues)).map(readQueue);
+}
+
+function readQueue(row: Row): QueueState {
+  const [name, paused, capacity, headStartMs, deadLetters, ageMs, count, keepAtLeastMs, tallies] = row as [
+    string,
+    boolean,
+    number | null,
+    number,
+    boolean,
+    number,
+    number,
+    number,
+    string | null,
+  ];
+  const cells = tallies === null ? [] : (JSON.parse(tallies) as [metric: number, amount: number][]);
+  return {
+    name,
+    paused,
+    settings: { capacity, headStartMs, deadLetters, retention: { ageMs, count, keepAtLeastMs } },
+    counts: cells.map(([metric, count]) => ({ ...readTally(metric), count })),
+  };
+}
+
+export async function configureQueue(desk: Desk, queue: string, change: QueueChange): Promise<void> {
+  const { connections, sql, catalog } = desk;
+  const { capacity, headStartMs, deadLetters, retention, paused } = change;
+  await catalog.addQueues([queue]);
+  await connections.call(sql.configure, [
+    queue,
+    paused ?? null,
+    capacity !== undefined,
+    capacity ?? null,
+    headStartMs ?? null,
+    deadLetters ?? null,
+    retention?.ageMs ?? null,
+    retention?.count ?? null,
+    retention?.keepAtLeastMs ?? null,
+  ]);
+  desk.ring(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
+}
+
+const STEPS = { all: [0, 1], hour: [1, HOUR_MS], minute: [2, MINUTE_MS] } as const;
+
+export async function readCounters(desk: Desk, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
+  const [step, length] = STEPS[query.step];
+  const from = query.step === "all" ? 0 : (query.from ?? 0);
+  const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
+  const found = await desk.connections.call(desk.sql.counters, [desk.now(), step, length, query.queue ?? null, from, to]);
+  // One row is the time alone.
+  const now = found.find(([queue]) => queue === null)![1] as number;
+  const counted = found.filter(([queue]) => queue !== null) as [string, number, number, number][];
+  const byPeriod = Map.groupBy(counted, ([queue, at]) => `${queue} ${at}`);
+  return { now, rows: [...byPeriod.values()].map(toCounterRow) };
+}
+
+function toCounterRow(rows: readonly [string, number, number, number][]): CounterRow {
+  const counts: Partial<Record<Counter, number>> = {};
+  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
+  for (const [, , metric, amount] of rows) {
+    const what = readMetric(metric);
+    if ("counter" in what) counts[what.counter] = amount;
+    else (times[what.time] ??= new Map()).set(what.bucket, amount);
+  }
+  const [queue, at] = rows[0]!;
+  return { queue, at, counts, times };
+}

@@ -1,0 +1,66 @@
+import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import type { Tick } from "../store.ts";
+import { statusOf, texts, type Row } from "./codec.ts";
+import type { Desk } from "./desk.ts";
+import { admitColumns } from "./insert.ts";
+
+export async function findSchedules(desk: Desk, names: readonly string[] | "all"): Promise<{ now: number; schedules: ScheduleRecord[] }> {
+  const [head, ...rows] = await desk.connections.call(desk.sql.schedules, [desk.now(), names === "all" ? null : texts(names)]);
+  return { now: head![1] as number, schedules: rows.map(readSchedule) };
+}
+
+export async function dueSchedules(
+  desk: Desk,
+  limit: number,
+): Promise<{ now: number; schedules: ScheduleRecord[]; nextInMs: number | null }> {
+  const [head, ...rows] = await desk.connections.call(desk.sql.dueSchedules, [desk.now(), limit]);
+  const [, now, next] = head as [null, number, number | null];
+  return { now, schedules: rows.map(readSchedule), nextInMs: rows.length === limit ? 0 : next === null ? null : next - now };
+}
+
+export async function putSchedule(desk: Desk, spec: ScheduleSpec, nextTick: number | null, expected: number | null): Promise<boolean> {
+  const values = [desk.now(), spec.name, JSON.stringify(spec), spec.paused, nextTick];
+  const { connections, sql } = desk;
+  const rows = await (expected === null
+    ? connections.call(sql.addSchedule, values)
+    : connections.call(sql.setSchedule, [...values, expected]));
+  if (rows.length === 0) return false;
+  desk.ring([{ topic: "schedules" }]);
+  return true;
+}
+
+export async function removeSchedule(desk: Desk, name: string): Promise<boolean> {
+  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name]);
+  if (rows.length > 0) desk.ring([{ topic: "schedules" }]);
+  return rows.length > 0;
+}
+
+const ANSWERS = ["ticked", "stale", "full"] as const;
+const NO_JOB: readonly null[] = Array.from({ length: 15 }, () => null);
+
+/** One commit each: a tick is atomic, the list is not. */
+export async function takeTicks(desk: Desk, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
+  const answers: ("ticked" | "stale" | "full")[] = [];
+  for (const { name, version, tick, nextTick, job } of ticks) {
+    const columns = job === null ? NO_JOB : admitColumns([job], await desk.catalog.lanes([job]));
+    const [row] = await desk.connections.call(desk.sql.tick, [desk.now(), name, version, tick, nextTick, ...columns]);
+    desk.housekeeping.wrote(0);
+    const [answer, state] = row as [number, number | null];
+    if (job !== null && state !== null) desk.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due" }]);
+    answers.push(ANSWERS[answer]!);
+  }
+  return answers;
+}
+
+function readSchedule(row: Row): ScheduleRecord {
+  const [spec, version, nextTick, lastTick, lastJobId, createdAt, updatedAt] = row;
+  return {
+    ...(JSON.parse(spec as string) as ScheduleSpec),
+    version: version as number,
+    nextTick: nextTick as number | null,
+    lastTick: lastTick as number | null,
+    lastJobId: lastJobId as string | null,
+    createdAt: createdAt as number,
+    updatedAt: updatedAt as number,
+  };
+}

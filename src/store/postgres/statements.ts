@@ -1,0 +1,194 @@
+/**
+ * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration. Above each are its
+ * inputs, in order, and what an answer means. `now` is null, but in tests that rule the time.
+ */
+import { FIRST_COUNTER, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
+
+/** The store's time: what a test gave as $1, or the server's. */
+const NOW = "coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
+
+export type Statements = ReturnType<typeof catalog> &
+  ReturnType<typeof calls> &
+  ReturnType<typeof reads> &
+  ReturnType<typeof lists> &
+  ReturnType<typeof schedules> &
+  ReturnType<typeof others>;
+
+/** The statements on the tables of one schema. */
+export function statementsFor(s: string): Statements {
+  return { ...catalog(s), ...calls(s), ...reads(s), ...lists(s), ...schedules(s), ...others(s) };
+}
+
+/** Those that are worth a name: calls of functions, whose text is parsed and analysed faster once than each time. */
+export function hotStatements(statements: Statements): string[] {
+  const { enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, attempts } = statements;
+  return [enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, attempts];
+}
+
+// ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const catalog = (s: string) => ({
+  /** In: names, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
+  addQueues: `insert into ${s}.queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least)
+    select distinct name, $2::bigint, $3::boolean, $4::bigint, $5::bigint, $6::bigint from unnest($1::text[]) n(name) order by name on conflict do nothing`,
+  /** In: names of queues, types, priorities. */
+  addLanes: `insert into ${s}.lane (queue, type, priority)
+    select q.id, n.type, n.priority from unnest($1::text[], $2::text[], $3::smallint[]) n(queue, type, priority) join ${s}.queue q on q.name = n.queue
+    order by 1, 2, 3 on conflict do nothing`,
+  /** In: names of queues, types, priorities. Out: id, queue id, queue, type, priority. */
+  lanesByName: `select l.id, q.id, q.name, l.type, l.priority
+    from unnest($1::text[], $2::text[], $3::smallint[]) n(queue, type, priority)
+    join ${s}.queue q on q.name = n.queue join ${s}.lane l on l.queue = q.id and l.type = n.type and l.priority = n.priority`,
+  /** In: ids of lanes. Out: as above. */
+  lanesById: `select l.id, q.id, q.name, l.type, l.priority from ${s}.lane l join ${s}.queue q on q.id = l.queue where l.id = any($1::int[])`,
+  /** In: ids of queues. Out: id, name. */
+  queuesById: `select q.id, q.name from ${s}.queue q where q.id = any($1::int[])`,
+  /** In: name. Out: id. */
+  queueByName: `select q.id from ${s}.queue q where q.name = $1`,
+  /**
+   * In: name, then for each setting whether it is given and its value: paused, capacity, head_start, dead_letters, then the three of retention.
+   */
+  configure: `update ${s}.queue set configured = true, paused = coalesce($2::boolean, paused),
+    capacity = case when $3::boolean then $4::bigint else capacity end, head_start = coalesce($5::bigint, head_start),
+    dead_letters = coalesce($6::boolean, dead_letters), keep_age = coalesce($7::bigint, keep_age),
+    keep_count = coalesce($8::bigint, keep_count), keep_at_least = coalesce($9::bigint, keep_at_least)
+    where name = $1`,
+});
+
+// ── Calls of functions: see functions/ ─────────────────────────────────────────────────────────────────────────────────────────────
+
+const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
+
+const calls = (s: string) => ({
+  enqueue: `select ${s}.enqueue(${parameters(15)})`,
+  admit: `select * from ${s}.admit(${parameters(17)})`,
+  freeKeys: `select ${s}.free_keys(${parameters(3)})`,
+  exchange: `select * from ${s}.exchange(${parameters(8)})`,
+  extend: `select ${s}.extend(${parameters(4)})`,
+  note: `select ${s}.note(${parameters(2)})`,
+  change: `select * from ${s}.change(${parameters(18)})`,
+  remove: `select * from ${s}.remove(${parameters(3)})`,
+  promote: `select * from ${s}.promote(${parameters(2)})`,
+  prune: `select ${s}.prune(${parameters(6)})`,
+  fold: `select ${s}.fold(${parameters(1)})`,
+  find: `select * from ${s}.find(${parameters(1)})`,
+  attempts: `select * from ${s}.attempts(${parameters(1)})`,
+  expired: `select * from ${s}.expired(${parameters(2)})`,
+  queues: `select * from ${s}.queues()`,
+  counters: `select * from ${s}.counters(${parameters(6)})`,
+  tick: `select * from ${s}.tick(${parameters(20)})`,
+  /** The same inside a caller's transaction: one text, which every driver hands on unchanged. */
+  admitWithin: `select json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder))::text as answer
+    from ${s}.admit(${parameters(17)})`,
+  settleWithin: `select coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]')::text as answer from ${s}.exchange(${parameters(8)})`,
+  /** In: ids. */
+  findWithin: `select coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]')::text as answer
+    from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
+});
+
+// ── Jobs are looked at ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const reads = (s: string) => ({
+  /** In: id, after, limit. */
+  logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
+});
+
+// ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: cursor's created_at and seq (null: from the top), from, to. Where a list is at. */
+const RANGE = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($3::bigint is null or j.created_at >= $3)
+  and ($4::bigint is null or j.created_at < $4)`;
+const NEWEST = "j.created_at desc, j.seq desc";
+/** In: states, type, queue, lowest and highest priority, tag. */
+const FILTER = `($5::smallint[] is null or s.state = any($5)) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
+  and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
+
+const lists = (s: string) => ({
+  /** In: what RANGE and FILTER say, most candidates, limit. Out: seq, then a summary. Walks down from the newest and leaves out what does not match. */
+  walk: `select j.seq, ${SUMMARY_COLUMNS}
+    from (select * from ${s}.job j where ${RANGE} order by ${NEWEST} limit $11) j
+    join ${s}.state s on s.id = j.id join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${FILTER} order by ${NEWEST} limit $12`,
+  /** In: what RANGE says, most candidates. Out: the place of the last candidate, if there were so many. */
+  lastCandidate: `select j.created_at, j.seq from ${s}.job j where ${RANGE} order by ${NEWEST} offset $5::bigint - 1 limit 1`,
+  /** In: as walk. Picks the jobs of the wanted states from the places where these stand; right when they are few. */
+  pick: `with s as materialized (
+      select * from ${s}.ready where 2 = any($5) union all select * from ${s}.due where state = any($5)
+      union all select * from ${s}.running where 3 = any($5)
+      union all select * from ${s}.ended where queue = any(array(select id from ${s}.queue where $7::text is null or name = $7)) and state = any($5)
+      limit $11
+    ) select j.seq, ${SUMMARY_COLUMNS}
+    from s join ${s}.job j on j.id = s.id join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${RANGE} and ${FILTER} order by ${NEWEST} limit $12`,
+  /** In: states, queue (null: all). Out: how many jobs stand there. */
+  countStates: `select coalesce(sum(amount), 0)::bigint from (
+      select queue, metric, amount from ${s}.tally
+      union all select queue, metric, amount from ${s}.cell
+    ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
+      and ($2::text is null or metric / 4 < 4 or queue = (select id from ${s}.queue where name = $2))`,
+});
+
+// ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const SCHEDULE_COLUMNS = "spec, version, next_tick, last_tick, last_job, created_at, updated_at";
+
+const schedules = (s: string) => ({
+  /** In: now, names (null: all). Out: first the time, then schedules. */
+  schedules: `select null, ${NOW}, null::bigint, null::bigint, null::uuid, null::bigint, null::bigint
+    union all (select ${SCHEDULE_COLUMNS} from ${s}.schedule where $2::text[] is null or name = any($2) order by name)`,
+  /** In: now, name, spec, paused, next_tick. No row: there is one. */
+  addSchedule: `insert into ${s}.schedule (name, spec, paused, version, next_tick, created_at, updated_at)
+    select $2, $3, $4::boolean, nextval('${s}.schedule_version'), $5::bigint, n.now, n.now from (select ${NOW} as now) n
+    on conflict do nothing returning 1`,
+  /** In: now, name, spec, paused, next_tick, version that was seen. No row: somebody was faster. */
+  setSchedule: `update ${s}.schedule set spec = $3, paused = $4::boolean, next_tick = $5::bigint, updated_at = ${NOW},
+    version = nextval('${s}.schedule_version') where name = $2 and version = $6::bigint returning 1`,
+  /** In: name. */
+  deleteSchedule: `delete from ${s}.schedule where name = $1 returning 1`,
+  /** In: now, limit. Out: first the time and the next tick to come, then schedules that are due. */
+  dueSchedules: `select null, ${NOW}, (select min(next_tick) from ${s}.schedule where not paused and next_tick is not null and next_tick > ${NOW}),
+      null::bigint, null::uuid, null::bigint, null::bigint
+    union all (select ${SCHEDULE_COLUMNS} from ${s}.schedule
+      where not paused and next_tick is not null and next_tick <= ${NOW} order by next_tick limit $2)`,
+});
+
+// ── Workers, upkeep, feed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const others = (s: string) => ({
+  /** In: now, id, entry, ttl. */
+  putWorker: `insert into ${s}.worker (id, entry, heartbeat_at, expires_at) select $2, $3, n.now, n.now + $4::bigint from (select ${NOW} as now) n
+    on conflict (id) do update set entry = excluded.entry, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at`,
+  /** In: id. */
+  deleteWorker: `delete from ${s}.worker where id = $1`,
+  /** In: now. */
+  liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
+  /** In: now, limit, keep of minutes, keep of hours, keep of news. Out: how many rows were dropped. */
+  sweep: `with expired_keys as (delete from ${s}.key where (queue, key) in
+      (select queue, key from ${s}.key where expires_at is not null and expires_at <= ${NOW} order by expires_at limit $2 for update skip locked) returning 1)
+    , dead_workers as (delete from ${s}.worker where id in (select id from ${s}.worker where expires_at <= ${NOW} limit $2) returning 1)
+    , minutes as (delete from ${s}.count where (step, at, queue, metric) in
+      (select step, at, queue, metric from ${s}.count where step = 2 and at < ${NOW} - $3::bigint limit $2) returning 1)
+    , hours as (delete from ${s}.count where (step, at, queue, metric) in
+      (select step, at, queue, metric from ${s}.count where step = 1 and at < ${NOW} - $4::bigint limit $2) returning 1)
+    , news as (delete from ${s}.news where seq in (select seq from ${s}.news where at < ${NOW} - $5::bigint order by seq limit $2) returning 1)
+    select (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
+      + (select count(*) from hours) + (select count(*) from news)`,
+  /** Leaves tables alone that somebody else is at; needs no lock that would stop a claim. */
+  vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
+  /** In: channel, payload. */
+  notify: "select pg_notify($1, $2)",
+  /** Out: the names of queues that have pending jobs. */
+  queuesWithWork: `select distinct q.name from ${s}.queue q where exists (
+    select from ${s}.lane l where l.queue = q.id and exists (select from ${s}.ready r where r.lane = l.id))`,
+  /** In: now, events. */
+  addNews: `insert into ${s}.news (at, events) values (${NOW}, $2)`,
+  /** Out: the number of the last news. */
+  lastNews: `select coalesce(max(seq), 0) from ${s}.news`,
+  /** In: the last that was read, earlier numbers that were missing then, limit. */
+  readNews: `select seq, events from ${s}.news where seq > $1 or seq = any($2::bigint[]) order by seq limit $3`,
+  /** In: now, for how long. */
+  sayListening: `insert into ${s}.meta (name, value) values ('listening_until', ${NOW} + $2::bigint)
+    on conflict (name) do update set value = greatest(meta.value, excluded.value)`,
+  /** In: now. Out: whether somebody listens to news. */
+  isListening: `select coalesce((select value from ${s}.meta where name = 'listening_until') > ${NOW}, false)`,
+});

@@ -1,0 +1,53 @@
+import type { ExpiredRecord, PruneRule } from "../store.ts";
+import type { Desk } from "./desk.ts";
+import { readNumbers, readSummaries } from "./desk.ts";
+
+export async function promoteJobs(desk: Desk, limit: number): Promise<{ moved: number; nextInMs: number | null }> {
+  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit]);
+  const [moved, next, queues, now] = row as [number, number | null, string | null, number];
+  if (moved > 0) {
+    desk.housekeeping.wrote(moved);
+    desk.floors.reset();
+    desk.ringQueues(readNumbers(queues));
+  }
+  return { moved, nextInMs: next === null ? null : Math.max(0, next - now) };
+}
+
+/** In a row of `expired`: the time until the next one, dead letters; then the job. */
+const DEAD_LETTERS_AT = 1;
+const JOB_AT = 2;
+
+export async function expiredJobs(desk: Desk, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {
+  const rows = await desk.connections.call(desk.sql.expired, [desk.now(), limit]);
+  const last = rows.at(-1)?.[DEAD_LETTERS_AT] === null ? rows.pop()! : null;
+  const summaries = await readSummaries(desk, rows, JOB_AT);
+  const jobs = summaries.map((job, index) => ({ ...job, deadLetters: rows[index]![DEAD_LETTERS_AT] as boolean }));
+  return { jobs, nextInMs: last === null ? 0 : (last[0] as number | null) };
+}
+
+export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: number): Promise<number> {
+  let removed = 0;
+  for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
+    if (removed >= limit) break;
+    const [found] = await desk.connections.call(desk.sql.queueByName, [queue]);
+    if (found === undefined) continue;
+    const values = [desk.now(), found[0], ageMs, count, keepAtLeastMs, limit - removed];
+    const [row] = await desk.connections.call(desk.sql.prune, values);
+    removed += row![0] as number;
+    desk.housekeeping.wrote(row![0] as number);
+  }
+  return removed;
+}
+
+const NEWS_KEPT_MS = 60_000;
+
+export async function sweepStore(
+  desk: Desk,
+  keep: { readonly minutesMs: number; readonly hoursMs: number },
+  limit: number,
+): Promise<number> {
+  // What is past its keep may lie unfolded yet.
+  await desk.housekeeping.fold();
+  const [row] = await desk.connections.call(desk.sql.sweep, [desk.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
+  return row![0] as number;
+}

@@ -1,0 +1,47 @@
+import type { Keys } from "./keys.ts";
+import type { Session } from "./session.ts";
+import type { RedisFeed } from "./feed.ts";
+import type { QueueRegistry } from "./queue-registry.ts";
+
+/** What every verb works with. */
+export interface Context {
+  readonly session: Session;
+  readonly keys: Keys;
+  readonly feed: RedisFeed;
+  readonly registry: QueueRegistry;
+}
+
+/** A script runs for some milliseconds at most, so that nobody else waits longer for the server: more items than this go in several calls. */
+export const MOST_PER_SCRIPT = 250;
+
+export function chunksOf<Item>(items: readonly Item[], size: number = MOST_PER_SCRIPT): (readonly Item[])[] {
+  if (items.length <= size) return items.length === 0 ? [] : [items];
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+}
+
+/** Puts each answer back where its item stood. `run` is given the items of one partition, in order. */
+export async function byPartition<Item, Answer>(
+  items: readonly Item[],
+  partitionOf: (item: Item) => number,
+  run: (partition: number, items: readonly Item[]) => Promise<readonly Answer[]>,
+): Promise<Answer[]> {
+  const answers: Answer[] = Array.from({ length: items.length });
+  const groups = new Map<number, number[]>();
+  items.forEach((item, index) => {
+    const partition = partitionOf(item);
+    const group = groups.get(partition);
+    if (group === undefined) groups.set(partition, [index]);
+    else group.push(index);
+  });
+  const calls = [...groups].flatMap(([partition, places]) =>
+    chunksOf(places).map(async (chunk) => {
+      const some = await run(
+        partition,
+        chunk.map((place) => items[place]!),
+      );
+      chunk.forEach((place, index) => (answers[place] = some[index]!));
+    }),
+  );
+  await Promise.all(calls);
+  return answers;
+}

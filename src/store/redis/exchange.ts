@@ -1,0 +1,194 @@
+import { MAX_LOG_LINES } from "../../core/job.ts";
+import { partitionOf } from "../../core/partition.ts";
+import { tenBitsOf } from "../../lib/id.ts";
+import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { digits, encodeError, encodeNumber, encodeShape, listOf, readLanes, readLeased, type Reply, textOf } from "./codec.ts";
+import { byPartition, chunksOf, type Context, MOST_PER_SCRIPT } from "./context.ts";
+import { longId, shortId } from "./ids.ts";
+import { EXCHANGE } from "./statements/exchange.ts";
+import { EXTEND, NOTE } from "./statements/leases.ts";
+
+/** A claim on its way through its queues. */
+interface Quest {
+  readonly claim: Claim;
+  readonly turn: string;
+  /** Queues of one partition that stand behind each other are asked in one call. */
+  readonly stops: { readonly partition: number; readonly queues: string[] }[];
+  readonly taken: LeasedRecord[];
+}
+
+const ANSWERS: Readonly<Record<string, LeaseAnswer>> = { o: "ok", s: "stale", c: "cancelled" };
+
+/**
+ * Settlements go to the partitions of their jobs, and with them each claim's first stop: for a worker of one queue all that is one call. Then
+ * claims that are not filled go on, stop by stop.
+ */
+export async function exchange(
+  context: Context,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  const quests = claims.map(questOf);
+  await Promise.all(quests.filter(({ claim }) => claim.again).map((quest) => takeAgain(context, quest)));
+  const open = quests.filter((quest) => quest.taken.length === 0 && quest.claim.limit > 0);
+  const settled = await settleAndBegin(context, settlements, open);
+  await Promise.all(open.map((quest) => goOn(context, quest)));
+  return { settled, claimed: quests.map(({ taken }) => taken) };
+}
+
+function questOf(claim: Claim): Quest {
+  const stops: Quest["stops"] = [];
+  for (const queue of new Set(claim.queues)) {
+    const partition = partitionOf(queue);
+    const last = stops.at(-1);
+    if (last?.partition === partition) last.queues.push(queue);
+    else stops.push({ partition, queues: [queue] });
+  }
+  return { claim, turn: String(claim.turn % 2 ** 32), stops, taken: [] };
+}
+
+async function settleAndBegin(context: Context, settlements: readonly Settlement[], quests: readonly Quest[]): Promise<LeaseAnswer[]> {
+  const settled: LeaseAnswer[] = Array.from({ length: settlements.length });
+  const groups = new Map<number, { places: number[]; quests: Quest[] }>();
+  const groupOf = (partition: number): { places: number[]; quests: Quest[] } => {
+    let group = groups.get(partition);
+    if (group === undefined) groups.set(partition, (group = { places: [], quests: [] }));
+    return group;
+  };
+  settlements.forEach(({ id }, place) => groupOf(tenBitsOf(id)).places.push(place));
+  for (const quest of quests) if (quest.stops.length > 0) groupOf(quest.stops[0]!.partition).quests.push(quest);
+
+  const calls = [...groups].flatMap(([partition, { places, quests }]) => {
+    const chunks = chunksOf(places);
+    const last = chunks.pop() ?? [];
+    // Carried out in this order: the claims go with the last settlements.
+    return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, quests)];
+  });
+
+  async function callOf(partition: number, places: readonly number[], quests: readonly Quest[]): Promise<void> {
+    const some = places.map((place) => settlements[place]!);
+    const letters = await call(context, partition, some, quests, (quest) => quest.stops[0]!.queues);
+    places.forEach((place, index) => (settled[place] = ANSWERS[letters[index]!]!));
+  }
+  await Promise.all(calls);
+  return settled;
+}
+
+/** Asks the first stop again if it may have more than one call gives, then the others. */
+async function goOn(context: Context, quest: Quest): Promise<void> {
+  const { claim, stops, taken } = quest;
+  let at = taken.length < Math.min(claim.limit, MOST_PER_SCRIPT) ? 1 : 0;
+  while (at < stops.length && taken.length < claim.limit) {
+    const before = taken.length;
+    const { partition, queues } = stops[at]!;
+    await call(context, partition, [], [quest], () => queues);
+    if (taken.length < Math.min(claim.limit, before + MOST_PER_SCRIPT)) at++;
+  }
+}
+
+/** What the claim of this turn was given before, wherever it was. */
+async function takeAgain(context: Context, quest: Quest): Promise<void> {
+  const partitions = [...new Set(quest.stops.map(({ partition }) => partition))];
+  await Promise.all(partitions.map((partition) => call(context, partition, [], [quest], () => [], "a")));
+}
+
+/** One call of the script; adds to each quest what it was given, and tells a letter for each settlement. */
+async function call(
+  context: Context,
+  partition: number,
+  settlements: readonly Settlement[],
+  quests: readonly Quest[],
+  queuesOf: (quest: Quest) => readonly string[],
+  mode: "n" | "a" = "n",
+): Promise<string> {
+  const { session, keys, feed } = context;
+  const settling = encodeSettlements(settlements);
+  const encode = (mode: "n" | "a"): string[] => [
+    ...settling,
+    String(quests.length),
+    ...quests.flatMap((quest) => encodeQuest(quest, queuesOf(quest), mode)),
+  ];
+  let isRepeat = false;
+  const reply = await session.run(EXCHANGE, keys.partition(partition), encode(mode), () => {
+    isRepeat = true;
+    return encode("a");
+  });
+  const [, letters, claimed, lanes, failing, rings] = listOf(reply);
+  const names = readLanes(lanes);
+  const withoutDeadLetters = new Set(listOf(failing).map(textOf));
+  const unlucky = quests.filter((quest, index) => {
+    const parts = listOf(listOf(claimed)[index]) as readonly Buffer[];
+    for (let at = 0; at < parts.length; at += 3) {
+      addOnce(quest.taken, readLeased(longId(parts[at]!), parts[at + 1]!, parts[at + 2]!, names, withoutDeadLetters), isRepeat);
+    }
+    return parts.length === 0;
+  });
+  feed.ringAll(rings);
+  // The call whose answer was lost had not been carried out: now claim for good.
+  if (isRepeat && mode === "n" && unlucky.length > 0) await call(context, partition, [], unlucky, queuesOf);
+  return textOf(letters);
+}
+
+/** A repeat gives everything of its turn, also what an earlier call of the same claim brought. */
+function addOnce(taken: LeasedRecord[], job: LeasedRecord, isRepeat: boolean): void {
+  if (!isRepeat || !taken.some(({ id }) => id === job.id)) taken.push(job);
+}
+
+function encodeQuest({ claim, turn, taken }: Quest, queues: readonly string[], mode: "n" | "a"): string[] {
+  const limit = mode === "a" ? claim.limit : Math.min(claim.limit - taken.length, MOST_PER_SCRIPT);
+  const types = claim.types === "*" ? ["*"] : [String(claim.types.length), ...claim.types];
+  return [claim.workerId, turn, mode, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];
+}
+
+function encodeSettlements(settlements: readonly Settlement[]): string[] {
+  const shapes = new Map<string, string>();
+  const described: string[] = [];
+  const args: string[] = [];
+  for (const { id, fence, outcome, transition, ifExpired } of settlements) {
+    const shape = encodeShape(transition, outcome, ifExpired);
+    const name = shape.join();
+    let number = shapes.get(name);
+    if (number === undefined) {
+      shapes.set(name, (number = digits(shapes.size + 1, 3)));
+      described.push(...shape);
+    }
+    const { delayMs, runMs, result, error } = transition;
+    args.push(number + shortId(id), String(fence), encodeNumber(runMs));
+    // What a shape does not have is not sent.
+    if (delayMs !== null) args.push(String(delayMs));
+    if (typeof result === "string") args.push(result);
+    if (error !== null && error !== undefined) args.push(encodeError(error));
+  }
+  return [String(shapes.size), ...described, String(settlements.length), ...args];
+}
+
+type Extension = Lease & { readonly leaseMs: number };
+
+export function extendLeases(context: Context, leases: readonly Extension[]): Promise<LeaseAnswer[]> {
+  return byPartition(
+    leases,
+    ({ id }) => tenBitsOf(id),
+    async (partition, some) => {
+      const args = some.flatMap(({ id, fence, leaseMs }) => [shortId(id), String(fence), String(leaseMs)]);
+      return readLetters(await context.session.run(EXTEND, context.keys.partition(partition), args));
+    },
+  );
+}
+
+export function writeNotes(context: Context, notes: readonly Note[]): Promise<LeaseAnswer[]> {
+  return byPartition(
+    notes,
+    ({ id }) => tenBitsOf(id),
+    async (partition, some) => {
+      const args = some.flatMap(({ id, fence, progress, lines }) => {
+        const texts = lines.slice(0, MAX_LOG_LINES).map((line) => JSON.stringify(line));
+        return [shortId(id), String(fence), progress === null ? "" : JSON.stringify(progress), String(texts.length), ...texts];
+      });
+      return readLetters(await context.session.run(NOTE, context.keys.partition(partition), [String(MAX_LOG_LINES), ...args]));
+    },
+  );
+}
+
+function readLetters(reply: Reply): LeaseAnswer[] {
+  return Array.from(textOf(reply), (letter) => ANSWERS[letter]!);
+}

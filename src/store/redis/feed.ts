@@ -1,0 +1,207 @@
+import { randomBytes } from "node:crypto";
+import type { Event } from "../../core/event.ts";
+import type { Feed, Hint } from "../store.ts";
+import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
+import type { Hearer, Subscription } from "./driver.ts";
+import type { Keys } from "./keys.ts";
+import type { Session } from "./session.ts";
+
+/** A hint goes to the others at once, its repeats not before this time has passed; after one that nobody heard, not before the longer one. */
+const HINT_PAUSE_MS = 5;
+const UNHEARD_PAUSE_MS = 100;
+
+/** A listener says every so often that it is there; publishers believe it for a while, and look at most so often. */
+const LISTENING_RENEWED_MS = 5_000;
+const LISTENING_BELIEVED_MS = 15_000;
+const WANTED_CHECK_MS = 500;
+
+const LONGEST_NEWS = 200;
+
+/**
+ * How processes hear of each other: two channels, one for hints and one for news, on a connection of its own. What this process does itself
+ * rings here directly, and its own messages are passed over. A message that is lost costs delay, never a job: looking is the truth.
+ */
+export class RedisFeed implements Feed, Hearer {
+  readonly #session: Session;
+  readonly #keys: Keys;
+  readonly #isCluster: boolean;
+  readonly #subscription: Subscription;
+  /** Stands before each message, so that one knows one's own. */
+  readonly #self = randomBytes(6).toString("base64url");
+  readonly #watchers = new Set<(hint: Hint) => void>();
+  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  /** Hints that were told to the others lately; true when they are to be told again. */
+  readonly #told = new Map<string, boolean>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Queues that hints named, to ring them all when some may have been missed. */
+  readonly #queues = new Set<string>();
+  #renewal: NodeJS.Timeout | null = null;
+  #wanted = false;
+  #wantedCheckedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(session: Session, keys: Keys, isCluster: boolean) {
+    this.#session = session;
+    this.#keys = keys;
+    this.#isCluster = isCluster;
+    this.#subscription = session.driver.subscribe(this);
+  }
+
+  /** Resolves when hints of others would be heard: a watcher that comes later then misses none. */
+  ready(): Promise<void> {
+    return this.#subscription.tried;
+  }
+
+  // ── Hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  watch(listener: (hint: Hint) => void): () => void {
+    return this.#join(this.#watchers, listener, this.#keys.hints);
+  }
+
+  /** Rings what a script tells: { 1 if something is due, 1 if a lease ended, queues that got work … } */
+  ringAll(rings: Reply | undefined): void {
+    const [due, lease, ...queues] = listOf(rings);
+    for (const queue of queues) this.ring({ topic: "work", queue: textOf(queue) });
+    if (numberOf(due) === 1) this.ring({ topic: "due" });
+    if (numberOf(lease) === 1) this.ring({ topic: "lease" });
+  }
+
+  ring(hint: Hint): void {
+    tell(this.#watchers, hint);
+    this.#tellOthers(hint.topic === "work" ? `work ${hint.queue}` : hint.topic);
+  }
+
+  /** The first goes at once, what comes soon after waits and goes as one: a busy process publishes no more often than others can use. */
+  #tellOthers(text: string): void {
+    if (this.#told.has(text)) {
+      this.#told.set(text, true);
+      return;
+    }
+    if (this.#isClosed) return;
+    this.#told.set(text, false);
+    this.#session.driver.command("PUBLISH", [this.#keys.hints, `${this.#self} ${text}`]).then(
+      (heard) => this.#rest(text, this.#isHeard(numberOf(heard)) ? HINT_PAUSE_MS : UNHEARD_PAUSE_MS),
+      () => this.#rest(text, UNHEARD_PAUSE_MS),
+    );
+  }
+
+  /** Only a single server knows who hears. */
+  #isHeard(heard: number): boolean {
+    return this.#isCluster || heard > (this.#watchers.size > 0 ? 1 : 0);
+  }
+
+  #rest(text: string, ms: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      const isAgain = this.#told.get(text) === true;
+      this.#told.delete(text);
+      if (isAgain) this.#tellOthers(text);
+    }, ms);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  // ── News ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  listen(listener: (events: readonly Event[]) => void): () => void {
+    const leave = this.#join(this.#listeners, listener, this.#keys.news);
+    if (this.#renewal === null && !this.#isClosed) {
+      this.#saySo();
+      this.#renewal = setInterval(() => this.#saySo(), LISTENING_RENEWED_MS);
+      this.#renewal.unref();
+    }
+    return () => {
+      leave();
+      if (this.#listeners.size > 0 || this.#renewal === null) return;
+      clearInterval(this.#renewal);
+      this.#renewal = null;
+    };
+  }
+
+  #saySo(): void {
+    const ttl = String(LISTENING_BELIEVED_MS);
+    this.#session.driver.command("SET", [this.#keys.listening, "1", "PX", ttl]).catch(() => {});
+  }
+
+  newsWanted(): boolean {
+    if (this.#listeners.size > 0) return true;
+    const present = performance.now();
+    if (present - this.#wantedCheckedAt >= WANTED_CHECK_MS && !this.#isClosed) {
+      this.#wantedCheckedAt = present;
+      this.#session.driver.command("EXISTS", [this.#keys.listening]).then(
+        (count) => (this.#wanted = count === 1),
+        () => {},
+      );
+    }
+    return this.#wanted;
+  }
+
+  async publish(events: readonly Event[]): Promise<void> {
+    if (events.length === 0 || !this.newsWanted()) return;
+    tell(this.#listeners, [...events]);
+    for (let from = 0; from < events.length; from += LONGEST_NEWS) {
+      const message = `${this.#self} ${JSON.stringify(events.slice(from, from + LONGEST_NEWS))}`;
+      await this.#session.command("PUBLISH", this.#keys.news, message);
+    }
+  }
+
+  // ── Hearing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  onMessage(channel: string, message: Buffer): void {
+    const text = message.toString();
+    const space = text.indexOf(" ");
+    if (text.slice(0, space) === this.#self) return;
+    const said = text.slice(space + 1);
+    if (channel === this.#keys.news) tell(this.#listeners, JSON.parse(said) as Event[]);
+    else if (channel === this.#keys.hints) this.#hear(said);
+  }
+
+  #hear(said: string): void {
+    if (!said.startsWith("work ")) return tell(this.#watchers, { topic: said as Exclude<Hint["topic"], "work"> });
+    const queue = said.slice("work ".length);
+    this.#queues.add(queue);
+    tell(this.#watchers, { topic: "work", queue });
+  }
+
+  /** What was said meanwhile is not known: everybody looks. */
+  onGap(): void {
+    for (const topic of ["due", "lease", "queues", "schedules"] as const) tell(this.#watchers, { topic });
+    for (const queue of this.#queues) tell(this.#watchers, { topic: "work", queue });
+    if (this.#listeners.size === 0) return;
+    void this.#session.now().then(
+      (at) => tell(this.#listeners, [{ event: "gap", at, missed: 0 }]),
+      () => {},
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#watchers.clear();
+    this.#listeners.clear();
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#renewal !== null) clearInterval(this.#renewal);
+    this.#subscription.close();
+  }
+
+  /** Each call joins anew: the same function may be given twice, and each goes by itself. The channel is open while somebody hears it. */
+  #join<Message>(hearers: Set<(message: Message) => void>, hearer: (message: Message) => void, channel: string): () => void {
+    if (this.#isClosed) return () => {};
+    const own = (message: Message): void => hearer(message);
+    if (hearers.size === 0) this.#subscription.add(channel);
+    hearers.add(own);
+    return () => {
+      if (hearers.delete(own) && hearers.size === 0 && !this.#isClosed) this.#subscription.remove(channel);
+    };
+  }
+}
+
+/** A hearer that throws breaks its promise; the others still hear, and the store goes on. */
+function tell<Message>(hearers: ReadonlySet<(message: Message) => void>, message: Message): void {
+  for (const hearer of hearers) {
+    try {
+      hearer(message);
+    } catch {
+      // Nothing here could act on it.
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { NewJob } from "../../core/job.ts";
+import { tenBitsOf } from "../../lib/id.ts";
+import type { InsertAnswer } from "../store.ts";
+import { digits, encodeBody, encodeKey, encodeWhen, listOf, numberOf, readJob, readLanes, type Reply, statusOf, textOf } from "./codec.ts";
+import { chunksOf, type Context } from "./context.ts";
+import { longId, shortId } from "./ids.ts";
+import { INSERT } from "./statements/insert.ts";
+
+/** Jobs of one partition, and where they stand in the whole list. */
+interface Group {
+  readonly partition: number;
+  readonly places: readonly number[];
+}
+
+/**
+ * Inserts a list. Its jobs may go to several partitions, and their sequence follows the list all the same: the first call chooses where the
+ * sequence begins, the others go by that.
+ */
+export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const answers: InsertAnswer[] = Array.from({ length: jobs.length });
+  const [first, ...others] = groupsOf(jobs);
+  if (first === undefined) return answers;
+  const base = await insertGroup(context, jobs, first, others.length === 0 ? "" : "choose", answers);
+  await Promise.all(others.map((group) => insertGroup(context, jobs, group, base, answers)));
+  return answers;
+}
+
+/** One call after the other: two that are under way at once may change places when one has to be repeated. */
+async function insertGroup(
+  context: Context,
+  jobs: readonly NewJob[],
+  group: Group,
+  base: string,
+  answers: InsertAnswer[],
+): Promise<string> {
+  let start = base;
+  for (const places of chunksOf(group.places)) {
+    const chosen = await insertSome(context, jobs, { ...group, places }, start, answers);
+    if (start === "choose") start = chosen;
+  }
+  return start;
+}
+
+function groupsOf(jobs: readonly NewJob[]): Group[] {
+  const groups = new Map<number, number[]>();
+  for (let place = 0; place < jobs.length; place++) {
+    const partition = tenBitsOf(jobs[place]!.id);
+    const group = groups.get(partition);
+    if (group === undefined) groups.set(partition, [place]);
+    else group.push(place);
+  }
+  return [...groups].map(([partition, places]) => ({ partition, places }));
+}
+
+/** Fills in the answers of a group. Tells where the sequence of the whole list begins. */
+async function insertSome(context: Context, jobs: readonly NewJob[], group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
+  const { session, keys, registry, feed } = context;
+  const some = group.places.map((place) => jobs[place]!);
+  const places = base === "" ? "" : group.places.join();
+  const jobArgs = encodeJobs(some);
+  const call = (registered: string): Promise<Reply> =>
+    session.run(INSERT, keys.partition(group.partition), [base === "choose" ? "" : base, registered, places, ...jobArgs]);
+  const reply = await registry.asked(call, () => some.map(({ queue }) => queue));
+  const [now, start, kinds, details, holders, lanes, rings] = listOf(reply);
+  const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
+  const letters = textOf(kinds);
+  for (let index = 0; index < letters.length; index++) answers[group.places[index]!] = read(letters[index]!, some[index]!);
+  feed.ringAll(rings);
+  return textOf(start);
+}
+
+/** Kinds and jobs, as INSERT_JOBS reads them. */
+export function encodeJobs(jobs: readonly NewJob[]): string[] {
+  const kinds = new Map<string, string>();
+  const described: string[] = [];
+  const args: string[] = [];
+  for (const job of jobs) {
+    const kind = [job.queue, job.type, String(job.priority), encodeWhen(job), job.idempotencyKey === null ? "" : "1"];
+    const name = kind.join(" ");
+    let number = kinds.get(name);
+    if (number === undefined) {
+      kinds.set(name, (number = digits(kinds.size + 1, 3)));
+      described.push(...kind);
+    }
+    args.push(number + shortId(job.id) + encodeKey(job) + encodeBody(job));
+  }
+  return [String(kinds.size), ...described, ...args];
+}
+
+type ReadAnswer = (kind: string, job: NewJob) => InsertAnswer;
+
+function answerReader(now: number, details: readonly Reply[], holders: readonly Reply[], lanes: Reply | undefined): ReadAnswer {
+  let at = 0;
+  let holder = 0;
+  const names = readLanes(lanes);
+  return (kind, job) => {
+    switch (kind) {
+      case "P":
+        return { kind: "created", status: "pending", createdAt: now, runAt: now };
+      case "S":
+        return { kind: "created", status: "scheduled", createdAt: now, runAt: job.runAt ?? now + job.delayMs };
+      case "i": {
+        const [state, createdAt, runAt] = details.slice(at, (at += 3)).map(numberOf) as [number, number, number];
+        return { kind: "created", status: statusOf(state), createdAt, runAt };
+      }
+      case "k": {
+        const id = longId(details[at++] as Buffer);
+        const [body, record] = holders.slice(holder, (holder += 2)) as [Buffer, Buffer];
+        return { kind: "known", job: readJob(id, body, record.length === 0 ? null : record, names) };
+      }
+      case "p": {
+        const id = longId(details[at++] as Buffer);
+        return { kind: "pruned", id, status: statusOf(numberOf(details[at++])) };
+      }
+      case "c":
+        return { kind: "conflict", id: longId(details[at++] as Buffer) };
+      default:
+        return { kind: "full", capacity: numberOf(details[at++]) };
+    }
+  };
+}

@@ -1,0 +1,167 @@
+import type * as ioredis from "ioredis";
+import type { Cluster, Redis, RedisOptions } from "ioredis";
+import { MillraceError } from "../../core/errors.ts";
+import type { Reply } from "./codec.ts";
+import type { Driver, Hearer, Subscription } from "./driver.ts";
+import type { RedisUrl } from "./url.ts";
+
+export const INSTALL_LINE = 'a redis: URL needs the package ioredis: run "npm install ioredis@6"';
+
+type Ioredis = Pick<typeof ioredis, "Redis" | "Cluster">;
+
+async function loadIoredis(): Promise<Ioredis> {
+  try {
+    return await import("ioredis");
+  } catch (error) {
+    throw new MillraceError("unsupported_store", INSTALL_LINE, { cause: error });
+  }
+}
+
+/** Begins to connect, and goes on trying for as long as it is not closed. */
+export async function openIoredis(url: RedisUrl, timeoutMs: number): Promise<Driver> {
+  return new IoredisDriver(await loadIoredis(), url, timeoutMs);
+}
+
+const LONGEST_RECONNECT_MS = 1000;
+const reconnectPause = (times: number): number => Math.min(LONGEST_RECONNECT_MS, 20 * 2 ** Math.min(times, 10));
+
+/** What holds for every connection. Nothing is queued or sent again behind our back: session.ts knows what may be repeated, and for how long. */
+function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
+  return {
+    username: url.username,
+    password: url.password,
+    connectionName: "millrace",
+    protocol: 2,
+    disableClientInfo: true,
+    ...(url.tls ? { tls: {} } : {}),
+    connectTimeout: timeoutMs,
+    // A connection that is owed an answer and hears nothing is taken for dead: a cable that was cut sends no goodbye.
+    socketTimeout: timeoutMs,
+    keepAlive: 10_000,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    // A master that became a replica: the address may lead to the new one by now.
+    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+    lazyConnect: true,
+  };
+}
+
+class IoredisDriver implements Driver {
+  readonly #lib: Ioredis;
+  readonly #url: RedisUrl;
+  readonly #timeoutMs: number;
+  readonly #client: Redis | Cluster;
+  #lastError: Error | null = null;
+
+  constructor(lib: Ioredis, url: RedisUrl, timeoutMs: number) {
+    this.#lib = lib;
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
+    this.#client = url.cluster ? this.#openCluster() : this.#openNode();
+    // Without a listener an error would end the process.
+    this.#client.on("error", (error: Error & { lastNodeError?: Error }) => (this.#lastError = error.lastNodeError ?? error));
+    this.#client.on("ready", () => (this.#lastError = null));
+    this.#client.connect().catch(() => {});
+  }
+
+  get lastError(): Error | null {
+    return this.#lastError;
+  }
+
+  #openNode(): Redis {
+    const { nodes, db } = this.#url;
+    const options = { ...optionsOf(this.#url, this.#timeoutMs), ...nodes[0], db, enableOfflineQueue: false, retryStrategy: reconnectPause };
+    return new this.#lib.Redis(options);
+  }
+
+  #openCluster(): Cluster {
+    return new this.#lib.Cluster([...this.#url.nodes], {
+      redisOptions: optionsOf(this.#url, this.#timeoutMs),
+      enableOfflineQueue: false,
+      lazyConnect: true,
+      clusterRetryStrategy: reconnectPause,
+      // A node that tries again tells apart what was lost on the way from what was never sent.
+      clusterNodeRetryStrategy: reconnectPause,
+      slotsRefreshTimeout: this.#timeoutMs,
+      slotsRefreshInterval: 2_000,
+      // A call whose connection broke may have been carried out: whether it is sent again is not decided here.
+      retryDelayOnFailover: 0,
+      retryDelayOnTryAgain: 50,
+      retryDelayOnClusterDown: 100,
+    });
+  }
+
+  command(name: string, args: readonly string[]): Promise<Reply> {
+    return this.#client.callBuffer(name, args as string[]) as Promise<Reply>;
+  }
+
+  async info(): Promise<string[]> {
+    if (!("nodes" in this.#client)) return [await this.#client.info()];
+    if (this.#client.status !== "ready") throw new Error("Cluster isn't ready");
+    return Promise.all(this.#client.nodes("master").map((node) => node.info()));
+  }
+
+  onReady(listener: () => void): void {
+    this.#client.on("ready", listener);
+  }
+
+  subscribe(hearer: Hearer): Subscription {
+    const options = { ...optionsOf(this.#url, this.#timeoutMs), ...this.#nextNode(), db: this.#url.db, maxRetriesPerRequest: null };
+    const redis = new this.#lib.Redis({
+      ...options,
+      retryStrategy: (times) => {
+        // On a Cluster any node will do, and this one may be gone.
+        if (this.#url.cluster) Object.assign(redis.options, this.#nextNode());
+        return reconnectPause(times);
+      },
+    });
+    return new IoredisSubscription(redis, hearer);
+  }
+
+  #nextNode(): { host: string; port: number } {
+    const known =
+      "nodes" in this.#client ? this.#client.nodes("master").map(({ options }) => ({ host: options.host!, port: options.port! })) : [];
+    const nodes = known.length > 0 ? known : this.#url.nodes;
+    return nodes[Math.floor(Math.random() * nodes.length)]!;
+  }
+
+  close(): void {
+    this.#client.disconnect();
+  }
+}
+
+/** A silent connection is asked now and then whether it still lives; if no answer comes in time, it is made anew. */
+const PING_MS = 10_000;
+
+class IoredisSubscription implements Subscription {
+  readonly tried: Promise<void>;
+  readonly #redis: Redis;
+  readonly #ping: NodeJS.Timeout;
+
+  constructor(redis: Redis, hearer: Hearer) {
+    this.#redis = redis;
+    let isFirst = true;
+    redis.on("error", () => {});
+    redis.on("ready", () => {
+      if (!isFirst) hearer.onGap();
+      isFirst = false;
+    });
+    redis.on("messageBuffer", (channel: Buffer, message: Buffer) => hearer.onMessage(channel.toString(), message));
+    this.tried = redis.connect().catch(() => {});
+    this.#ping = setInterval(() => void redis.ping().catch(() => {}), PING_MS);
+    this.#ping.unref();
+  }
+
+  add(channel: string): void {
+    this.#redis.subscribe(channel).catch(() => {});
+  }
+
+  remove(channel: string): void {
+    this.#redis.unsubscribe(channel).catch(() => {});
+  }
+
+  close(): void {
+    clearInterval(this.#ping);
+    this.#redis.disconnect();
+  }
+}

@@ -1,0 +1,84 @@
+import { type Attempt, isTerminal, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
+import type { Move } from "../../core/lifecycle.ts";
+import { tenBitsOf } from "../../lib/id.ts";
+import type { ChangeAnswer } from "../store.ts";
+import {
+  encodeError,
+  encodeNumber,
+  encodeShape,
+  type LaneNames,
+  listOf,
+  readAttempt,
+  readJob,
+  readLanes,
+  readLatestAttempt,
+  readLogLine,
+  readSummary,
+  type Reply,
+  statesOf,
+  statusOf,
+} from "./codec.ts";
+import { byPartition, type Context } from "./context.ts";
+import { shortId } from "./ids.ts";
+import { CHANGE, REMOVE } from "./statements/manage.ts";
+import { ATTEMPTS, FIND } from "./statements/query.ts";
+
+export function changeJobs({ session, keys, feed }: Context, ids: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+  const { transition } = move;
+  const what = [
+    statesOf(move.from),
+    ...encodeShape(transition, null, false),
+    encodeNumber(transition.delayMs),
+    encodeError(transition.error),
+  ];
+  return byPartition(ids, tenBitsOf, async (partition, some) => {
+    const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)]);
+    const [answers, lanes, rings] = listOf(reply);
+    feed.ringAll(rings);
+    const names = readLanes(lanes);
+    return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
+  });
+}
+
+export function removeJobs({ session, keys }: Context, ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+  const states = statesOf(from.filter(isTerminal));
+  return byPartition(ids, tenBitsOf, async (partition, some) => {
+    const [answers, lanes] = listOf(await session.run(REMOVE, keys.partition(partition), [states, ...some.map(shortId)]));
+    const names = readLanes(lanes);
+    return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
+  });
+}
+
+function readAnswer(id: string, answer: Reply, names: LaneNames): ChangeAnswer {
+  if (typeof answer === "number") return { kind: "refused", status: statusOf(answer) };
+  if (Buffer.isBuffer(answer)) return { kind: "missing" };
+  const [was, body, record] = listOf(answer) as [number, Buffer, Buffer];
+  return { kind: "ok", was: statusOf(was), job: readSummary(id, body, record, names) };
+}
+
+export function findJobs({ session, keys }: Context, ids: readonly string[]): Promise<(JobRecord | null)[]> {
+  return byPartition(ids, tenBitsOf, async (partition, some) => {
+    const [bodies, records, lanes] = listOf(await session.run(FIND, keys.partition(partition), some.map(shortId)));
+    const names = readLanes(lanes);
+    return listOf(bodies).map((body, index) => {
+      return body === null ? null : readJob(some[index]!, body as Buffer, listOf(records)[index] as Buffer | null, names);
+    });
+  });
+}
+
+export async function attemptsOf({ session, keys }: Context, id: string): Promise<Attempt[]> {
+  const reply = await session.run(ATTEMPTS, keys.partition(tenBitsOf(id)), [shortId(id)]);
+  if (reply === null) return [];
+  const [record, ...history] = listOf(reply) as [Buffer, ...Buffer[]];
+  const attempts = history.map(readAttempt);
+  const latest = record.length === 0 ? null : readLatestAttempt(record);
+  if (latest !== null) attempts.push(latest);
+  return attempts;
+}
+
+export async function logsOf({ session, keys }: Context, id: string, after: number, limit: number): Promise<LogLine[]> {
+  if (limit <= 0) return [];
+  const key = `${keys.partition(tenBitsOf(id))}:o:${shortId(id)}`;
+  const lines = listOf(await session.command("LRANGE", key, String(after), String(after + limit - 1)));
+  return lines.map((line, index) => readLogLine(line as Buffer, after + index + 1));
+}

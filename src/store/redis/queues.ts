@@ -1,0 +1,140 @@
+import { type Counter, COUNTERS, TIMES, type TimeKind } from "../../core/counters.ts";
+import { partitionOf } from "../../core/partition.ts";
+import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
+import { listOf, numberOf, readCell, type Reply, textOf } from "./codec.ts";
+import { chunksOf, type Context } from "./context.ts";
+import { CONFIGURE, REGISTER, RERANK } from "./statements/queues.ts";
+
+export async function queueStates(context: Context): Promise<QueueState[]> {
+  const names = await context.registry.names();
+  const states: QueueState[] = [];
+  for (const some of chunksOf(names)) states.push(...(await Promise.all(some.map((name) => queueState(context, name)))));
+  return states;
+}
+
+async function queueState({ session, keys }: Context, name: string): Promise<QueueState> {
+  const base = keys.partition(partitionOf(name));
+  const [settings, tallies] = await Promise.all([
+    session.command("HGETALL", `${base}:q:${name}`),
+    session.command("HGETALL", `${base}:t:${name}`),
+  ]);
+  const fields = readHash(settings);
+  const counts = [...readHash(tallies)].map(([cell, count]) => ({ ...readCell(Number(cell)), count: Number(count) }));
+  return { name, settings: readSettings(fields), paused: fields.get("paused") === "1", counts: counts.filter(({ count }) => count !== 0) };
+}
+
+function readHash(reply: Reply): Map<string, string> {
+  const list = listOf(reply);
+  const fields = new Map<string, string>();
+  for (let at = 0; at < list.length; at += 2) fields.set(textOf(list[at]), textOf(list[at + 1]));
+  return fields;
+}
+
+function readSettings(fields: ReadonlyMap<string, string>): QueueSettings {
+  const number = (name: string, fallback: number): number => Number(fields.get(name) ?? fallback);
+  const { capacity, headStartMs, retention } = QUEUE_DEFAULTS;
+  const stored = fields.get("capacity");
+  return {
+    capacity: stored === undefined ? capacity : stored === "" ? null : Number(stored),
+    headStartMs: number("headStart", headStartMs),
+    deadLetters: fields.get("deadLetters") !== "0",
+    retention: {
+      ageMs: number("ageMs", retention.ageMs),
+      count: number("count", retention.count),
+      keepAtLeastMs: number("keepAtLeastMs", retention.keepAtLeastMs),
+    },
+  };
+}
+
+export async function configureQueue({ session, keys, feed, registry }: Context, queue: string, change: QueueChange): Promise<void> {
+  const { paused, capacity, headStartMs, deadLetters, retention } = change;
+  const fields: [string, string][] = [];
+  if (paused !== undefined) fields.push(["paused", paused ? "1" : "0"]);
+  if (capacity !== undefined) fields.push(["capacity", capacity === null ? "" : String(capacity)]);
+  if (headStartMs !== undefined) fields.push(["headStart", String(headStartMs)]);
+  if (deadLetters !== undefined) fields.push(["deadLetters", deadLetters ? "1" : "0"]);
+  for (const [name, value] of Object.entries(retention ?? {})) if (value !== undefined) fields.push([name, String(value)]);
+  const call = (registered: string): Promise<Reply> =>
+    session.run(CONFIGURE, keys.partition(partitionOf(queue)), [queue, registered, ...fields.flat()]);
+  await registry.asked(call, () => [queue]);
+  feed.ring({ topic: "queues" });
+  if (paused === false) feed.ring({ topic: "work", queue });
+}
+
+export async function rerankJobs({ session, keys }: Context, queue: string, limit: number): Promise<boolean> {
+  return numberOf(await session.run(RERANK, keys.partition(partitionOf(queue)), [queue, String(limit)])) === 1;
+}
+
+// ── Counters ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function readCounters(context: Context, query: CounterQuery): Promise<CounterRow[]> {
+  const { registry } = context;
+  const partitions = query.queue === undefined ? await registry.partitions() : new Map([[partitionOf(query.queue), [query.queue]]]);
+  const rows = await Promise.all(
+    [...partitions].map(([partition, queues]) => {
+      return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
+    }),
+  );
+  return rows.flat();
+}
+
+async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<CounterRow[]> {
+  const base = keys.partition(partition);
+  const rows = await Promise.all(
+    queues.map(async (queue) => toRow(queue, 0, readHash(await session.command("HGETALL", `${base}:c:${queue}`)))),
+  );
+  return rows.filter((row) => row !== null);
+}
+
+async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<CounterRow[]> {
+  const base = keys.partition(partition);
+  const period = query.step === "hour" ? "h" : "m";
+  const range = [String(query.from ?? "-inf"), query.to === undefined ? "+inf" : `(${query.to}`];
+  const found = listOf(await session.command("ZRANGEBYSCORE", `${base}:p${period}`, ...range)).map((member) => textOf(member).split(" "));
+  const wanted = (found as [string, string][]).filter(([, queue]) => query.queue === undefined || queue === query.queue);
+  const rows: (CounterRow | null)[] = [];
+  // A month of hours, or two days of minutes: some at a time.
+  for (const some of chunksOf(wanted)) {
+    const read = some.map(async ([start, queue]) => {
+      return toRow(queue, Number(start), readHash(await session.command("HGETALL", `${base}:${period}:${start}:${queue}`)));
+    });
+    rows.push(...(await Promise.all(read)));
+  }
+  return rows.filter((row) => row !== null);
+}
+
+/** Histograms are numbered by thousands, behind the counters. */
+const TIMES_FROM = 1000;
+
+function toRow(queue: string, at: number, fields: ReadonlyMap<string, string>): CounterRow | null {
+  if (fields.size === 0) return null;
+  const counts: Partial<Record<Counter, number>> = {};
+  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
+  for (const [metric, value] of fields) {
+    const number = Number(metric);
+    const kind = TIMES[Math.floor(number / TIMES_FROM) - 1];
+    if (kind === undefined) counts[COUNTERS[number]!] = Number(value);
+    else (times[kind] ??= new Map()).set(number % TIMES_FROM, Number(value));
+  }
+  return { queue, at, counts, times };
+}
+
+// ── Workers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
+  await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
+}
+
+export async function unregisterWorker({ session, keys }: Context, workerId: string): Promise<void> {
+  await session.command("HDEL", keys.workers, workerId);
+}
+
+export async function livingWorkers({ session, keys }: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
+  const [entries, now] = await Promise.all([session.command("HVALS", keys.workers), session.now()]);
+  return listOf(entries).flatMap((entry) => {
+    const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
+    return Number(until) > now ? [{ ...(JSON.parse(json!) as WorkerEntry), heartbeatAt: Number(heartbeatAt) }] : [];
+  });
+}

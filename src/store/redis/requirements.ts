@@ -1,0 +1,45 @@
+import { MillraceError } from "../../core/errors.ts";
+import type { Session } from "./session.ts";
+
+const OLDEST = "6.2";
+
+/**
+ * Looks whether this server can be trusted with jobs. One that evicts keys when its memory is full drops jobs and leases without a word, so it
+ * is refused. A server that does not tell (INFO forbidden to this user) is taken with a warning.
+ */
+export async function checkServer(session: Session, warn: (message: string) => void): Promise<void> {
+  for (const info of await readInfo(session, warn)) {
+    const version = field(info, "redis_version");
+    if (version !== undefined && isOlder(version, OLDEST)) {
+      throw new MillraceError("unsupported_store", `Redis ${version} is too old: Millrace needs Redis ${OLDEST} or newer, or Valkey`);
+    }
+    const policy = field(info, "maxmemory_policy");
+    if (policy !== undefined && policy !== "noeviction") {
+      throw new MillraceError(
+        "unsupported_store",
+        `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs: run "CONFIG SET maxmemory-policy noeviction"`,
+      );
+    }
+  }
+}
+
+async function readInfo(session: Session, warn: (message: string) => void): Promise<string[]> {
+  try {
+    return await session.persist(() => session.driver.info(), "info");
+  } catch (error) {
+    const isForbidden = error instanceof MillraceError && error.cause instanceof Error && error.cause.message.startsWith("NOPERM");
+    if (!isForbidden) throw error;
+    warn("this Redis user may not run INFO, so its version and maxmemory-policy are not known: make sure that the policy is noeviction");
+    return [];
+  }
+}
+
+function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [needMajor = 0, needMinor = 0] = than.split(".").map(Number);
+  return major < needMajor || (major === needMajor && minor < needMinor);
+}

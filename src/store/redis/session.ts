@@ -1,0 +1,179 @@
+import { MillraceError } from "../../core/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Reply } from "./codec.ts";
+import { type Driver, failureOf } from "./driver.ts";
+import type { Script } from "./statements/script.ts";
+
+export interface SessionOptions {
+  readonly clock: Clock;
+  /** How long a call may wait for the server. */
+  readonly deadlineMs: number;
+}
+
+/** More calls than this do not wait: the next ones fail at once. */
+const MOST_WAITING = 10_000;
+
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 500;
+
+/**
+ * Calls that outlast a server which is away for a while. A call that failed for a passing reason is made again, with pauses that grow, until
+ * its deadline. That is safe also when its fate is unknown, because every verb may be repeated; `again` changes the arguments for it where
+ * the repeat must be recognised.
+ */
+export class Session {
+  readonly #driver: Driver;
+  readonly #options: SessionOptions;
+  readonly #isTest: boolean;
+  readonly #wake = new Set<() => void>();
+  #underWay = 0;
+  #isClosed = false;
+  #idle: (() => void)[] = [];
+
+  constructor(driver: Driver, options: SessionOptions) {
+    this.#driver = driver;
+    this.#options = options;
+    this.#isTest = options.clock !== systemClock;
+    driver.onReady(() => this.#wakeAll());
+  }
+
+  get driver(): Driver {
+    return this.#driver;
+  }
+
+  /** The time that scripts are told: none, for they have the server's, unless somebody turns the clock by hand. */
+  time(): string {
+    return this.#isTest ? String(Math.floor(this.#options.clock.now())) : "";
+  }
+
+  run(script: Script, key: string, args: readonly string[], again: (args: readonly string[]) => readonly string[] = same): Promise<Reply> {
+    const keys = script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
+    const now = this.time();
+    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...(isRepeat ? again(args) : args)]), script.name);
+  }
+
+  command(name: string, ...args: readonly string[]): Promise<Reply> {
+    return this.#persist(() => this.#driver.command(name, args), name.toLowerCase());
+  }
+
+  /** The server's now, for what is told beside other replies. */
+  async now(): Promise<number> {
+    if (this.#isTest) return Number(this.time());
+    const [seconds, micros] = (await this.command("TIME")) as [Buffer, Buffer];
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
+  /** Anything else that may have to be tried again. */
+  persist<Answer>(call: () => Promise<Answer>, name: string): Promise<Answer> {
+    return this.#persist(call, name);
+  }
+
+  /** Does what a verb has to do, which may be several calls. */
+  async carry<Answer>(verb: () => Promise<Answer>): Promise<Answer> {
+    if (this.#isClosed) throw closed();
+    this.#underWay++;
+    try {
+      return await verb();
+    } finally {
+      this.#underWay--;
+      if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  /** Lets verbs under way finish, then refuses more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** By its digest; a server that was started anew does not know it, and is given the text. */
+  async #evaluate(script: Script, args: string[]): Promise<Reply> {
+    try {
+      return await this.#driver.command("evalsha", [script.sha, ...args]);
+    } catch (error) {
+      if (failureOf(error) !== "noscript") throw error;
+      return this.#driver.command("eval", [script.text, ...args]);
+    }
+  }
+
+  async #persist<Answer>(call: (isRepeat: boolean) => Promise<Answer>, name: string): Promise<Answer> {
+    const since = performance.now();
+    let isRepeat = false;
+    let left: number | null = null;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+      try {
+        return await (left === null ? call(isRepeat) : within(left, call(isRepeat)));
+      } catch (error) {
+        const failure = failureOf(error);
+        forgetArguments(error);
+        if (failure === "unknown") isRepeat = true;
+        left = this.#options.deadlineMs - (performance.now() - since);
+        const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.#driver.lastError) !== "denied";
+        if (!isPassing || left <= 0 || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
+        await this.#rest(Math.min(left, pause * (0.5 + Math.random())));
+      }
+    }
+  }
+
+  /** Waits, but not longer than until the server is there again. */
+  #rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        timer.cancel();
+        this.#wake.delete(wake);
+        resolve();
+      };
+      const timer = systemClock.setTimer(wake, ms);
+      this.#wake.add(wake);
+    });
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#wake) wake();
+  }
+
+  #finalError(error: unknown, name: string): unknown {
+    const cause = this.#driver.lastError ?? error;
+    const failure = failureOf(cause) === "denied" ? "denied" : failureOf(error);
+    switch (failure) {
+      case "full":
+        return new MillraceError("store_full", "the memory of the Redis server is full: raise maxmemory or remove jobs", { cause: error });
+      case "denied":
+        return new MillraceError("store_unavailable", `Redis refuses this user: ${messageOf(cause)}`, { cause });
+      case "unsent":
+      case "unknown": {
+        const message = `Redis did not answer ${name} within ${this.#options.deadlineMs} ms: ${messageOf(cause)}`;
+        return new MillraceError("store_unavailable", message, { cause });
+      }
+      case "noscript":
+      case "fault":
+        return error;
+    }
+  }
+}
+
+/** A call that is made again ends with the deadline, whether its connection has given up or not. */
+function within<Answer>(ms: number, call: Promise<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = systemClock.setTimer(() => reject(new Error("no answer came in time")), ms);
+    call.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+function same(args: readonly string[]): readonly string[] {
+  return args;
+}
+
+/** A failed command of the client's carries its arguments, payloads among them: no log should. */
+function forgetArguments(error: unknown): void {
+  if (error instanceof Error && "command" in error) delete error.command;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function closed(): MillraceError {
+  return new MillraceError("closed", "the client is closed");
+}

@@ -1,0 +1,303 @@
+import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
+import { ALWAYS, type Script, script } from "./script.ts";
+
+/**
+ * After TRANSITION: the usual end of a job, for which EXCHANGE does what transition() would do by cutting and joining. SETTLED reads of a
+ * record what a settlement has to know: state, flags, lane, fence, runAt, startedAt, end, last settlement, lengths of worker and progress.
+ */
+const COMPLETE = `
+local SETTLED = '>BBxI3xxxxxxxI4xxxxxxxxI6I6xxxxxxI6xxxxxxxxI5xxxxxxxxxxI2I4'
+local stamp = pack('>I6', now)
+local stamps = stamp .. stamp
+local NO_ERROR = '\\0\\0\\0\\0'
+
+-- Whether a shape is that end, and how records begin after it, by whether their key is another's.
+local function describeEnd(shape)
+  shape.isUsualEnd = shape[1] == 4 and shape[2] == 0 and shape[3] == 0 and shape[4] == 0 and shape[5] == 0 and shape[6] > 0
+    and shape[7] == 1 and shape[9] == 1
+  shape.first = { [0] = shape[6] == 2 and '\\4\\4' or '\\4\\0', [1] = shape[6] == 2 and '\\4\\5' or '\\4\\1' }
+end
+
+local ends, endLeft, endSets = 0, {}, {}
+
+-- Jobs of one lane and priority are counted together: kind is the four bytes that tell these.
+local completed = {}
+local function countCompleted()
+  for kind, times in pairs(completed) do
+    local priority, lane = open('>bI3', kind)
+    local queue = laneOf(lane).queue
+    add(queue.tally, 12 + level(priority), -times)
+    add(queue.tally, 16 + level(priority), times)
+    add(queue.counts, 1, times)
+  end
+end
+`;
+
+/** After TRANSITION: jobs leave their lanes in rank order and become running. */
+const TAKE = `
+local function step(head)
+  head.rank, head.seq = tonumber(head.found[head.at + 1]), open('>I7', head.found[head.at])
+end
+
+-- Up to limit members over several lanes: some heads of each are read, merged, and read again where they ran out.
+local function merge(queue, lanes, limit)
+  local heads, size = {}, math.max(4, math.ceil(2 * limit / #lanes))
+  for _, lane in ipairs(lanes) do
+    local key = B .. 'w:' .. lane
+    local found = redis.call('ZRANGE', key, 0, size - 1, 'WITHSCORES')
+    if #found > 0 then
+      local head = { key = key, lane = lane, found = found, at = 1, taken = 0 }
+      step(head)
+      heads[#heads + 1] = head
+    else
+      redis.call('SREM', B .. 'a:' .. queue, lane)
+    end
+  end
+  local taken = {}
+  while #taken < limit and #heads > 0 do
+    local best, place = heads[1], 1
+    for index = 2, #heads do
+      local head = heads[index]
+      if head.rank < best.rank or (head.rank == best.rank and head.seq < best.seq) then best, place = head, index end
+    end
+    taken[#taken + 1] = best.found[best.at]
+    best.at = best.at + 2
+    best.taken = best.taken + 1
+    if best.at > #best.found then
+      redis.call('ZREMRANGEBYRANK', best.key, 0, best.taken - 1)
+      best.found = #best.found == 2 * size and redis.call('ZRANGE', best.key, 0, size - 1, 'WITHSCORES') or {}
+      best.taken, best.at = 0, 1
+    end
+    if #best.found > 0 then step(best)
+    else
+      table.remove(heads, place)
+      redis.call('SREM', B .. 'a:' .. queue, best.lane)
+    end
+  end
+  for _, head in ipairs(heads) do
+    if head.taken > 0 then redis.call('ZREMRANGEBYRANK', head.key, 0, head.taken - 1) end
+  end
+  return taken
+end
+
+local function single(queue, lane, limit)
+  -- Faster than ZPOPMIN, which would also write each score as text.
+  local taken = redis.call('ZRANGE', B .. 'w:' .. lane, 0, limit - 1)
+  if #taken > 0 then redis.call('ZREMRANGEBYRANK', B .. 'w:' .. lane, 0, #taken - 1) end
+  if #taken < limit then redis.call('SREM', B .. 'a:' .. queue, lane) end
+  return taken
+end
+
+local function lanesOf(queue, types)
+  if types == '*' then return redis.call('SMEMBERS', B .. 'a:' .. queue) end
+  local fields, lanes, seen = {}, {}, {}
+  for index, type in ipairs(types) do fields[index] = queue .. ' ' .. type end
+  for _, lane in ipairs(mget('l', fields)) do
+    if lane and not seen[lane] then
+      seen[lane] = true
+      lanes[#lanes + 1] = lane
+    end
+  end
+  return lanes
+end
+
+local function takeFrom(queue, types, limit)
+  local lanes = lanesOf(queue, types)
+  if #lanes == 0 then return lanes end
+  if #lanes == 1 then return single(queue, lanes[1], limit) end
+  return merge(queue, lanes, limit)
+end
+
+-- The record of a job that is granted, if somebody had it before.
+local function granted(record, claim)
+  local _, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, _, _, _, ran, settled, _, history, logs, wl, pl, el, at =
+    open(F, record)
+  return pack(F, 3, (flags % 2) + (flags >= 4 and 4 or 0), priority, lane, seq, fence + 1, attempt + 1, retries, snoozes, runAt, now, now,
+    now + claim.leaseMs, ran, settled, claim.turn, history, logs, #claim.worker, 0, el) .. claim.worker .. sub(record, at + wl + pl)
+end
+
+-- Gives the jobs to the claim; its answer gets (id, body, record) of each.
+local function grant(members, claim, queue)
+  local ids, sets, leases, size = {}, {}, {}, #claim.answer
+  for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+  local bodies, records = mget('j', ids), mget('s', ids)
+  local untilWhen, answer, counted = now + claim.leaseMs, claim.answer, {}
+  -- Most were never touched: all that follows the sequence but runAt is the same for them.
+  local middle = pack('>I4I4I2I2', 1, 1, 0, 0)
+  local tail = pack('>I6I6I6dI5I4I4I2I2I4I4', now, now, untilWhen, -1, 0, claim.turn, 0, 0, #claim.worker, 0, 0) .. claim.worker
+  for index, id in ipairs(ids) do
+    local body, record = bodies[index], records[index]
+    if body then
+      if record then record = granted(record, claim)
+      elseif string.byte(body, 7) % 2 == 1 then record = granted(fresh(body), claim)
+      else record = '\\3\\0' .. sub(body, 8, 18) .. middle .. sub(body, 1, 6) .. tail end
+      local kind = sub(body, 8, 11)
+      counted[kind] = (counted[kind] or 0) + 1
+      sets[#sets + 1] = id
+      sets[#sets + 1] = record
+      leases[#leases + 1] = untilWhen
+      leases[#leases + 1] = members[index]
+      answer[size + 1], answer[size + 2], answer[size + 3] = id, body, record
+      size = size + 3
+    end
+  end
+  for kind, times in pairs(counted) do
+    local priority, lane = open('>bI3', kind)
+    laneOf(lane)
+    add(queue.tally, 8 + level(priority), -times)
+    add(queue.tally, 12 + level(priority), times)
+  end
+  many('HSET', B .. 's', sets)
+  many('ZADD', B .. 'r', leases)
+end
+
+-- What this turn of this worker was granted and still runs, with its lease renewed.
+local function grantAgain(claim)
+  local answer, untilWhen = claim.answer, now + claim.leaseMs
+  for from = 0, redis.call('ZCARD', B .. 'r') - 1, 500 do
+    local members, ids = redis.call('ZRANGE', B .. 'r', from, from + 499), {}
+    for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+    for index, record in ipairs(mget('s', ids)) do
+      local state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, updatedAt, _, ran, settled, turn, history,
+        logs, wl, pl, el, at = open(F, record)
+      if turn == claim.turn and sub(record, at, at + wl - 1) == claim.worker and #answer < claim.limit * 3 then
+        answer[#answer + 1] = ids[index]
+        answer[#answer + 1] = redis.call('HGET', B .. 'j', ids[index])
+        answer[#answer + 1] = pack(F, state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, updatedAt, untilWhen,
+          ran, settled, turn, history, logs, wl, pl, el) .. sub(record, at)
+        laneOf(lane)
+      end
+    end
+  end
+  for index = 1, #answer, 3 do
+    local _, _, _, _, seq = open(F, answer[index + 2])
+    redis.call('HSET', B .. 's', answer[index], answer[index + 2])
+    redis.call('ZADD', B .. 'r', untilWhen, pack('>I7', seq) .. answer[index])
+  end
+end
+`;
+
+/**
+ * Settles leases and grants others, in one partition.
+ *
+ * In: now; number of shapes, 12 numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
+ *     or "", and what the shape has of delay, result and error) each; number of claims, (worker, turn, mode, lease, limit, number of types or "*", types …, number of queues, queues …) each.
+ *     mode: "n" claims; "a" gives what the turn was granted before, and claims nothing.
+ * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,
+ *     names of queues without dead letters, rings }
+ */
+export const EXCHANGE: Script = script(
+  "exchange",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  TRANSITION,
+  REFUSAL,
+  COMPLETE,
+  TAKE,
+  ALWAYS,
+  `
+local p = 3
+local shapes = {}
+for index = 1, tonumber(ARGV[2]) do
+  local shape = {}
+  for field = 1, 12 do shape[field] = tonumber(ARGV[p + field - 1]) end
+  describeEnd(shape)
+  shape.delay, shape.result, shape.error = shape[12], shape[6] == 2 and 1 or 0, shape[7] == 2 and 1 or 0
+  shape.length = 3 + shape.delay + shape.result + shape.error
+  shapes[string.format('%03d', index)] = shape
+  p = p + 12
+end
+
+local answers, settlements = {}, tonumber(ARGV[p])
+p = p + 1
+if settlements > 0 then
+  local ids, records, shapeOf, at = {}, {}, {}, p
+  for index = 1, settlements do
+    local shape = shapes[sub(ARGV[at], 1, 3)]
+    ids[index] = sub(ARGV[at], 4)
+    shapeOf[index] = shape
+    at = at + shape.length
+  end
+  for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record end
+  for index, id in ipairs(ids) do
+    local shape, fence, record, answer = shapeOf[index], tonumber(ARGV[p + 1]), records[id], 's'
+    if record then
+      local state, flags, lane, present, runAt, startedAt, over, settled, wl, pl = open(SETTLED, record)
+      local mark, patient = fence * 8 + shape[10] + 1, shape[11] == 1
+      if state == 3 and present == fence then
+        if not patient or over <= now then
+          local queue, ran = laneOf(lane).queue, tonumber(ARGV[p + 2])
+          local counts = queue.counts
+          if shape.isUsualEnd then
+            ran = ran or now - startedAt
+            local kind = sub(record, 3, 6)
+            completed[kind] = (completed[kind] or 0) + 1
+            ends = ends + 1
+            endLeft[ends] = sub(record, 7, 13) .. id
+            record = shape.first[flags % 2] .. sub(record, 3, 37) .. stamps .. pack('>dI5', ran, mark) .. sub(record, 63, 78) .. NO_ERROR
+              .. sub(record, 83, 82 + wl + pl) .. (shape.result == 1 and ARGV[p + 3] or '')
+            endSets[2 * ends - 1] = id
+            endSets[2 * ends] = record
+            queue.ended[#queue.ended + 1] = stamp .. id
+            records[id] = record
+          else
+            local delay = shape.delay == 1 and tonumber(ARGV[p + 3]) or nil
+            local result = shape.result == 1 and ARGV[p + 3 + shape.delay] or nil
+            local error = shape.error == 1 and ARGV[p + 3 + shape.delay + shape.result] or nil
+            records[id], ran = transition(id, record, shape, delay, ran, result, error, mark)
+          end
+          if shape[10] <= 2 then
+            local run, wait = RUN + bucket(ran), WAIT + bucket(startedAt - runAt)
+            counts[run] = (counts[run] or 0) + 1
+            counts[wait] = (counts[wait] or 0) + 1
+          elseif shape[10] == 5 then
+            add(counts, 6, 1)
+            rings.lease = true
+          end
+          answer = 'o'
+        end
+      elseif settled == mark and not patient then answer = 'o'
+      else answer = refusal(state, flags, present, fence) end
+    end
+    answers[index] = answer
+    p = p + shape.length
+  end
+end
+
+many('ZREM', B .. 'r', endLeft)
+many('HSET', B .. 's', endSets)
+countCompleted()
+-- Before anybody claims, what was settled is written: a job may be released and taken again by one call.
+flush()
+
+local claims = {}
+local total = tonumber(ARGV[p])
+p = p + 1
+for index = 1, total do
+  local claim = { worker = ARGV[p], turn = tonumber(ARGV[p + 1]), leaseMs = tonumber(ARGV[p + 3]), limit = tonumber(ARGV[p + 4]), answer = {} }
+  local again, types = ARGV[p + 2] == 'a', '*'
+  p = p + 6
+  if ARGV[p - 1] ~= '*' then
+    types = {}
+    for place = 1, tonumber(ARGV[p - 1]) do types[place] = ARGV[p + place - 1] end
+    p = p + #types
+  end
+  local queues = tonumber(ARGV[p])
+  if again then grantAgain(claim) end
+  for place = 1, queues do
+    local queue = ARGV[p + place]
+    local limit = claim.limit - #claim.answer / 3
+    if not again and limit > 0 and queueOf(queue).known and not queueOf(queue).paused then
+      grant(takeFrom(queue, types, limit), claim, queueOf(queue))
+    end
+  end
+  p = p + queues + 1
+  claims[index] = claim.answer
+end
+writeLedger()
+
+return { now, table.concat(answers), claims, laneNames(), withoutDeadLetters(), ringList() }
+`,
+);

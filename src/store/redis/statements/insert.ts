@@ -1,0 +1,275 @@
+import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
+import { type Script, script } from "./script.ts";
+
+/** How many jobs one list of the index of creation holds: as many as fill a block of 8 KiB, which the allocator has without waste. */
+const CHUNK = 340;
+
+/**
+ * After LEDGER. Reads jobs from the arguments, from `p` on, and decides and stores each. Nothing is written before all is decided.
+ *
+ * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: three digits for the kind, the id,
+ *   if keyed four digits for the length of the key and the key, then the body. Every argument costs time on both sides, so there is only one.
+ *   when: "" now, "d<ms>" after so long, "r<time>" at that time    key: "<ttl>:<fingerprint>:<text>"
+ * Jobs of a kind have all but id, sequence, key and body in common, and are counted together.
+ */
+export const INSERT_JOBS = `
+local p
+local kinds, given, total, first = {}, {}, 0, 0
+local letters, details, holders, news, created = {}, {}, {}, {}, 0
+local rings = { work = {}, due = false }
+
+local function timeOf(when)
+  if when == '' then return now end
+  local time = tonumber(sub(when, 2))
+  if string.byte(when) == 100 then time = now + time end
+  return math.max(now, time)
+end
+
+local function readKinds()
+  local byName = {}
+  for index = 1, tonumber(ARGV[p]) do
+    local at = p + 5 * index - 4
+    local name = ARGV[at] .. ' ' .. ARGV[at + 1]
+    if not byName[name] then
+      byName[name] = { queue = queueOf(ARGV[at]), name = name, set = {}, length = 0 }
+      given[#given + 1] = byName[name]
+    end
+    local runAt, keyed = timeOf(ARGV[at + 3]), ARGV[at + 4] == '1'
+    kinds[string.format('%03d', index)] = {
+      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, isLater = runAt > now,
+      letter = runAt > now and 'S' or 'P', keyed = keyed, flags = (runAt > now and 1 or 0) + (keyed and 2 or 0), times = 0
+    }
+  end
+  first = p + 1 + 5 * tonumber(ARGV[p])
+  total = #ARGV - first + 1
+end
+
+-- Whether every queue was put into the registry before.
+local function allKnown()
+  for _, lane in ipairs(given) do
+    if not lane.queue.known then return false end
+  end
+  return true
+end
+
+local function answer(i, letter, ...)
+  letters[i] = letter
+  if letter == 'k' then holders[#holders + 1] = ... end
+  for _, detail in ipairs({ ... }) do details[#details + 1] = detail end
+end
+
+-- A stored job that is sent again.
+local function answerSame(i, id, body)
+  local created = open(H, body)
+  local state, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(body))
+  answer(i, 'i', state, created, runAt)
+end
+
+-- Answers a job whose key lives. Whether it did.
+local keysNew = {}
+local function answerHolder(i, field, fingerprint)
+  local mine = keysNew[field]
+  if mine then
+    answer(i, mine.fingerprint == fingerprint and 'k' or 'c', mine.id)
+    return true
+  end
+  local found = redis.call('HGET', B .. 'k', field)
+  if not found then return false end
+  local state, expiry, ttl, at = open('>BI6I6', found)
+  local id, same = sub(found, at, at + 21), sub(found, at + 22) == fingerprint
+  if state < 8 then
+    if expiry <= now then return false end
+    if same then answer(i, 'p', id, state) else answer(i, 'c', id) end
+    return true
+  end
+  local record = redis.call('HGET', B .. 's', id)
+  if record then
+    local status, _, _, _, _, _, _, _, _, _, _, _, over = open(F, record)
+    if (status == 4 or status == 5) and over + ttl <= now then return false end
+  elseif redis.call('HEXISTS', B .. 'j', id) == 0 then
+    return false
+  end
+  answer(i, same and 'k' or 'c', id)
+  return true
+end
+
+local function readKey(id, queue, argument)
+  local text = sub(argument, 30, 29 + tonumber(sub(argument, 26, 29)))
+  local one = string.find(text, ':', 1, true)
+  local two = string.find(text, ':', one + 1, true)
+  local key = { id = id, ttl = tonumber(sub(text, 1, one - 1)), fingerprint = sub(text, one + 1, two - 1), text = sub(text, two + 1) }
+  key.field = queue.name .. ' ' .. key.text
+  key.bodyAt = 30 + #text
+  return key
+end
+
+local function hasRoom(queue)
+  if not queue.capacity then return true end
+  if not queue.room then
+    queue.room = queue.capacity
+    for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue.name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) do
+      queue.room = queue.room - (tonumber(cell) or 0)
+    end
+  end
+  queue.room = queue.room - 1
+  return queue.room >= 0
+end
+
+local function decideAll()
+  local ids, seen = {}, {}
+  for i = 1, total do ids[i] = sub(ARGV[first + i - 1], 4, 25) end
+  for i, known in ipairs(mget('j', ids)) do
+    local id, argument = ids[i], ARGV[first + i - 1]
+    local kind = kinds[sub(argument, 1, 3)]
+    local key = kind.keyed and readKey(id, kind.queue, argument) or nil
+    if known then answerSame(i, id, known)
+    elseif seen[id] then letters[i] = seen[id]
+    elseif key and answerHolder(i, key.field, key.fingerprint) then key = nil
+    elseif not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
+    else
+      letters[i] = kind.letter
+      seen[id] = kind.letter
+      created = created + 1
+      kind.times = kind.times + 1
+      if key then keysNew[key.field] = key end
+      news[created] = { i, id, kind, key }
+    end
+  end
+end
+
+local function numberLanes()
+  local names = {}
+  for index, lane in ipairs(given) do names[index] = lane.name end
+  for index, number in ipairs(mget('l', names)) do
+    if not number then
+      number = redis.call('HINCRBY', B .. 'v', 'lanes', 1)
+      redis.call('HSET', B .. 'l', names[index], number)
+      redis.call('HSET', B .. 'n', number, names[index])
+    end
+    given[index].number = tonumber(number)
+    if not given[index].queue.known then redis.call('HSET', B .. 'q:' .. given[index].queue.name, 'known', 1) end
+  end
+end
+
+-- Appends ids to the lists that keep the order of creation.
+local function index(ids, seqs, already)
+  local at = 1
+  while at <= #ids do
+    local place = (already + at - 1) % ${CHUNK}
+    local chunk, till = math.floor((already + at - 1) / ${CHUNK}), math.min(#ids, at + ${CHUNK} - 1 - place)
+    local length = redis.call('RPUSH', B .. 'i:' .. chunk, unpack(ids, at, till))
+    if length == till - at + 1 then redis.call('ZADD', B .. 'g', seqs[at], chunk) end
+    at = till + 1
+  end
+end
+
+local function prepareKinds()
+  for _, kind in pairs(kinds) do
+    local queue = kind.queue
+    kind.head = pack('>I6BbI3', now, kind.flags, kind.priority, kind.lane.number)
+    kind.rank = kind.runAt - kind.priority * queue.headStart
+    kind.tail = kind.isLater and pack('>I6', kind.runAt) or ''
+    if kind.times > 0 then
+      add(queue.tally, level(kind.priority) + (kind.isLater and 0 or 8), kind.times)
+      add(queue.counts, 0, kind.times)
+    end
+  end
+end
+
+-- base is the sequence of the first job; places, if given, tells how far behind it each other one is.
+local function storeAll(base, last, places)
+  if created == 0 then return end
+  -- The first write. It may need memory, so that a full server refuses here, with nothing done.
+  local already = redis.call('HINCRBY', B .. 'v', 'jobs', created) - created
+  numberLanes()
+  prepareKinds()
+  local bodies, ids, seqs, due = {}, {}, {}, {}
+  for place, new in ipairs(news) do
+    local i, id, kind, key = new[1], new[2], new[3], new[4]
+    local argument, seq = ARGV[first + i - 1], base + (places and places[i] or i - 1)
+    if seq <= last then seq = last + 1 end
+    last = seq
+    local packed = pack('>I7', seq)
+    ids[place] = id
+    seqs[place] = seq
+    bodies[2 * place - 1] = id
+    if key then
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. pack('>I6B', key.ttl, #key.text) .. key.text .. sub(argument, key.bodyAt)
+      redis.call('HSET', B .. 'k', key.field, pack('>BI6I6', 8, 0, key.ttl) .. id .. key.fingerprint)
+      redis.call('ZREM', B .. 'kx', key.field)
+    else
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, 26)
+    end
+    if kind.isLater then
+      due[#due + 1] = kind.runAt
+      due[#due + 1] = packed .. id
+    else
+      local lane = kind.lane
+      local set, length = lane.set, lane.length
+      set[length + 1] = kind.rank
+      set[length + 2] = packed .. id
+      lane.length = length + 2
+    end
+  end
+  redis.call('HSET', B .. 'v', 'seq', string.format('%.0f', last))
+  many('HSET', B .. 'j', bodies)
+  for _, lane in ipairs(given) do
+    if lane.length > 0 then
+      many('ZADD', B .. 'w:' .. lane.number, lane.set)
+      redis.call('SADD', B .. 'a:' .. lane.queue.name, lane.number)
+      rings.work[lane.queue.name] = true
+    end
+  end
+  many('ZADD', B .. 'd', due)
+  rings.due = #due > 0
+  index(ids, seqs, already)
+  writeLedger()
+end
+
+local function ringList()
+  local list = { rings.due and 1 or 0, 0 }
+  for queue in pairs(rings.work) do list[#list + 1] = queue end
+  return list
+end
+`;
+
+/**
+ * Stores jobs of one partition.
+ *
+ * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are in the registry; the places of the
+ *     jobs in the whole call, joined by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
+ * Out: "register", when a queue has to be put into the registry first and nothing was done; else
+ *     { now, base, letters, details, bodies of known keys: (body, record) …, lanes as (number, queue, type) …, rings }
+ *     A letter a job: P new and pending, S new and scheduled, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
+ *     gone (id, state), c the key is another's (id), f the queue is full (capacity); details has what stands in brackets, in order.
+ */
+export const INSERT: Script = script(
+  "insert",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  INSERT_JOBS,
+  `
+p = 5
+readKinds()
+if ARGV[3] ~= '1' and not allKnown() then return 'register' end
+decideAll()
+local last, places = tonumber(redis.call('HGET', B .. 'v', 'seq') or 0), nil
+local base = tonumber(ARGV[2]) or math.max(micros, last + 1)
+if ARGV[4] ~= '' then
+  places = {}
+  for place in string.gmatch(ARGV[4], '%d+') do places[#places + 1] = tonumber(place) end
+end
+storeAll(base, last, places)
+
+local jobs = {}
+for _, id in ipairs(holders) do
+  local body = redis.call('HGET', B .. 'j', id)
+  laneOf(laneIn(body))
+  jobs[#jobs + 1] = body
+  jobs[#jobs + 1] = redis.call('HGET', B .. 's', id) or ''
+end
+return { now, string.format('%.0f', base), table.concat(letters), details, jobs, laneNames(), ringList() }
+`,
+);

@@ -1,0 +1,76 @@
+import { RECORDS, REFUSAL, TIME } from "./parts.ts";
+import { ALWAYS, type Script, script } from "./script.ts";
+
+/**
+ * Moves the ends of leases.
+ * In: now; (id, fence, lease) each. Out: a letter each: o ok, s stale, c cancelled.
+ */
+export const EXTEND: Script = script(
+  "extend",
+  TIME,
+  RECORDS,
+  REFUSAL,
+  ALWAYS,
+  `
+local ids, answers, sets, leases, total = {}, {}, {}, {}, (#ARGV - 1) / 3
+for index = 1, total do ids[index] = ARGV[3 * index - 1] end
+local records = mget('s', ids)
+for index, id in ipairs(ids) do
+  local record, fence, answer = records[index], tonumber(ARGV[3 * index]), 's'
+  if record then
+    local state, flags, priority, lane, seq, present = open(F, record)
+    if state == 3 and present == fence then
+      local untilWhen = now + tonumber(ARGV[3 * index + 1])
+      sets[#sets + 1] = id
+      sets[#sets + 1] = sub(record, 1, 43) .. pack('>I6', untilWhen) .. sub(record, 50)
+      leases[#leases + 1] = untilWhen
+      leases[#leases + 1] = pack('>I7', seq) .. id
+      answer = 'o'
+    else answer = refusal(state, flags, present, fence) end
+  end
+  answers[index] = answer
+end
+many('HSET', B .. 's', sets)
+many('ZADD', B .. 'r', leases)
+return table.concat(answers)
+`,
+);
+
+/**
+ * Writes progress and log lines.
+ * In: now; most lines that a job keeps; (id, fence, progress or "", number of lines, lines …) each. Out: a letter each, as above.
+ */
+export const NOTE: Script = script(
+  "note",
+  TIME,
+  RECORDS,
+  REFUSAL,
+  ALWAYS,
+  `
+local answers, p, most = {}, 3, tonumber(ARGV[2])
+while p <= #ARGV do
+  local id, fence, progress, lines, answer = ARGV[p], tonumber(ARGV[p + 1]), ARGV[p + 2], tonumber(ARGV[p + 3]), 's'
+  local record = redis.call('HGET', B .. 's', id)
+  if record then
+    local state, flags, priority, lane, seq, present, attempt, retries, snoozes, runAt, startedAt, updatedAt, over, ran, settled, turn, history,
+      logs, wl, pl, el, at = open(F, record)
+    if state == 3 and present == fence then
+      local former = sub(record, at + wl, at + wl + pl - 1)
+      if progress ~= '' then
+        former = progress
+        updatedAt = now
+      end
+      local texts = {}
+      for line = 1, math.min(lines, most - logs) do texts[line] = pack('>I6I4', now, attempt) .. ARGV[p + 3 + line] end
+      many('RPUSH', B .. 'o:' .. id, texts)
+      redis.call('HSET', B .. 's', id, pack(F, state, flags, priority, lane, seq, present, attempt, retries, snoozes, runAt, startedAt, updatedAt,
+        over, ran, settled, turn, history, logs + #texts, wl, #former, el) .. sub(record, at, at + wl - 1) .. former .. sub(record, at + wl + pl))
+      answer = 'o'
+    else answer = refusal(state, flags, present, fence) end
+  end
+  answers[#answers + 1] = answer
+  p = p + 4 + lines
+end
+return table.concat(answers)
+`,
+);

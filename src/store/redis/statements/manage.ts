@@ -1,0 +1,117 @@
+import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { ALWAYS, type Script, script } from "./script.ts";
+
+/**
+ * After RECORDS and LEDGER: nothing of a job is left but, if the caller wants, its key. The index of creation is cleared too: a list that
+ * holds no job any more disappears by itself, and its place in the zset with it.
+ */
+export const FORGET = `
+local function forget(id, body, record)
+  local state, _, priority, lane, seq, _, _, _, _, _, _, _, _, _, _, _, history, logs = open(F, record)
+  redis.call('HDEL', B .. 'j', id)
+  redis.call('HDEL', B .. 's', id)
+  if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
+  if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
+  if state > 5 then redis.call('ZREM', B .. 'x', pack('>I7', seq) .. id) end
+  local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
+  if chunk then
+    redis.call('LREM', B .. 'i:' .. chunk, 1, id)
+    if redis.call('EXISTS', B .. 'i:' .. chunk) == 0 then redis.call('ZREM', B .. 'g', chunk) end
+  end
+  move(laneOf(lane).queue, priority, state, nil)
+end
+
+-- The holder of a key if it is this job.
+local function ownKey(id, field)
+  local found = redis.call('HGET', B .. 'k', field)
+  return found and sub(found, 14, 35) == id and found or nil
+end
+`;
+
+/**
+ * Applies a move.
+ * In: now; the states it is for, as digits; the 12 numbers of its shape; delay or ""; error; ids.
+ * Out: { answers, lanes, rings }; an answer is "" missing, a number (the state that forbade it), or { was, body, record } without bodies.
+ */
+export const CHANGE: Script = script(
+  "change",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  TRANSITION,
+  SUMMARY,
+  FORGET,
+  ALWAYS,
+  `
+local shape, from, answers, ids, records = {}, ARGV[2], {}, {}, {}
+for field = 1, 12 do shape[field] = tonumber(ARGV[2 + field]) end
+for index = 17, #ARGV do ids[#ids + 1] = ARGV[index] end
+local bodies = mget('j', ids)
+for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
+
+-- A key that has expired may be another's by now: the job goes on without it for good.
+local function losesKey(id, body, state, over)
+  local text, ttl = keyIn(body)
+  if not text or (state ~= 4 and state ~= 5) or over + ttl > now then return false end
+  local field = laneOf(laneIn(body)).queue.name .. ' ' .. text
+  if ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
+  return true
+end
+
+for index, id in ipairs(ids) do
+  local body, record = bodies[index], records[id]
+  if not body then answers[index] = ''
+  else
+    local state, _, _, _, _, _, _, _, _, _, _, _, over = open(F, record)
+    if not string.find(from, state, 1, true) then answers[index] = state
+    else
+      if state == 3 then rings.lease = true end
+      local after = transition(id, record, shape, tonumber(ARGV[15]), nil, nil, ARGV[16], nil, losesKey(id, body, state, over))
+      records[id] = after
+      answers[index] = { state, summary(body, after) }
+    end
+  end
+end
+flush()
+writeLedger()
+return { answers, laneNames(), ringList() }
+`,
+);
+
+/**
+ * Deletes jobs that are over.
+ * In: now; the states it is for, as digits; ids. Out: { answers, lanes } as above, with the job before it went.
+ */
+export const REMOVE: Script = script(
+  "remove",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  SUMMARY,
+  FORGET,
+  ALWAYS,
+  `
+local answers = {}
+for index = 3, #ARGV do
+  local id = ARGV[index]
+  local body = redis.call('HGET', B .. 'j', id)
+  if not body then answers[index - 2] = ''
+  else
+    local record = redis.call('HGET', B .. 's', id) or fresh(body)
+    local state, _, _, lane = open(F, record)
+    if not string.find(ARGV[2], state, 1, true) then answers[index - 2] = state
+    else
+      answers[index - 2] = { state, summary(body, record) }
+      local text = keyIn(body)
+      local field = text and laneOf(lane).queue.name .. ' ' .. text
+      if field and ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
+      forget(id, body, record)
+    end
+  end
+end
+writeLedger()
+return { answers, laneNames() }
+`,
+);

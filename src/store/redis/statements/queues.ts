@@ -1,0 +1,86 @@
+import { RECORDS, TIME } from "./parts.ts";
+import { ALWAYS, plainScript, type Script, script } from "./script.ts";
+
+/**
+ * Changes settings of a queue. A new head start marks the lanes whose jobs have to be ranked anew.
+ * In: now; queue; "1" if it is in the registry; (field, value) each. Out: "register" as with INSERT; else nothing.
+ */
+export const CONFIGURE: Script = script(
+  "configure",
+  TIME,
+  `
+local key, queue = B .. 'q:' .. ARGV[2], ARGV[2]
+if ARGV[3] ~= '1' and redis.call('HEXISTS', key, 'known') == 0 then return 'register' end
+${ALWAYS}
+local before = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+redis.call('HSET', key, 'known', 1)
+for index = 4, #ARGV, 2 do redis.call('HSET', key, ARGV[index], ARGV[index + 1]) end
+local after = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+if before ~= after then
+  redis.call('SUNIONSTORE', B .. 'u:' .. queue, B .. 'u:' .. queue, B .. 'a:' .. queue)
+  redis.call('HDEL', key, 'cursor')
+end
+`,
+);
+
+/**
+ * Gives pending jobs the rank of the present head start, lane by lane. A scan of a lane meets every job that stays in it, whatever else
+ * comes, goes or is ranked anew meanwhile.
+ * In: now; queue; about how many. Out: 1 while there is more to do.
+ */
+export const RERANK: Script = script(
+  "rerank",
+  TIME,
+  RECORDS,
+  `
+local queue = ARGV[2]
+local todo, key = B .. 'u:' .. queue, B .. 'q:' .. queue
+local lane = redis.call('HGET', key, 'lane')
+if not lane or redis.call('SISMEMBER', todo, lane) == 0 then lane = redis.call('SRANDMEMBER', todo) end
+if not lane then return 0 end
+${ALWAYS}
+local headStart = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+local found = redis.call('ZSCAN', B .. 'w:' .. lane, redis.call('HGET', key, 'cursor') or '0', 'COUNT', ARGV[3])
+local ids, ranks = {}, {}
+for index = 1, #found[2], 2 do ids[#ids + 1] = sub(found[2][index], 8) end
+for index, record in ipairs(mget('s', ids)) do
+  record = record or fresh(redis.call('HGET', B .. 'j', ids[index]))
+  local _, _, priority, _, _, _, _, _, _, runAt = open(F, record)
+  ranks[#ranks + 1] = runAt - priority * headStart
+  ranks[#ranks + 1] = found[2][2 * index - 1]
+end
+many('ZADD', B .. 'w:' .. lane, ranks)
+if found[1] ~= '0' then
+  redis.call('HSET', key, 'lane', lane, 'cursor', found[1])
+  return 1
+end
+redis.call('HDEL', key, 'lane', 'cursor')
+redis.call('SREM', todo, lane)
+return redis.call('EXISTS', todo)
+`,
+);
+
+/** Writes a worker's entry, also when memory is full (see ALWAYS). In: now; id; time to live; JSON. */
+export const REGISTER: Script = plainScript(
+  "register",
+  TIME,
+  `redis.call('HDEL', KEYS[1], '')`,
+  `redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f %.0f ', now + tonumber(ARGV[3]), now) .. ARGV[4])`,
+);
+
+/** Drops workers whose entry has expired. In: now; limit. Out: how many. */
+export const SWEEP_WORKERS: Script = plainScript(
+  "sweepWorkers",
+  TIME,
+  `
+local removed, all = 0, redis.call('HGETALL', KEYS[1])
+for index = 1, #all, 2 do
+  if removed == tonumber(ARGV[2]) then break end
+  if tonumber(string.match(all[index + 1], '^%d+')) <= now then
+    redis.call('HDEL', KEYS[1], all[index])
+    removed = removed + 1
+  end
+end
+return removed
+`,
+);

@@ -1,0 +1,205 @@
+import { INSERT_JOBS } from "./insert.ts";
+import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
+import { plainScript, type Script, script } from "./script.ts";
+
+/**
+ * The packed form of a schedule: version, flags (1 paused, 2 has a next tick, 4 has a last one), next tick, last tick, createdAt, updatedAt,
+ * length of the last job's id (0 or 22); then this id, and the schedule as it was given, in JSON.
+ *
+ * A version is the partition's own count × 1,024 + the number of the partition: no name ever has it twice, wherever it lived before.
+ */
+const SCHEDULE = `
+local S = '>I7BI6I6I6I6B'
+local function versionOf(partition)
+  return redis.call('HINCRBY', B .. 'v', 'versions', 1) * 1024 + partition
+end
+
+local function writeSchedule(name, version, paused, nextTick, lastTick, createdAt, job, spec)
+  local flags = (paused and 1 or 0) + (nextTick and 2 or 0) + (lastTick and 4 or 0)
+  redis.call('HSET', B .. 'z', name, struct.pack(S, version, flags, nextTick or 0, lastTick or 0, createdAt, now, #job) .. job .. spec)
+  if nextTick and not paused then redis.call('ZADD', B .. 'zd', nextTick, name) else redis.call('ZREM', B .. 'zd', name) end
+end
+
+local function readSchedule(name)
+  local record = redis.call('HGET', B .. 'z', name)
+  if not record then return nil end
+  local version, flags, nextTick, lastTick, createdAt, _, length, at = struct.unpack(S, record)
+  return {
+    record = record, version = version, paused = flags % 2 == 1, nextTick = math.floor(flags / 2) % 2 == 1 and nextTick or nil,
+    lastTick = flags >= 4 and lastTick or nil, createdAt = createdAt, job = string.sub(record, at, at + length - 1),
+    spec = string.sub(record, at + length)
+  }
+end
+`;
+
+/**
+ * Writes a schedule over the version that was seen.
+ * In: now; number of the partition; name; expected version or ""; "1" if paused; next tick or ""; JSON.
+ * Out: 1 done; 0 somebody was faster; 2 it is about to move to another partition.
+ */
+export const PUT_SCHEDULE: Script = script(
+  "putSchedule",
+  TIME,
+  SCHEDULE,
+  `
+local name = ARGV[3]
+if redis.call('HEXISTS', B .. 'zm', name) == 1 then return 2 end
+local stored = readSchedule(name)
+if (stored and stored.version) ~= tonumber(ARGV[4]) then return 0 end
+stored = stored or { createdAt = now, job = '' }
+writeSchedule(name, versionOf(ARGV[2]), ARGV[5] == '1', tonumber(ARGV[6]), stored.lastTick, stored.createdAt, stored.job, ARGV[7])
+return 1
+`,
+);
+
+/**
+ * A schedule whose jobs are to go to a queue of another partition has to move there. No script can write in two partitions, so the move is
+ * noted here first (DEPART) and then made by whoever meets the note: ARRIVE writes the new record, the directory is changed, LEAVE drops the
+ * old one. Each step may be repeated.
+ * In: now; name; expected version; the note. Out: 1 noted; 0 somebody was faster; 2 it is about to move already.
+ */
+export const DEPART: Script = script(
+  "depart",
+  TIME,
+  SCHEDULE,
+  `
+local name = ARGV[2]
+if redis.call('HEXISTS', B .. 'zm', name) == 1 then return 2 end
+local stored = readSchedule(name)
+if not stored or stored.version ~= tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', B .. 'zm', name, ARGV[4])
+redis.call('ZADD', B .. 'zd', 0, name) -- so that upkeep meets the note, if whoever wrote it dies
+return 1
+`,
+);
+
+/**
+ * In: now; number of the partition; name; version that it had where it comes from; last tick or ""; createdAt; last job; "1" if paused; next
+ * tick or ""; JSON. Out: nothing. A move that was made before, as its former version tells, is not made again: the schedule may have
+ * been removed since.
+ */
+export const ARRIVE: Script = script(
+  "arrive",
+  TIME,
+  SCHEDULE,
+  `
+local name = ARGV[3]
+if redis.call('HGET', B .. 'za', name) == ARGV[4] then return end
+redis.call('HSET', B .. 'za', name, ARGV[4])
+writeSchedule(name, versionOf(ARGV[2]), ARGV[8] == '1', tonumber(ARGV[9]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[10])
+`,
+);
+
+/** In: now; name; version that it had. */
+export const LEAVE: Script = script(
+  "leave",
+  TIME,
+  SCHEDULE,
+  `
+local stored = readSchedule(ARGV[2])
+if not stored or stored.version ~= tonumber(ARGV[3]) or redis.call('HDEL', B .. 'zm', ARGV[2]) == 0 then return end
+redis.call('HDEL', B .. 'z', ARGV[2])
+redis.call('ZREM', B .. 'zd', ARGV[2])
+`,
+);
+
+/** In: now; name. Out: 1 removed; 0 there was none; 2 it is about to move. */
+export const REMOVE_SCHEDULE: Script = script(
+  "removeSchedule",
+  TIME,
+  `
+if redis.call('HEXISTS', B .. 'zm', ARGV[2]) == 1 then return 2 end
+redis.call('ZREM', B .. 'zd', ARGV[2])
+return redis.call('HDEL', B .. 'z', ARGV[2])
+`,
+);
+
+/** In: now; names, or none for all. Out: { now, (name, record, note of a move or "") … } */
+export const READ_SCHEDULES: Script = script(
+  "readSchedules",
+  TIME,
+  `
+local names, answer = {}, { now }
+for index = 2, #ARGV do names[index - 1] = ARGV[index] end
+if #names == 0 then names = redis.call('HKEYS', B .. 'z') end
+for _, name in ipairs(names) do
+  local record = redis.call('HGET', B .. 'z', name)
+  if record then
+    answer[#answer + 1] = name
+    answer[#answer + 1] = record
+    answer[#answer + 1] = redis.call('HGET', B .. 'zm', name) or ''
+  end
+end
+return answer
+`,
+);
+
+/** In: now; limit. Out: { now, time until the next tick behind those (-1: none), (tick, name, record, note of a move or "") … } */
+export const DUE_SCHEDULES: Script = script(
+  "dueSchedules",
+  TIME,
+  `
+local limit, answer = tonumber(ARGV[2]), { now, -1 }
+local found = redis.call('ZRANGE', B .. 'zd', 0, limit, 'WITHSCORES')
+for index = 1, #found, 2 do
+  local tick = tonumber(found[index + 1])
+  if tick > now or index > 2 * limit then
+    answer[2] = math.max(0, tick - now)
+    break
+  end
+  answer[#answer + 1] = tick
+  answer[#answer + 1] = found[index]
+  answer[#answer + 1] = redis.call('HGET', B .. 'z', found[index])
+  answer[#answer + 1] = redis.call('HGET', B .. 'zm', found[index]) or ''
+end
+return answer
+`,
+);
+
+/**
+ * Takes one tick.
+ * In: now; number of the partition; name; version; tick or ""; next tick or ""; "1" if the queue is in the registry; one job or none, as
+ *     INSERT_JOBS reads them.
+ * Out: "register" as with INSERT; else { "ticked", "stale" or "full", rings }
+ */
+export const TICK: Script = script(
+  "tick",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  SCHEDULE,
+  INSERT_JOBS,
+  `
+p = 8
+readKinds()
+local job = total == 1 and sub(ARGV[first], 4, 25)
+if job and redis.call('HEXISTS', B .. 'j', job) == 1 then return { 'ticked' } end
+local name, tick = ARGV[3], tonumber(ARGV[5])
+local stored = readSchedule(name)
+if not stored or stored.version ~= tonumber(ARGV[4]) or redis.call('HEXISTS', B .. 'zm', name) == 1 then return { 'stale' } end
+if tick and stored.lastTick and stored.lastTick >= tick then return { 'stale' } end
+if job and ARGV[7] ~= '1' and not allKnown() then return 'register' end
+decideAll()
+storeAll(micros, tonumber(redis.call('HGET', B .. 'v', 'seq') or 0))
+if created > 0 then stored.job = job end
+if tick then
+  stored.lastTick = tick
+  stored.nextTick = tonumber(ARGV[6])
+end
+writeSchedule(name, versionOf(ARGV[2]), stored.paused, stored.nextTick, stored.lastTick, stored.createdAt, stored.job, stored.spec)
+return { letters[1] == 'f' and 'full' or 'ticked', ringList() }
+`,
+);
+
+/**
+ * Changes or drops an entry of the directory of schedules if nobody changed it meanwhile.
+ * In: now; name; the entry as it was seen; the new one, or "" to drop it. Its only key is the directory.
+ */
+export const SET_ENTRY: Script = plainScript(
+  "setEntry",
+  `
+if redis.call('HGET', KEYS[1], ARGV[2]) ~= ARGV[3] then return end
+if ARGV[4] == '' then redis.call('HDEL', KEYS[1], ARGV[2]) else redis.call('HSET', KEYS[1], ARGV[2], ARGV[4]) end
+`,
+);

@@ -1,0 +1,183 @@
+import { FORGET } from "./manage.ts";
+import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { ALWAYS, type Script, script } from "./script.ts";
+
+/**
+ * Makes due jobs pending, the longest due first.
+ * In: now; limit. Out: { how many, time until the next one is due (-1: none waits), rings }
+ */
+export const PROMOTE: Script = script(
+  "promote",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  TRANSITION,
+  `
+local members, limit = {}, tonumber(ARGV[2])
+if limit > 0 then members = redis.call('ZRANGEBYSCORE', B .. 'd', '-inf', now, 'LIMIT', 0, limit) end
+if #members > 0 then
+  ${ALWAYS}
+  local ids = {}
+  for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+  local records = mget('s', ids)
+  for index, id in ipairs(ids) do
+    local record = records[index] or fresh(redis.call('HGET', B .. 'j', id))
+    local state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, _, _, ran, settled, turn, history, logs, wl, pl,
+      el, at = open(F, record)
+    enter(id, members[index], 2, priority, laneOf(lane), runAt)
+    move(laneOf(lane).queue, priority, state, 2)
+    sets[#sets + 1] = id
+    sets[#sets + 1] = pack(F, 2, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, now, 0, ran, settled, turn,
+      history, logs, wl, pl, el) .. sub(record, at)
+  end
+  many('ZREM', B .. 'd', members)
+  flush()
+  writeLedger()
+end
+local first = redis.call('ZRANGE', B .. 'd', 0, 0, 'WITHSCORES')
+return { #members, first[2] and math.max(0, first[2] - now) or -1, ringList() }
+`,
+);
+
+/**
+ * Looks for leases that have run out, the longest first.
+ * In: now; limit. Out: { jobs as (end of lease, id, body, record) without bodies …, time until the next lease ends (-1: none), lanes, names of
+ *     queues without dead letters }
+ */
+export const EXPIRED: Script = script(
+  "expired",
+  TIME,
+  RECORDS,
+  LANES,
+  SUMMARY,
+  `
+local jobs, limit = {}, tonumber(ARGV[2])
+local found = redis.call('ZRANGE', B .. 'r', 0, limit, 'WITHSCORES')
+local next = -1
+for index = 1, #found, 2 do
+  local over = tonumber(found[index + 1])
+  if over > now or index > limit * 2 then
+    next = math.max(0, over - now)
+    break
+  end
+  local id = sub(found[index], 8)
+  local body, record = redis.call('HGET', B .. 'j', id), redis.call('HGET', B .. 's', id)
+  if body and record then
+    laneOf(laneIn(body))
+    jobs[#jobs + 1] = over
+    jobs[#jobs + 1] = id
+    jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
+  end
+end
+return { jobs, next, laneNames(), withoutDeadLetters() }
+`,
+);
+
+/**
+ * Removes completed and cancelled jobs of a queue, the earliest ended first. Their keys stay, with their expiry.
+ * In: now; queue; ageMs; count; keepAtLeastMs; limit. Out: { how many, 1 if there may be more }
+ * The list of ended jobs still has those that were retried or removed since. Each entry tells when its job ended: if the job does not say the
+ * same, the entry is dropped for nothing.
+ */
+export const PRUNE: Script = script(
+  "prune",
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  FORGET,
+  ALWAYS,
+  `
+local queue, age, keep, least, limit = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local kept = 0
+for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue, 16, 17, 18, 19, 20, 21, 22, 23)) do kept = kept + (tonumber(cell) or 0) end
+
+local function outlive(id, body, state, over)
+  local text, ttl = keyIn(body)
+  if not text then return end
+  local field = queue .. ' ' .. text
+  local own = ownKey(id, field)
+  if not own then return end
+  if over + ttl <= now then redis.call('HDEL', B .. 'k', field)
+  else
+    redis.call('HSET', B .. 'k', field, pack('>BI6I6', state, over + ttl, ttl) .. sub(own, 14))
+    redis.call('ZADD', B .. 'kx', over + ttl, field)
+  end
+end
+
+local entries = redis.call('LRANGE', B .. 'e:' .. queue, 0, 2 * limit - 1)
+local removed, passed = 0, 0
+for _, entry in ipairs(entries) do
+  local over, id = open('>I6', entry), sub(entry, 7)
+  local record = redis.call('HGET', B .. 's', id)
+  local state, stands, flags = 0, 0, 0
+  if record then
+    local found, ownFlags, _, _, _, _, _, _, _, _, _, _, ownEnd = open(F, record)
+    state, flags, stands = found, ownFlags, ownEnd
+  end
+  if (state == 4 or state == 5) and stands == over then
+    local ago = now - over
+    if removed == limit or ago < least or (ago <= age and kept <= keep) then break end
+    local body = redis.call('HGET', B .. 'j', id)
+    if flags % 2 == 0 then outlive(id, body, state, over) end
+    forget(id, body, record)
+    removed = removed + 1
+    kept = kept - 1
+  end
+  passed = passed + 1
+end
+if passed > 0 then redis.call('LTRIM', B .. 'e:' .. queue, passed, -1) end
+writeLedger()
+return { removed, passed == 2 * limit and 1 or 0 }
+`,
+);
+
+/**
+ * Drops keys that have expired and periods of counters past their keep.
+ * In: now; keep of minutes; keep of hours; limit of each. Out: how many.
+ */
+export const SWEEP: Script = script(
+  "sweep",
+  TIME,
+  ALWAYS,
+  `
+local removed, limit = 0, tonumber(ARGV[4])
+for _, field in ipairs(redis.call('ZRANGEBYSCORE', B .. 'kx', '-inf', now, 'LIMIT', 0, limit)) do
+  redis.call('HDEL', B .. 'k', field)
+  redis.call('ZREM', B .. 'kx', field)
+  removed = removed + 1
+end
+local function drop(period, before)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', B .. 'p' .. period, '-inf', '(' .. string.format('%.0f', before), 'LIMIT', 0, limit)) do
+    redis.call('DEL', B .. period .. ':' .. string.gsub(member, ' ', ':', 1))
+    redis.call('ZREM', B .. 'p' .. period, member)
+    removed = removed + 1
+  end
+end
+drop('m', now - tonumber(ARGV[2]))
+drop('h', now - tonumber(ARGV[3]))
+return removed
+`,
+);
+
+/**
+ * Goes through the records of a partition, some a call, and puts running jobs back among the leases that are not there: after an eviction
+ * or a hand that slipped nobody else would ever find them.
+ * In: now; cursor. Out: the next cursor, "0" at the end.
+ */
+export const REPAIR: Script = script(
+  "repair",
+  TIME,
+  RECORDS,
+  ALWAYS,
+  `
+local found = redis.call('HSCAN', B .. 's', ARGV[2], 'COUNT', 250)
+for index = 1, #found[2], 2 do
+  local id = found[2][index]
+  local state, _, _, _, seq, _, _, _, _, _, _, _, over = open(F, found[2][index + 1])
+  if state == 3 then redis.call('ZADD', B .. 'r', 'NX', over, pack('>I7', seq) .. id) end
+end
+return found[1]
+`,
+);

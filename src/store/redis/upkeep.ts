@@ -1,0 +1,127 @@
+import type { ExpiredRecord, PruneRule } from "../store.ts";
+import { partitionOf } from "../../core/partition.ts";
+import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./codec.ts";
+import { type Context, MOST_PER_SCRIPT } from "./context.ts";
+import { longId } from "./ids.ts";
+import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
+import { SWEEP_WORKERS } from "./statements/queues.ts";
+
+/** First every partition is asked when its next job is due; then those that have due ones give them, one after the other. */
+export async function promoteJobs(context: Context, limit: number): Promise<{ moved: number; nextInMs: number | null }> {
+  const partitions = [...(await context.registry.partitions()).keys()];
+  // A single one need not be asked first.
+  const peek = partitions.length === 1 ? limit : 0;
+  const first = await Promise.all(partitions.map((partition) => promoteSome(context, partition, peek)));
+  let moved = first.reduce((sum, answer) => sum + answer.moved, 0);
+  const nexts = first.map(({ nextInMs }) => nextInMs);
+  for (const [index, partition] of partitions.entries()) {
+    while (nexts[index] === 0 && moved < limit) {
+      const answer = await promoteSome(context, partition, limit - moved);
+      moved += answer.moved;
+      nexts[index] = answer.nextInMs;
+      if (answer.moved === 0) break;
+    }
+  }
+  return { moved, nextInMs: earliest(nexts) };
+}
+
+async function promoteSome(
+  { session, keys, feed }: Context,
+  partition: number,
+  limit: number,
+): Promise<{ moved: number; nextInMs: number | null }> {
+  const reply = await session.run(PROMOTE, keys.partition(partition), [String(Math.min(limit, MOST_PER_SCRIPT))]);
+  const [moved, next, rings] = listOf(reply);
+  feed.ringAll(rings);
+  return { moved: numberOf(moved), nextInMs: readNext(next) };
+}
+
+function readNext(reply: Reply | undefined): number | null {
+  const next = numberOf(reply);
+  return next < 0 ? null : next;
+}
+
+function earliest(nexts: readonly (number | null)[]): number | null {
+  const known = nexts.filter((next) => next !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+export async function expiredJobs(context: Context, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {
+  const partitions = [...(await context.registry.partitions()).keys()];
+  const answers = await Promise.all(partitions.map((partition) => expiredIn(context, partition, limit)));
+  const found = answers.flatMap(({ found }) => found).sort((a, b) => a.over - b.over);
+  const nexts = answers.map(({ nextInMs }) => nextInMs);
+  // Beyond the limit others have run out too.
+  if (found.length > limit) nexts.push(0);
+  return { jobs: found.slice(0, limit).map(({ job }) => job), nextInMs: earliest(nexts) };
+}
+
+interface Expired {
+  readonly over: number;
+  readonly job: ExpiredRecord;
+}
+
+async function expiredIn(
+  { session, keys }: Context,
+  partition: number,
+  limit: number,
+): Promise<{ found: Expired[]; nextInMs: number | null }> {
+  const reply = await session.run(EXPIRED, keys.partition(partition), [String(limit)]);
+  const [jobs, next, lanes, failing] = listOf(reply);
+  const names = readLanes(lanes);
+  const withoutDeadLetters = new Set(listOf(failing).map(textOf));
+  const parts = listOf(jobs);
+  const found: Expired[] = [];
+  for (let at = 0; at < parts.length; at += 4) {
+    const summary = readSummary(longId(parts[at + 1] as Buffer), parts[at + 2] as Buffer, parts[at + 3] as Buffer, names);
+    found.push({ over: numberOf(parts[at]), job: { ...summary, deadLetters: !withoutDeadLetters.has(summary.queue) } });
+  }
+  return { found, nextInMs: readNext(next) };
+}
+
+export async function pruneJobs({ session, keys }: Context, rules: readonly PruneRule[], limit: number): Promise<number> {
+  let removed = 0;
+  for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
+    for (let more = true; more && removed < limit;) {
+      const most = Math.min(limit - removed, MOST_PER_SCRIPT);
+      const args = [queue, ...[ageMs, count, keepAtLeastMs, most].map(String)];
+      const [some, hasMore] = listOf(await session.run(PRUNE, keys.partition(partitionOf(queue)), args)).map(numberOf) as [number, number];
+      removed += some;
+      more = some === most || hasMore === 1;
+    }
+  }
+  return removed;
+}
+
+export async function sweep(
+  context: Context,
+  keep: { readonly minutesMs: number; readonly hoursMs: number },
+  limit: number,
+): Promise<number> {
+  const { session, keys, registry } = context;
+  let removed = numberOf(await session.run(SWEEP_WORKERS, keys.workers, [String(limit)]));
+  for (const [partition, queues] of await registry.partitions()) {
+    const args = [keep.minutesMs, keep.hoursMs, limit].map(String);
+    removed += numberOf(await session.run(SWEEP, keys.partition(partition), args));
+    await repairLeases(context, partition, queues);
+  }
+  await registry.tellAgain();
+  return removed;
+}
+
+const RUNNING_CELLS = ["12", "13", "14", "15"];
+
+/** Jobs that run and are not among the leases would run for ever. The tallies tell whether there are any. */
+async function repairLeases({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<void> {
+  const base = keys.partition(partition);
+  const [leases, ...cells] = await Promise.all([
+    session.command("ZCARD", `${base}:r`),
+    ...queues.map((queue) => session.command("HMGET", `${base}:t:${queue}`, ...RUNNING_CELLS)),
+  ]);
+  const running = cells.flatMap(listOf).reduce<number>((sum, cell) => sum + (cell === null ? 0 : numberOf(cell)), 0);
+  if (running <= numberOf(leases)) return;
+  for (let cursor = "0"; ;) {
+    cursor = textOf(await session.run(REPAIR, base, [cursor]));
+    if (cursor === "0") return;
+  }
+}

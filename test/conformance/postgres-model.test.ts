@@ -1,0 +1,9 @@
+import { afterAll, beforeAll } from "vitest";
+import { postgresEngine, type PostgresServer, startPostgres } from "../servers/postgres.ts";
+import { modelSuite } from "./model/model.ts";
+
+let server: PostgresServer;
+beforeAll(async () => void (server = await startPostgres()));
+afterAll(() => server.stop());
+
+modelSuite(postgresEngine(() => server));

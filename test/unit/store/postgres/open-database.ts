@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { JOB_DEFAULTS, makeJob, readJobOptions, type JobOptions } from "../../../../src/core/job-options.ts";
+import type { NewJob } from "../../../../src/core/job.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { idMaker } from "../../../../src/lib/id.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../../../src/store/postgres/postgres-store.ts";
+import type { Claim, Store } from "../../../../src/store/store.ts";
+import { type PostgresServer, startPostgres } from "../../../servers/postgres.ts";
+
+/** A server for the tests of a file. */
+export function serverOfThisFile(): () => PostgresServer {
+  let server: PostgresServer;
+  beforeAll(async () => void (server = await startPostgres()));
+  afterAll(() => server.stop());
+  return () => server;
+}
+
+/** The URL of a schema that nobody has used. */
+export function freshUrl(server: PostgresServer): string {
+  return `${server.url}?schema=s_${randomUUID().replaceAll("-", "_")}`;
+}
+
+/** A store that is closed after the test. */
+export async function openStoreOn(url: string, options: Partial<PostgresStoreOptions> = {}): Promise<Store> {
+  const store = await openPostgresStore(url, { clock: systemClock, deadlineMs: 10_000, ...options });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const makeId = idMaker(() => Date.now());
+
+export function jobOf(options: JobOptions = {}, type = "task", payload: unknown = null): NewJob {
+  return makeJob(makeId(1), type, payload, readJobOptions(options, JOB_DEFAULTS, Date.now()));
+}
+
+export function claimOf(change: Partial<Claim> = {}): Claim {
+  return { workerId: "w", queues: ["default"], types: "*", limit: 10, leaseMs: 30_000, turn: 1, again: false, local: false, ...change };
+}

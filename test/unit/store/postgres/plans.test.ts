@@ -1,0 +1,124 @@
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import { CANCEL, settle } from "../../../../src/core/lifecycle.ts";
+import type { Driver } from "../../../../src/store/postgres/driver.ts";
+import type { Settlement, Store } from "../../../../src/store/store.ts";
+import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+
+const server = serverOfThisFile();
+
+/** What the server has to be told so that it tells its plans. */
+const EXPLAIN = [
+  "session_preload_libraries=auto_explain",
+  "auto_explain.log_min_duration=0",
+  "auto_explain.log_nested_statements=on",
+  "client_min_messages=log",
+];
+
+function explainingUrl(): string {
+  return `${freshUrl(server())}&options=${encodeURIComponent(EXPLAIN.map((setting) => `-c ${setting}`).join(" "))}`;
+}
+
+/** The plan of every statement that a call ran, those inside of functions too, as the server itself tells them. */
+async function plans(act: (store: Store) => Promise<unknown>, before?: (store: Store) => Promise<unknown>): Promise<string> {
+  const told: string[] = [];
+  class ListeningPool extends pg.Pool {
+    constructor(options: pg.PoolConfig) {
+      super(options);
+      this.on("connect", (client) => client.on("notice", ({ message }) => told.push(message ?? "")));
+    }
+  }
+  const store = await openStoreOn(explainingUrl(), { driver: { Client: pg.Client, Pool: ListeningPool } as unknown as Driver });
+  await before?.(store);
+  told.length = 0;
+  await act(store);
+  return told.join("\n");
+}
+
+const jobs = (count: number, types = 1) => Array.from({ length: count }, (_, index) => jobOf({}, `t${index % types}`));
+
+async function completionsOf(store: Store): Promise<Settlement[]> {
+  const { claimed } = await store.exchange([], [claimOf()]);
+  return claimed[0]!.map((lease) => ({
+    id: lease.id,
+    fence: lease.fence,
+    outcome: "completed",
+    ifExpired: false,
+    transition: settle(lease, { kind: "completed", result: null, runMs: 1 }, lease, 0.5),
+  }));
+}
+
+/** Tables in which millions of rows may stand: none may be read as a whole. */
+const LARGE = /Seq Scan on (job|ready|due|ended|key|attempt|log)\b/;
+
+describe("no hot statement looks at jobs that it does not want", () => {
+  test("a claim of one lane reads it in order, from its index", async () => {
+    const told = await plans(
+      (store) => store.exchange([], [claimOf()]),
+      (store) => store.insert(jobs(100)),
+    );
+    expect(told).toMatch(/Index Scan using ready_lane on ready/);
+    expect(told).toMatch(/Tid Scan on ready/);
+    expect(told).toMatch(/Index Scan using job_pkey on job/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a claim of many lanes reads the head of each, and takes the chosen by their place", async () => {
+    const told = await plans(
+      (store) => store.exchange([], [claimOf()]),
+      (store) => store.insert(jobs(100, 20)),
+    );
+    expect(told).toMatch(/Index Scan using ready_lane on ready/);
+    expect(told).toMatch(/Tid Scan on ready r/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a settlement finds its lease by the key", async () => {
+    let settlements: Settlement[] = [];
+    const told = await plans(
+      (store) => store.exchange(settlements, []),
+      async (store) => {
+        await store.insert(jobs(10));
+        settlements = await completionsOf(store);
+      },
+    );
+    expect(told).toMatch(/Index Scan using running_pkey on running/);
+    expect(told).not.toMatch(LARGE);
+    expect(told).not.toMatch(/Seq Scan on running/);
+  });
+
+  test("a settlement that is refused is explained by keys", async () => {
+    const told = await plans((store) =>
+      store.exchange([{ id: jobOf().id, fence: 1, outcome: "release", ifExpired: false, transition: CANCEL.transition }], []),
+    );
+    for (const place of ["ready", "due", "running", "ended"]) expect(told).toContain(`Index Scan using ${place}_pkey on ${place}`);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test.each<[string, (store: Store) => Promise<unknown>]>([
+    ["insert", (store) => store.insert(jobs(10))],
+    ["insert with keys", (store) => store.insert([jobOf({ idempotencyKey: "a" }), jobOf({ idempotencyKey: "b" })])],
+    ["find", (store) => store.find([jobOf().id])],
+    ["attempts", (store) => store.attempts(jobOf().id)],
+    ["cancel", (store) => store.change([jobOf().id], CANCEL)],
+    ["remove", (store) => store.remove([jobOf().id], ["dead"])],
+    ["promote", (store) => store.promote(100)],
+    ["extend", (store) => store.extend([{ id: jobOf().id, fence: 1, leaseMs: 1 }])],
+    ["note", (store) => store.note([{ id: jobOf().id, fence: 1, progress: null, lines: ["a"] }])],
+    ["prune", (store) => store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 100)],
+  ])("%s", async (_, act) => {
+    const told = await plans(act, (store) => store.insert(jobs(10)));
+    expect(told).toContain("Query Text");
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("promote reads what is due from its index: half a million later jobs cost nothing", async () => {
+    const told = await plans((store) => store.promote(100));
+    expect(told).toMatch(/Index Scan using due_time on due/);
+  });
+
+  test("a plan that scans is seen as one, so this test can fail", async () => {
+    const told = await plans((store) => store.list({ limit: 1, status: ["dead"], tag: "x" }));
+    expect(told).toMatch(/Scan on due/);
+  });
+});

@@ -1,0 +1,170 @@
+import { drizzle } from "drizzle-orm/node-postgres";
+import { Kysely, PostgresDialect } from "kysely";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { settle } from "../../../../src/core/lifecycle.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+
+const server = serverOfThisFile();
+
+function poolOf(): pg.Pool {
+  const pool = new pg.Pool({ connectionString: server().url });
+  onTestFinished(() => pool.end());
+  return pool;
+}
+
+const statusOf = async (store: Store, id: string) => (await store.find([id]))[0]?.status ?? null;
+
+/** Each way to open a transaction: runs the work in it, and commits or, when the work throws, rolls back. */
+const WAYS: Record<string, (work: (tx: unknown) => Promise<void>) => Promise<void>> = {
+  async "a client of pg"(work) {
+    const client = await poolOf().connect();
+    try {
+      await client.query("begin");
+      await work(client);
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  },
+  async "anything with query(text, values)"(work) {
+    const client = await poolOf().connect();
+    try {
+      await client.query("begin");
+      await work({ query: (text: string, values: unknown[]) => client.query(text, values) });
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  },
+  async Drizzle(work) {
+    await drizzle(poolOf()).transaction((tx) => work(tx));
+  },
+  async Kysely(work) {
+    const db = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool: poolOf() }) });
+    await db.transaction().execute((tx) => work(tx));
+  },
+};
+
+describe.each(Object.entries(WAYS))("a transaction of %s", (_, inTransaction) => {
+  test("takes jobs along when it commits, and leaves nothing when it rolls back", async () => {
+    const store = await openStoreOn(freshUrl(server()));
+    const kept = jobOf({ idempotencyKey: "k\u0000", tags: ["a", '"'] }, "t", { text: "\u0000'\"\\" });
+    await inTransaction(async (tx) => {
+      expect(await store.within(tx)!.insert([kept, jobOf({ idempotencyKey: "k\u0000" }, "t", { text: "\u0000'\"\\" })])).toMatchObject([
+        { kind: "created" },
+        { kind: "known", job: { id: kept.id, payload: kept.payload, tags: ["a", '"'] } },
+      ]);
+      expect(await statusOf(store, kept.id)).toBeNull();
+    });
+    expect(await statusOf(store, kept.id)).toBe("pending");
+
+    const dropped = jobOf({ queue: "another" });
+    await expect(
+      inTransaction(async (tx) => {
+        await store.within(tx)!.insert([dropped]);
+        throw new Error("undo");
+      }),
+    ).rejects.toThrow("undo");
+    expect(await statusOf(store, dropped.id)).toBeNull();
+    expect((await store.queues()).map(({ name }) => name)).toEqual(["default"]);
+  });
+
+  test("completes a job with it", async () => {
+    const store = await openStoreOn(freshUrl(server()));
+    await store.insert([jobOf()]);
+    const lease = (await store.exchange([], [claimOf()])).claimed[0]![0]!;
+    const transition = settle(lease, { kind: "completed", result: '"done"', runMs: 5 }, lease, 0.5);
+    await inTransaction(async (tx) => {
+      expect(
+        await store.within(tx)!.settle([{ id: lease.id, fence: lease.fence, outcome: "completed", ifExpired: false, transition }]),
+      ).toEqual(["ok"]);
+      expect(await statusOf(store, lease.id)).toBe("running");
+    });
+    expect((await store.find([lease.id]))[0]).toMatchObject({ status: "completed", result: '"done"' });
+  });
+});
+
+describe("a transaction that is kept open", () => {
+  test("holds up no insert, claim, beat or figure of others, whatever new names and keys it brought", async () => {
+    const store = await openStoreOn(freshUrl(server()), { deadlineMs: 5_000 });
+    await store.insert([jobOf({}, "seen")]);
+    const client = await poolOf().connect();
+    await client.query("begin");
+    await store.within(client)!.insert([jobOf({ queue: "new", idempotencyKey: "k" }, "new"), jobOf({}, "seen")]);
+
+    expect(await store.insert([jobOf({ queue: "new" }, "new"), jobOf({ queue: "newer" }, "new")])).toMatchObject([
+      { kind: "created" },
+      { kind: "created" },
+    ]);
+    const { claimed } = await store.exchange([], [claimOf({ queues: ["default", "new", "newer"] })]);
+    expect(claimed[0]).toHaveLength(3);
+    expect(await store.extend(claimed[0]!.map(({ id, fence }) => ({ id, fence, leaseMs: 1_000 })))).toEqual(["ok", "ok", "ok"]);
+    expect(await store.queues()).toHaveLength(3);
+    await client.query("rollback");
+    client.release();
+  });
+
+  test("makes only the job wait that has its key: the neighbours in the batch come in", async () => {
+    const store = await openStoreOn(freshUrl(server()), { deadlineMs: 8_000 });
+    const client = await poolOf().connect();
+    await client.query("begin");
+    const holder = jobOf({ idempotencyKey: "held" });
+    await store.within(client)!.insert([holder]);
+
+    const neighbours = [jobOf({ idempotencyKey: "a" }), jobOf({ idempotencyKey: "b" })];
+    const inserting = store.insert([neighbours[0]!, jobOf({ idempotencyKey: "held" }), neighbours[1]!]);
+    for (const { id } of neighbours) while ((await statusOf(store, id)) === null) await new Promise((resolve) => setTimeout(resolve, 5));
+    await client.query("commit");
+    client.release();
+    expect(await inserting).toMatchObject([{ kind: "created" }, { kind: "known", job: { id: holder.id } }, { kind: "created" }]);
+  });
+
+  test("that settles a lease holds up no beat of other leases", async () => {
+    const store = await openStoreOn(freshUrl(server()), { deadlineMs: 2_000 });
+    await store.insert([jobOf(), jobOf()]);
+    const [mine, other] = (await store.exchange([], [claimOf()])).claimed[0]!;
+    const client = await poolOf().connect();
+    await client.query("begin");
+    const transition = settle(mine!, { kind: "completed", result: null, runMs: 5 }, mine!, 0.5);
+    await store.within(client)!.settle([{ id: mine!.id, fence: mine!.fence, outcome: "completed", ifExpired: false, transition }]);
+
+    const leases = [mine!, other!].map(({ id, fence }) => ({ id, fence, leaseMs: 777_000 }));
+    const beat = store.extend(leases).catch((error: unknown) => error);
+    while (((await store.expired(10)).nextInMs ?? 0) > 30_000) await new Promise((resolve) => setTimeout(resolve, 5));
+    await client.query("commit");
+    client.release();
+    expect(await beat).toEqual(["stale", "ok"]);
+  });
+});
+
+describe("what is no transaction", () => {
+  test("a pool is refused: each of its queries would be a transaction of its own", async () => {
+    const store = await openStoreOn(freshUrl(server()));
+    expect(() => store.within(poolOf())).toThrow(expect.objectContaining({ code: "invalid_transaction", field: "tx" }));
+  });
+
+  test("a transaction that has failed is refused", async () => {
+    const store = await openStoreOn(freshUrl(server()));
+    const client = await poolOf().connect();
+    await client.query("begin");
+    // The driver knows of the failure when the server has answered the next time.
+    for (const text of ["select 1 / 0", "select 1"]) await client.query(text).catch(() => {});
+    expect(() => store.within(client)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
+    await client.query("rollback");
+    client.release();
+  });
+
+  test("Kysely outside of a transaction is refused", async () => {
+    const store = await openStoreOn(freshUrl(server()));
+    const db = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool: poolOf() }) });
+    expect(() => store.within(db)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { partitionOf } from "../../../../src/core/partition.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { claim, DONE, jobOf, openAt, settlementOf } from "./open.ts";
+
+let server: RedisServer;
+beforeAll(async () => void (server = await startRedis()));
+afterAll(() => server.stop());
+
+/** Names of queues that share a partition. */
+function neighbours(count: number): string[] {
+  const wanted = partitionOf("queue-0");
+  const names: string[] = [];
+  for (let number = 0; names.length < count; number++) {
+    const name = `queue-${number}`;
+    if (partitionOf(name) === wanted) names.push(name);
+  }
+  return names;
+}
+
+async function countsOf(store: Store, queue: string): Promise<Record<string, number>> {
+  const state = (await store.queues()).find(({ name }) => name === queue)!;
+  return Object.fromEntries(state.counts.map(({ status, count }) => [status, count]));
+}
+
+test("queues that share a partition are kept apart: jobs, keys, settings, figures, ends", async () => {
+  const store = await openAt(server.url);
+  const [a, b] = neighbours(2) as [string, string];
+  await store.configure(a, { capacity: 2 });
+  const job = jobOf({ queue: a, idempotencyKey: "k" });
+  expect(await store.insert([job, jobOf({ queue: b, idempotencyKey: "k" }), jobOf({ queue: a }), jobOf({ queue: a })])).toMatchObject([
+    { kind: "created" },
+    { kind: "created" },
+    { kind: "created" },
+    { kind: "full", capacity: 2 },
+  ]);
+  await store.configure(b, { paused: true });
+  const leases = await claim(store, { queues: [b, a] });
+  expect(leases.map(({ queue }) => queue)).toEqual([a, a]);
+  await store.exchange(
+    leases.map((lease) => settlementOf(lease, DONE)),
+    [],
+  );
+  expect([await countsOf(store, a), await countsOf(store, b)]).toEqual([{ completed: 2 }, { pending: 1 }]);
+  expect(await store.prune([{ queue: b, ageMs: 0, count: 0, keepAtLeastMs: 0 }], 10)).toEqual({ removed: 0 });
+  expect(await store.prune([{ queue: a, ageMs: 86_400_000, count: 1, keepAtLeastMs: 0 }], 10)).toEqual({ removed: 1 });
+  expect((await store.list({ queue: b, limit: 10 })).jobs.map(({ queue }) => queue)).toEqual([b]);
+  expect((await store.counters({ step: "all", queue: b })).rows).toMatchObject([{ queue: b, counts: { enqueued: 1 } }]);
+  await store.close();
+});
+
+test("a claim over queues of one partition and of others asks them in its order", async () => {
+  const store = await openAt(server.url);
+  const [a, b] = neighbours(2) as [string, string];
+  const order = [a, "elsewhere", b, "nowhere"];
+  for (const queue of [b, "elsewhere", a]) await store.insert([jobOf({ queue }), jobOf({ queue })]);
+  expect((await claim(store, { queues: order, limit: 5 })).map(({ queue }) => queue)).toEqual([a, a, "elsewhere", "elsewhere", b]);
+  await store.close();
+});
+
+test("a claim of more than one call brings is filled from one lane and from many", async () => {
+  const store = await openAt(server.url);
+  const jobs = Array.from({ length: 700 }, (_, index) => jobOf({ type: `t${index % 30}` }));
+  await store.insert(jobs);
+  expect((await claim(store, { limit: 600 })).map(({ id }) => id)).toEqual(jobs.slice(0, 600).map(({ id }) => id));
+  expect(await claim(store, { limit: 600 })).toHaveLength(100);
+  await store.close();
+});
+
+test("few jobs of a status are found behind many others at once, and page by page", async () => {
+  const store = await openAt(server.url);
+  const old = Array.from({ length: 5 }, () => jobOf());
+  await store.insert(old);
+  const leases = await claim(store, { leaseMs: 3_600_000 });
+  for (let batch = 0; batch < 12; batch++) await store.insert(Array.from({ length: 1_000 }, () => jobOf()));
+  const page = await store.list({ status: ["running"], limit: 3 });
+  expect(page.jobs.map(({ id }) => id)).toEqual(
+    leases
+      .map(({ id }) => id)
+      .slice(2)
+      .reverse(),
+  );
+  const rest = await store.list({ status: ["running"], limit: 3, cursor: page.cursor! });
+  expect(rest.jobs.map(({ id }) => id)).toEqual([leases[1]!.id, leases[0]!.id]);
+  expect(rest.cursor).toBeNull();
+  await store.close();
+});
+
+test("a list of a time that is long past begins there", async () => {
+  const store = await openAt(server.url);
+  const early = jobOf();
+  await store.insert([early]);
+  const [found] = await store.find([early.id]);
+  await expect.poll(async () => (await store.schedules([])).now).toBeGreaterThan(found!.createdAt);
+  for (let batch = 0; batch < 11; batch++) await store.insert(Array.from({ length: 1_000 }, () => jobOf()));
+  const page = await store.list({ to: found!.createdAt + 1, limit: 5 });
+  expect(page.jobs.map(({ id }) => id)).toEqual([early.id]);
+  expect(page.cursor).toBeNull();
+  await store.close();
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { claim, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
+
+let server: RedisServer;
+beforeAll(async () => void (server = await startRedis()));
+afterAll(() => server.stop());
+
+const run = <Answer>(command: string, ...args: string[]): Promise<Answer> =>
+  admin(server.ports[0]!, (redis) => redis.call(command, ...args)) as Promise<Answer>;
+
+describe("opening", () => {
+  test("C04: a server that evicts keys is refused, with the command that mends it", async () => {
+    await run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    await expect(openAt(server.url)).rejects.toMatchObject({
+      code: "unsupported_store",
+      message: expect.stringContaining("CONFIG SET maxmemory-policy noeviction") as string,
+    });
+    await run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  });
+
+  test("a server that is not there fails with store_unavailable at the deadline", async () => {
+    await expect(openAt("redis://127.0.0.1:1", 200)).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+
+  test("a wrong password fails without waiting for the deadline, and is not shown", async () => {
+    await run("ACL", "SETUSER", "ann", "on", ">right", "~*", "&*", "+@all");
+    const url = server.url.replace("//", "//ann:wrong@");
+    const failure = openAt(url, 3_600_000);
+    await expect(failure).rejects.toMatchObject({ code: "store_unavailable", message: expect.stringContaining("WRONGPASS") as string });
+    await expect(failure).rejects.toMatchObject({ message: expect.not.stringContaining("wrong@") as string });
+    await (await openAt(server.url.replace("//", "//ann:right@"))).close();
+  });
+
+  test("a user who may not ask for INFO is taken, with a warning", async () => {
+    await run("ACL", "SETUSER", "bob", "on", ">pw", "~*", "&*", "+@all", "-info");
+    const warnings: string[] = [];
+    const url = `${server.url.replace("//", "//bob:pw@")}?prefix=${prefix()}`;
+    const store = await openRedisStore(url, { clock: systemClock, deadlineMs: 5_000, onWarning: (message) => warnings.push(message) });
+    await store.insert([jobOf()]);
+    await store.close();
+    expect(warnings).toEqual([expect.stringContaining("noeviction")]);
+  });
+});
+
+describe("a server", () => {
+  test("S24: that forgets its scripts again and again fails no call", async () => {
+    const store = await openAt(server.url);
+    const over = new AbortController();
+    const forgetting = admin(server.ports[0]!, async (redis) => {
+      while (!over.signal.aborted) await redis.script("FLUSH");
+    });
+    for (let round = 0; round < 200; round++) {
+      await store.insert([jobOf()]);
+      const leases = await claim(store);
+      expect(leases).toHaveLength(1);
+      await store.exchange(
+        leases.map((lease) => settlementOf(lease, DONE)),
+        [],
+      );
+    }
+    over.abort();
+    await forgetting;
+    expect((await store.queues())[0]!.counts).toEqual([{ status: "completed", level: "default", count: 200 }]);
+    await store.close();
+  });
+
+  test("C05: without memory refuses jobs and leaves nothing of them; what runs can be ended, renewed, removed", async () => {
+    const store = await openAt(server.url);
+    await store.insert([jobOf(), jobOf(), jobOf(), jobOf({ delayMs: 1 })]);
+    const [one, two, three] = await claim(store);
+    await run("CONFIG", "SET", "maxmemory", "1mb");
+    try {
+      const refused = [jobOf({ idempotencyKey: "k", payload: JSON.stringify("x".repeat(1_000)) }), jobOf({ queue: "unheard-of" })];
+      for (const job of refused) await expect(store.insert([job])).rejects.toMatchObject({ code: "store_full" });
+      expect(await store.extend([{ id: one!.id, fence: one!.fence, leaseMs: 60_000 }])).toEqual(["ok"]);
+      expect(await store.note([{ id: one!.id, fence: one!.fence, progress: { percent: 1, note: null }, lines: ["still here"] }])).toEqual([
+        "ok",
+      ]);
+      const { settled } = await store.exchange([settlementOf(one!, DONE), settlementOf(two!, { kind: "release" })], []);
+      expect(settled).toEqual(["ok", "ok"]);
+      expect(await claim(store)).toMatchObject([{ id: two!.id }]);
+      expect(await store.remove([one!.id], ["completed"])).toMatchObject([{ kind: "ok" }]);
+      await store.configure("default", { paused: true });
+      expect((await store.find([...refused.map(({ id }) => id), three!.id])).map((job) => job?.id ?? null)).toEqual([
+        null,
+        null,
+        three!.id,
+      ]);
+    } finally {
+      await run("CONFIG", "SET", "maxmemory", "0");
+    }
+    expect((await store.queues()).map(({ name }) => name)).toEqual(["default"]);
+    expect(await store.insert([jobOf({ idempotencyKey: "k", payload: '"other"' })])).toMatchObject([{ kind: "created" }]);
+    await store.close();
+  });
+
+  test("S03: that lost its list of leases gets it back by a sweep, and the jobs are reclaimed", async () => {
+    const name = prefix();
+    const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
+    await store.insert([jobOf(), jobOf()]);
+    const leases = await claim(store, { leaseMs: 1 });
+    const [key] = await run<string[]>("KEYS", `${name}:*:r`);
+    await run("DEL", key!);
+    expect((await store.expired(10)).jobs).toEqual([]);
+    await store.sweep({ minutesMs: 3_600_000, hoursMs: 3_600_000 }, 100);
+    expect((await store.expired(10)).jobs.map(({ id }) => id).sort()).toEqual(leases.map(({ id }) => id).sort());
+    await store.close();
+  });
+
+  test("keeps all names under the prefix, without a slash", async () => {
+    const name = prefix();
+    const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
+    await server.empty();
+    await store.insert([jobOf({ idempotencyKey: "k" }), jobOf({ delayMs: 1_000, queue: "a.b:c" })]);
+    await store.register(
+      {
+        id: "w",
+        host: "h",
+        pid: 1,
+        state: "idle",
+        slots: 1,
+        queues: [],
+        types: "*",
+        startedAt: 0,
+        running: [],
+        runningCount: 0,
+        processed: 0,
+        perMinute: 0,
+        abandoned: 0,
+      },
+      1_000,
+    );
+    const keys = await run<string[]>("KEYS", "*");
+    expect(keys.length).toBeGreaterThan(10);
+    expect(keys.filter((key) => !key.startsWith(`${name}:`) || key.includes("/"))).toEqual([]);
+    await store.close();
+  });
+
+  test("C01: is as empty as before when all jobs were pruned", async () => {
+    await server.empty();
+    const store = await openAt(server.url);
+    const round = async (): Promise<void> => {
+      await store.insert(Array.from({ length: 500 }, () => jobOf()));
+      for (let leases = await claim(store); leases.length > 0; leases = await claim(store)) {
+        await store.exchange(
+          leases.map((lease) => settlementOf(lease, DONE)),
+          [],
+        );
+      }
+      while ((await store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 1_000)).removed > 0);
+    };
+    await round();
+    const before = await run<string[]>("KEYS", "*");
+    await round();
+    await round();
+    // A minute or an hour may have begun meanwhile.
+    const lasting = (keys: string[]): string[] => keys.filter((key) => !/:[mh]:\d+:/.test(key)).sort();
+    expect(lasting(await run<string[]>("KEYS", "*"))).toEqual(lasting(before));
+    expect(lasting(before).filter((key) => /:(j|s|w:.*|r|e:.*|i:.*|g)$/.test(key))).toEqual([]);
+    await store.close();
+  });
+});
