@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { idToBlob } from "../src/store/sqlite/codec.ts";
 import { migrate } from "../src/store/sqlite/migrations.ts";
-import { CLAIM_JOB, COMPLETE_JOB, INSERT_JOB, readyJobs } from "../src/store/sqlite/statements.ts";
+import { CLAIM_JOB, COMPLETE_GRANTED, INSERT_JOB, readyJobs } from "../src/store/sqlite/statements.ts";
 import { idMaker } from "../src/lib/id.ts";
 import { PAYLOAD } from "./workload.ts";
 
@@ -35,14 +35,13 @@ export class BareSqlite {
   drain(jobs: number, batch: number): void {
     const ready = this.#db.prepare(readyJobs(1, batch));
     const claim = this.#db.prepare(CLAIM_JOB);
-    const complete = this.#db.prepare(COMPLETE_JOB);
+    const complete = this.#db.prepare(COMPLETE_GRANTED);
     ready.setReturnArrays(true);
-    complete.setReturnArrays(true);
     let held: unknown[][] = [];
     for (let done = 0; done < jobs; done += batch) {
       this.#db.exec("begin immediate");
       const now = Date.now();
-      for (const row of held) complete.get("null", 0, now, now, 1, row[1] as Uint8Array, (row[10] as number) + 1);
+      for (const row of held) complete.run("null", 0, now, now, 1, row[0] as number, row[1] as Uint8Array, (row[10] as number) + 1);
       held = ready.all(1) as unknown as unknown[][];
       for (const row of held) claim.run(now + 30_000, now, now, "w-bare", row[0] as number);
       this.#db.exec("commit");

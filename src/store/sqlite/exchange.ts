@@ -2,8 +2,19 @@ import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import { idToBlob, laneOf, rankOf, readClaimed, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
-import { ADD_LOG, CLAIM_JOB, COMPLETE_JOB, EXTEND_LEASE, LOG_COUNT, readyJobs, SET_LOG_COUNT, SET_PROGRESS } from "./statements.ts";
+import {
+  ADD_LOG,
+  CLAIM_JOB,
+  COMPLETE_GRANTED,
+  COMPLETE_JOB,
+  EXTEND_LEASE,
+  LOG_COUNT,
+  readyJobs,
+  SET_LOG_COUNT,
+  SET_PROGRESS,
+} from "./statements.ts";
 import type { QueueRow } from "./catalog.ts";
+import type { Grant, GrantedLeases } from "./granted-leases.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
@@ -12,10 +23,11 @@ const RUNNING = stateNumber("running");
 const COMPLETED = stateNumber("completed");
 const CANCELLED = stateNumber("cancelled");
 
-export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer {
+export function settleJob(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
   const id = idToBlob(settlement.id);
   const mark = settledMark(settlement.fence, settlement.outcome);
-  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, id, mark)) return "ok";
+  const grant = granted?.take(settlement.id, settlement.fence);
+  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, id, mark, grant)) return "ok";
   const job = factsOf(tx, id);
   if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
   if (settlement.ifExpired && job.leaseUntil! > tx.now) return "stale";
@@ -24,15 +36,30 @@ export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer 
 }
 
 /** The usual end in one statement. */
-function completeJob(tx: Transaction, { transition, fence, outcome }: Settlement, id: Uint8Array, mark: number): boolean {
-  const row = tx.on.get(COMPLETE_JOB, transition.result ?? null, mark, tx.now, tx.now, transition.runMs, id, fence);
+function completeJob(
+  tx: Transaction,
+  { transition: { result = null, runMs }, fence }: Settlement,
+  id: Uint8Array,
+  mark: number,
+  grant: Grant | undefined,
+): boolean {
+  if (grant !== undefined) {
+    if (tx.on.run(COMPLETE_GRANTED, result, mark, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
+    countCompleted(tx, grant, runMs);
+    return true;
+  }
+  const row = tx.on.get(COMPLETE_JOB, result, mark, tx.now, tx.now, runMs, id, fence);
   if (row === undefined) return false;
   const [queue, priority, startedAt, runAt] = row as [number, number, number, number];
-  tx.ledger.move(queue, priority, RUNNING, COMPLETED);
-  tx.ledger.count(queue, outcome as "completed");
-  tx.ledger.time(queue, "run", transition.runMs ?? tx.now - startedAt);
-  tx.ledger.time(queue, "wait", startedAt - runAt);
+  countCompleted(tx, { queue, priority, startedAt, runAt }, runMs);
   return true;
+}
+
+function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number | null): void {
+  tx.ledger.move(queue, priority, RUNNING, COMPLETED);
+  tx.ledger.count(queue, "completed");
+  tx.ledger.time(queue, "run", runMs ?? tx.now - startedAt);
+  tx.ledger.time(queue, "wait", startedAt - runAt);
 }
 
 function holds(job: Facts | null, fence: number): job is Facts {
@@ -69,14 +96,23 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
 }
 
 /** Takes jobs queue by queue until the claim is filled. */
-export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
+export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases): LeasedRecord[] {
   const taken: LeasedRecord[] = [];
   for (const name of claim.queues) {
     if (taken.length >= claim.limit) break;
     const queue = tx.catalog.findQueue(name);
     if (queue === null || queue.paused) continue;
     for (const row of firstReady(tx, tx.catalog.lanes(queue.id, claim.types), claim.limit - taken.length)) {
-      taken.push(claimJob(tx, row, queue, claim));
+      const job = claimJob(tx, row, queue, claim);
+      granted.add(job.id, {
+        seq: seqOf(row),
+        fence: job.fence,
+        queue: queue.id,
+        priority: job.priority,
+        startedAt: tx.now,
+        runAt: job.runAt,
+      });
+      taken.push(job);
     }
   }
   return taken;

@@ -34,6 +34,7 @@ import { openDatabase } from "./database.ts";
 import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
 import { FileTime } from "./file-time.ts";
+import { GrantedLeases } from "./granted-leases.ts";
 import { insertJob } from "./insert.ts";
 import { listJobs } from "./list.ts";
 import { attemptsOf, changeJob, removeJob } from "./manage.ts";
@@ -77,6 +78,7 @@ export class SqliteStore implements Store {
   readonly #writer: Writer;
   readonly #feed: SqliteFeed;
   readonly #callers: CallersTransactions;
+  readonly #granted = new GrantedLeases();
   readonly #release: () => void;
   #closing: Promise<void> | null = null;
 
@@ -104,8 +106,8 @@ export class SqliteStore implements Store {
 
   exchange(settlements: readonly Settlement[], claims: readonly Claim[]): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
     return this.#writer.run(isDurable(settlements, claims), (tx) => ({
-      settled: settlements.map((settlement) => settleJob(tx, settlement)),
-      claimed: claims.map((claim) => claimJobs(tx, claim)),
+      settled: settlements.map((settlement) => settleJob(tx, settlement, this.#granted)),
+      claimed: claims.map((claim) => claimJobs(tx, claim, this.#granted)),
     }));
   }
 

@@ -100,6 +100,11 @@ export const COMPLETE_JOB = `update millrace_job
   set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where id = ? and state = 3 and fence = ? returning queue, priority, started_at, run_at`;
 
+/** The same for a lease that was granted here. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
+export const COMPLETE_GRANTED = `update millrace_job
+  set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  where seq = ? and id = ? and state = 3 and fence = ?`;
+
 /** In: id. Out: what a transition needs to know of the job that it changes. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
   ended_at, run_ms, error, key, key_ttl from millrace_job where id = ?`;

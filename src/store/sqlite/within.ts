@@ -34,7 +34,7 @@ export class CallersTransactions {
     const on = this.#connection(tx);
     return {
       insert: async (jobs) => this.#run(on, (inside) => jobs.map((job) => insertJob(inside, job))),
-      settle: async (settlements) => this.#run(on, (inside) => settlements.map((settlement) => settleJob(inside, settlement))),
+      settle: async (settlements) => this.#run(on, (inside) => settlements.map((settlement) => settleJob(inside, settlement, null))),
     };
   }
 

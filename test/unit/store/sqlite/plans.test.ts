@@ -34,6 +34,7 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["next schedule", statements.NEXT_SCHEDULE, "millrace_schedule_due"],
   ["a job by its id", statements.FIND_JOB, "sqlite_autoindex_millrace_job_1"],
   ["completion of a job", statements.COMPLETE_JOB, "sqlite_autoindex_millrace_job_1"],
+  ["completion of a lease granted here", statements.COMPLETE_GRANTED, "INTEGER PRIMARY KEY"],
   ["extension of a lease", statements.EXTEND_LEASE, "sqlite_autoindex_millrace_job_1"],
 ];
 
