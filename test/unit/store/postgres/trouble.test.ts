@@ -11,13 +11,15 @@ import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-
 const server = serverOfThisFile();
 
 /** Cuts every connection of Millrace on the server, again and again, until it is told to stop. */
-function cutConnections(): () => Promise<void> {
+function cutConnections(): { readonly stop: () => Promise<void>; readonly cuts: () => number } {
   const stop = new AbortController();
+  let cuts = 0;
   const cutting = (async () => {
     const client = new pg.Client({ connectionString: server().url });
     await client.connect();
     while (!stop.signal.aborted) {
-      await client.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'millrace'");
+      const cut = await client.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'millrace'");
+      cuts += cut.rowCount ?? 0;
       // A new connection must live long enough on a busy machine to plan what it is asked.
       await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 300));
     }
@@ -28,14 +30,14 @@ function cutConnections(): () => Promise<void> {
     await cutting;
   };
   onTestFinished(end);
-  return end;
+  return { stop: end, cuts: () => cuts };
 }
 
 describe("connections that are cut all the time", () => {
   test("lose no job and double none: each insert is answered, each job is claimed and completed once", { timeout: 120_000 }, async () => {
     const store = await openStoreOn(freshUrl(server()), { deadlineMs: 30_000 });
     await store.configure("default", { paused: false });
-    const stop = cutConnections();
+    const { stop } = cutConnections();
     const jobs = Array.from({ length: 2_000 }, () => jobOf());
     for (let from = 0; from < jobs.length; from += 100) {
       const halves = [jobs.slice(from, from + 50), jobs.slice(from + 50, from + 100)];
@@ -71,8 +73,8 @@ describe("connections that are cut all the time", () => {
     const [here, there] = [await openStoreOn(url), await openStoreOn(url)];
     const heard: string[] = [];
     there.watch((hint) => heard.push(hint.topic === "work" ? `work ${hint.queue}` : hint.topic));
-    const stop = cutConnections();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { stop, cuts } = cutConnections();
+    while (cuts() < 3) await new Promise((resolve) => setTimeout(resolve, 5));
     await stop();
     await here.insert([jobOf({ queue: "mail" })]);
     while (!heard.includes("work mail")) await new Promise((resolve) => setTimeout(resolve, 5));
