@@ -1,9 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
-import { idToBlob } from "../src/store/sqlite/codec.ts";
+import { hexToId, ID_BYTES, idToBlob } from "../src/store/sqlite/codec.ts";
 import { migrate } from "../src/store/sqlite/migrations.ts";
 import { CLAIM_JOB, COMPLETE_GRANTED, INSERT_JOB, readyJobs } from "../src/store/sqlite/statements.ts";
 import { idMaker } from "../src/lib/id.ts";
 import { PAYLOAD } from "./workload.ts";
+
+const ID = new Uint8Array(ID_BYTES);
 
 /**
  * The nearby limit: the same table, indexes and durability, driven by prepared statements in transactions of `batch`, without our rules,
@@ -25,7 +27,24 @@ export class BareSqlite {
       this.#db.exec("begin immediate");
       for (let index = 0; index < batch; index++) {
         const now = Date.now();
-        insert.run(idToBlob(this.#newId(0)), 1, 1, 2, now, 0, now, JSON.stringify(PAYLOAD), 3, 1000, 30_000, null, null, null, now, now);
+        insert.run(
+          idToBlob(this.#newId(0), ID),
+          1,
+          1,
+          2,
+          now,
+          0,
+          now,
+          JSON.stringify(PAYLOAD),
+          3,
+          1000,
+          30_000,
+          null,
+          null,
+          null,
+          now,
+          now,
+        );
       }
       this.#db.exec("commit");
     }
@@ -41,7 +60,8 @@ export class BareSqlite {
     for (let done = 0; done < jobs; done += batch) {
       this.#db.exec("begin immediate");
       const now = Date.now();
-      for (const row of held) complete.run("null", 0, now, now, 1, row[0] as number, row[1] as Uint8Array, (row[10] as number) + 1);
+      for (const row of held)
+        complete.run("null", 0, now, now, 1, row[0] as number, idToBlob(hexToId(row[1] as string), ID), (row[10] as number) + 1);
       held = ready.all(1) as unknown as unknown[][];
       for (const row of held) claim.run(now + 30_000, now, now, "w-bare", row[0] as number);
       this.#db.exec("commit");

@@ -1,7 +1,7 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { idToBlob, laneOf, rankOf, readClaimed, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
+import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
 import {
   ADD_LOG,
   CLAIM_JOB,
@@ -24,25 +24,23 @@ const COMPLETED = stateNumber("completed");
 const CANCELLED = stateNumber("cancelled");
 
 export function settleJob(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
-  const id = idToBlob(settlement.id);
   const mark = settledMark(settlement.fence, settlement.outcome);
   const grant = granted?.take(settlement.id, settlement.fence);
-  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, id, mark, grant)) return "ok";
-  const job = factsOf(tx, id);
+  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, mark, grant)) return "ok";
+  const job = factsOf(tx, idToBlob(settlement.id));
   if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
   if (settlement.ifExpired && job.leaseUntil! > tx.now) return "stale";
   applyTransition(tx, job, { transition: settlement.transition, settled: { mark, outcome: settlement.outcome } });
   return "ok";
 }
 
+const ID = new Uint8Array(ID_BYTES);
+
 /** The usual end in one statement. */
-function completeJob(
-  tx: Transaction,
-  { transition: { result = null, runMs }, fence }: Settlement,
-  id: Uint8Array,
-  mark: number,
-  grant: Grant | undefined,
-): boolean {
+function completeJob(tx: Transaction, settlement: Settlement, mark: number, grant: Grant | undefined): boolean {
+  const { fence, transition } = settlement;
+  const { result = null, runMs } = transition;
+  const id = idToBlob(settlement.id, ID);
   if (grant !== undefined) {
     if (tx.on.run(COMPLETE_GRANTED, result, mark, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
     countCompleted(tx, grant, runMs);
@@ -118,12 +116,13 @@ export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases)
   return taken;
 }
 
-function claimJob(tx: Transaction, row: Row, queue: QueueRow, claim: Claim): LeasedRecord {
-  const leaseUntil = tx.now + claim.leaseMs;
-  tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, claim.workerId, seqOf(row));
-  const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId: claim.workerId });
+function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseMs }: Claim): LeasedRecord {
+  const leaseUntil = tx.now + leaseMs;
+  tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, workerId, seqOf(row));
+  const { deadLetters } = queue.settings;
+  const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId, deadLetters });
   tx.ledger.move(queue.id, job.priority, PENDING, RUNNING);
-  return { ...job, deadLetters: queue.settings.deadLetters };
+  return job;
 }
 
 /** A statement has an arm for each lane; beyond this many it would take longer to plan than to run. */
@@ -139,13 +138,13 @@ function firstReady(tx: Transaction, lanes: readonly number[], limit: number): R
   return rows.sort((a, b) => rankOf(a) - rankOf(b) || seqOf(a) - seqOf(b)).slice(0, limit);
 }
 
-const TEXTS = new Map<string, string>();
+const TEXTS = new Map<number, string>();
 
-/** Arms and limit are rounded up to powers of two, so that few statements serve all: a row too many is read and left, a lane too many is empty. */
+/** Arms and limit are rounded up, so that few statements serve all: a row too many is read and left, a lane too many is empty. */
 function textFor(lanes: number, limit: number): string {
   const arms = powerOfTwo(lanes);
-  const most = powerOfTwo(limit);
-  const key = `${arms} ${most}`;
+  const most = roundedUp(limit);
+  const key = most * MOST_ARMS * 2 + arms;
   let text = TEXTS.get(key);
   if (text === undefined) TEXTS.set(key, (text = readyJobs(arms, most)));
   return text;
@@ -158,6 +157,12 @@ function padded(lanes: readonly number[]): readonly number[] {
 
 function powerOfTwo(least: number): number {
   return 2 ** Math.ceil(Math.log2(least));
+}
+
+/** To eighths of a power of two: at most an eighth is read in vain, and there are at most 64 texts for each number of arms. */
+function roundedUp(limit: number): number {
+  const step = Math.max(1, powerOfTwo(limit) / 16);
+  return Math.ceil(limit / step) * step;
 }
 
 /** Settlements whose outcome a power cut may not undo. */

@@ -1,7 +1,7 @@
 import type { NewJob } from "../../core/job.ts";
 import { rank } from "../../core/rank.ts";
 import type { InsertAnswer } from "../store.ts";
-import { blobToId, encodeExtra, idToBlob, laneOf, readJob, type Row, stateNumber, statusOf } from "./codec.ts";
+import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row, stateNumber, statusOf } from "./codec.ts";
 import type { QueueRow } from "./catalog.ts";
 import { COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
@@ -9,9 +9,11 @@ import type { Transaction } from "./transaction.ts";
 const SCHEDULED = stateNumber("scheduled");
 const PENDING = stateNumber("pending");
 
+const ID = new Uint8Array(ID_BYTES);
+
 /** Inserts one job, or says why not. What it refuses leaves nothing behind. */
 export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
-  const id = idToBlob(job.id);
+  const id = idToBlob(job.id, ID);
   const queue = tx.catalog.queue(job.queue);
   if (job.idempotencyKey !== null) {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
@@ -63,14 +65,14 @@ function answerKnownId(tx: Transaction, id: Uint8Array): InsertAnswer | null {
 function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob): InsertAnswer | null {
   const found = tx.on.get(FIND_KEY, queue.id, job.idempotencyKey);
   if (found === undefined) return null;
-  const [holder, fingerprint, expiresAt, state] = found as [Uint8Array, string, number | null, number | null];
+  const [hex, fingerprint, expiresAt, state] = found as [string, string, number | null, number | null];
+  const holderId = hexToId(hex);
   const same = fingerprint === job.fingerprint;
   if (expiresAt !== null) {
     if (expiresAt <= tx.now) return null;
-    const holderId = blobToId(holder);
     return same ? { kind: "pruned", id: holderId, status: statusOf(state!) } : { kind: "conflict", id: holderId };
   }
-  const record = read(tx, tx.on.get(FIND_JOB, holder)!);
+  const record = read(tx, tx.on.get(FIND_JOB, idToBlob(holderId))!);
   const over = record.status === "completed" || record.status === "cancelled";
   if (over && record.completedAt! + record.keyTtlMs <= tx.now) return null;
   return same ? { kind: "known", job: record } : { kind: "conflict", id: record.id };

@@ -1,6 +1,6 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { Tick } from "../store.ts";
-import { blobToId, idToBlob, type Row } from "./codec.ts";
+import { hexToId, idToBlob, type Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { insertJob } from "./insert.ts";
 import {
@@ -68,7 +68,7 @@ function readSchedule(row: Row): ScheduleRecord {
     version: version as number,
     nextTick: nextTick as number | null,
     lastTick: lastTick as number | null,
-    lastJobId: lastJob === null ? null : blobToId(lastJob as Uint8Array),
+    lastJobId: lastJob === null ? null : hexToId(lastJob as string),
     createdAt: createdAt as number,
     updatedAt: updatedAt as number,
   };

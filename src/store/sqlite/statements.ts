@@ -4,7 +4,7 @@
  * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. The
  * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
  */
-import { ATTEMPT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
+import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -64,7 +64,7 @@ export const INSERT_JOB = `insert into millrace_job
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
 /** In: queue, key. Out: whose it is, and (once the job is pruned) until when and how it ended. */
-export const FIND_KEY = "select job, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?";
+export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?`;
 /** In: queue, key, job, fingerprint. Takes the key over from a job whose key has expired. */
 export const PUT_KEY =
   "insert or replace into millrace_key (queue, key, job, fingerprint, expires_at, state) values (?, ?, ?, ?, null, null)";
@@ -197,7 +197,7 @@ export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const SCHEDULE_COLUMNS = "spec, version, next_tick, last_tick, last_job, created_at, updated_at";
+const SCHEDULE_COLUMNS = `spec, version, next_tick, last_tick, nullif(${idColumn("last_job")}, ''), created_at, updated_at`;
 
 /** In: name. */
 export const FIND_SCHEDULE = `select ${SCHEDULE_COLUMNS} from millrace_schedule where name = ?`;
