@@ -54,7 +54,8 @@ const LONGEST_SILENCE_MS = 5 * 60_000;
 const clock = systemClock;
 const port = parentPort!;
 const { url, deadlineMs } = workerData as BeatThreadData;
-const store = await openStore(url, { clock, deadlineMs });
+// Beats have a connection of their own, and a warning was given where the process opened the store.
+const store = await openStore(url, { clock, deadlineMs, poolSize: 1, onWarning: () => {} });
 const crews = new Map<number, Crew>();
 let heardAt = clock.monotonic();
 

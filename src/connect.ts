@@ -29,6 +29,8 @@ export interface ConnectOptions {
   readonly clock?: Clock;
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
   readonly deadline?: Duration;
+  /** The most connections to a PostgreSQL server; two more are kept beside it, for beats and for news. Default 10. */
+  readonly poolSize?: number;
   /** Told what a person should know. Default: a line on the console. */
   readonly onTrouble?: OnTrouble;
 }
@@ -36,6 +38,7 @@ export interface ConnectOptions {
 /** The store that is meant when nothing is said. */
 const DEFAULT_URL = "sqlite:millrace.db";
 const DEFAULT_DEADLINE_MS = 10_000;
+const MAX_POOL_SIZE = 1000;
 
 /** Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. */
 export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
@@ -43,7 +46,8 @@ export async function connect(url: string = DEFAULT_URL, options: ConnectOptions
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
   if (/^https?:/i.test(url))
     throw new MillraceError("invalid_input", "url is that of a server, and this version has no remote client yet", { field: "url" });
-  const store = await openStore(url, settings);
+  const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
+  const store = await openStore(url, { clock, deadlineMs, poolSize, onWarning: (message) => onTrouble({ kind: "server", message }) });
   try {
     return clientOver(store, { ...settings, url, random: Math.random });
   } catch (error) {
@@ -142,14 +146,17 @@ function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error
 
 /** Checks what connect was told, before there is a store: a refused call leaves no file behind. */
 function readConnectOptions(options: ConnectOptions) {
-  readFields(options, "the options of connect", ["defaults", "strictTypes", "clock", "deadline", "onTrouble"]);
-  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, onTrouble } = options;
+  readFields(options, "the options of connect", ["defaults", "strictTypes", "clock", "deadline", "poolSize", "onTrouble"]);
+  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, onTrouble } = options;
   if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
   if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
   if (onTrouble !== undefined && typeof onTrouble !== "function") throw invalid("onTrouble", "a function", onTrouble);
+  if (poolSize !== undefined && !(Number.isInteger(poolSize) && poolSize >= 1 && poolSize <= MAX_POOL_SIZE)) {
+    throw invalid("poolSize", `a whole number from 1 to ${MAX_POOL_SIZE}`, poolSize);
+  }
   readJobDefaults(defaults, clock.now());
   const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
-  return { defaults, strictTypes, clock, deadlineMs, onTrouble };
+  return { defaults, strictTypes, clock, deadlineMs, poolSize, onTrouble };
 }
 
 function isClock(clock: unknown): boolean {

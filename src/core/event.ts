@@ -15,7 +15,7 @@ export type Event =
   | (JobFact<"job:progress"> & { readonly progress: Progress })
   | { readonly event: "schedule:skipped"; readonly at: number; readonly schedule: string; readonly queue: string; readonly reason: string }
   | { readonly event: "queue:paused" | "queue:resumed"; readonly at: number; readonly queue: string }
-  /** Events were missed: look at the state itself. */
+  /** Events were missed: look at the state itself. `missed` is 0 where nobody can tell how many, as after a lost connection. */
   | { readonly event: "gap"; readonly at: number; readonly missed: number };
 
 interface JobFact<Name extends string> {

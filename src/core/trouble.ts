@@ -2,6 +2,7 @@
 export interface Trouble {
   readonly kind:
     | "abandoned" // so many handlers ignored their abort that a worker stopped claiming
+    | "server" // the store works, but its server is not set up as it should be
     | "store" // a worker cannot reach the store; it keeps trying
     | "claim" // claimed jobs could not be started; they will be seen as lost
     | "report" // an outcome could not be reported; the job will be seen as lost

@@ -6,11 +6,16 @@ export interface StoreOptions {
   readonly clock?: Clock;
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
   readonly deadlineMs?: number;
+  /** The most connections of a pool, on an engine that has one (PostgreSQL). */
+  readonly poolSize?: number | undefined;
+  /** Told what a person should know about the store. Default: a line on the console. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 }
 
 /** Opens the store of a URL. An engine is loaded only when it is asked for. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const settings = { clock: options.clock ?? systemClock, deadlineMs: options.deadlineMs ?? 10_000 };
+  const { clock = systemClock, deadlineMs = 10_000, poolSize, onWarning = (message) => console.warn(`millrace: ${message}`) } = options;
+  const settings = { clock, deadlineMs };
   const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
   switch (scheme) {
     case "memory": {
@@ -24,12 +29,12 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     case "postgres":
     case "postgresql": {
       const { openPostgresStore } = await import("./postgres/postgres-store.ts");
-      return openPostgresStore(url, settings);
+      return openPostgresStore(url, { ...settings, poolSize });
     }
     case "redis":
     case "rediss": {
       const { openRedisStore } = await import("./redis/redis-store.ts");
-      return openRedisStore(url, settings);
+      return openRedisStore(url, { ...settings, onWarning });
     }
     default:
       throw new MillraceError(

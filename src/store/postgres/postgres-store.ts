@@ -50,7 +50,7 @@ export interface PostgresStoreOptions {
   readonly clock: Clock;
   readonly deadlineMs: number;
   /** The most connections in the pool; beats and the feed have one each beside it. */
-  readonly poolSize?: number;
+  readonly poolSize?: number | undefined;
   /** Rules the store's time, in tests only: otherwise it is the server's. */
   readonly testTime?: () => number;
   /** Instead of the installed package `pg`. */

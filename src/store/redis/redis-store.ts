@@ -46,7 +46,7 @@ export interface RedisStoreOptions {
   readonly clock: Clock;
   /** How long a call may wait for the server before it fails with `store_unavailable`. */
   readonly deadlineMs: number;
-  /** Told what a person should know about the server. Default: a line on the console. */
+  /** Told what a person should know about the server. Default: nobody. */
   readonly onWarning?: (message: string) => void;
   /** Another client than ioredis. */
   readonly driver?: Driver;
@@ -61,7 +61,7 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
   const driver = options.driver ?? (await openIoredis(parsed, Math.min(LONGEST_SILENCE_MS, options.deadlineMs)));
   const session = new Session(driver, options);
   try {
-    await checkServer(session, options.onWarning ?? ((message) => console.warn(`millrace: ${message}`)));
+    await checkServer(session, options.onWarning ?? (() => {}));
   } catch (error) {
     driver.close();
     throw error;

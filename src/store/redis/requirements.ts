@@ -5,7 +5,7 @@ const OLDEST = "6.2";
 
 /**
  * Looks whether this server can be trusted with jobs. One that evicts keys when its memory is full drops jobs and leases without a word, so it
- * is refused. A server that does not tell (INFO forbidden to this user) is taken with a warning.
+ * is refused; also one that evicts only keys with a time to live, because idempotency keys have one. A server that does not tell (INFO forbidden to this user) is taken with a warning.
  */
 export async function checkServer(session: Session, warn: (message: string) => void): Promise<void> {
   for (const info of await readInfo(session, warn)) {
@@ -17,7 +17,7 @@ export async function checkServer(session: Session, warn: (message: string) => v
     if (policy !== undefined && policy !== "noeviction") {
       throw new MillraceError(
         "unsupported_store",
-        `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs: run "CONFIG SET maxmemory-policy noeviction"`,
+        `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs or idempotency keys: run "CONFIG SET maxmemory-policy noeviction"`,
       );
     }
   }

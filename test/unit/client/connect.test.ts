@@ -44,6 +44,8 @@ describe("connect", () => {
   test.each([
     [{ deadline: "soon" }, "deadline"],
     [{ deadline: 0 }, "deadline"],
+    [{ poolSize: 0 }, "poolSize"],
+    [{ poolSize: 2.5 }, "poolSize"],
     [{ defaults: { priority: 1000 } }, "priority"],
     [{ apiKey: "x" }, "apiKey"],
   ])("refuses the options %j", async (options, field) => {
