@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../../../src/connect.ts";
+import { serverOfThisFile } from "./open-database.ts";
+
+const server = serverOfThisFile();
+
+/** The ```sql blocks of docs/engines.md, in their order. */
+function documentedStatements(): string[] {
+  const page = readFileSync(new URL("../../../../docs/engines.md", import.meta.url), "utf8");
+  return [...page.matchAll(/^```sql\n(.*?)^```$/gms)].map((match) => match[1]!);
+}
+
+async function runAsOwner(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+/** The page leaves out passwords; a server that was given to the tests may ask for one. */
+const PASSWORD = "secret";
+
+function as(user: string, url: string): string {
+  const parsed = new URL(url);
+  parsed.username = user;
+  parsed.password = PASSWORD;
+  return parsed.href;
+}
+
+test("roles made as documented can do what the page says", async () => {
+  const { url, drop } = await server().database();
+  onTestFinished(async () => {
+    await drop();
+    await runAsOwner(server().url, "drop role app; drop role producer");
+  });
+  const [forOwner, forProducer] = documentedStatements();
+  await runAsOwner(url, `${forOwner!} alter role app password '${PASSWORD}'`);
+
+  const owner = await connect(as("app", url));
+  await runAsOwner(url, `${forProducer!} alter role producer password '${PASSWORD}'`);
+  const producer = await connect(as("producer", url));
+  const worker = owner.work({ t: async () => 1 });
+  const { id } = await producer.enqueue("t", 1, { idempotencyKey: "k" });
+  expect((await producer.wait(id, { timeout: "20s" }))?.status).toBe("completed");
+  expect((await producer.stats()).totalProcessed).toBe(1);
+
+  await worker.stop();
+  await producer.close();
+  await owner.close();
+});
