@@ -1,37 +1,83 @@
-/** One measured line. `ratio` compares it with the bare statements (or a peer) of the same run. */
+/** More jobs a second are better; of everything else less is. */
+export type Unit = "jobs/s" | "ms" | "bytes";
+
+/** What was measured of one contender over all rounds. */
+export interface Measured {
+  readonly best: number;
+  readonly median: number;
+  readonly rounds: readonly number[];
+}
+
+/** What ours is compared with, or why it cannot be. */
+export type Beside = ({ readonly name: string } & Measured) | { readonly name: string; readonly failure: string };
+
+/** One measured line: ours and what stands beside it, of the same run. */
 export interface Figure {
   readonly engine: string;
   readonly what: string;
-  readonly value: number;
-  readonly unit: "jobs/s" | "ms" | "bytes" | "%";
-  readonly beside?: { readonly what: string; readonly value: number };
-  /** What the product asks of the ratio to `beside`, and whether it is met. */
-  readonly atLeast?: number;
+  readonly unit: Unit;
+  readonly ours: Measured;
+  readonly beside?: Beside | undefined;
+  /** What the product asks of the ratio of the two. */
+  readonly atLeast?: number | undefined;
+  readonly atMost?: number | undefined;
 }
 
-export function printTable(figures: readonly Figure[]): void {
-  const rows = figures.map((figure) => [
-    figure.engine,
-    figure.what,
-    `${format(figure.value)} ${figure.unit}`,
-    figure.beside === undefined ? "" : `${figure.beside.what} ${format(figure.beside.value)}`,
-    ratioText(figure),
-  ]);
-  const header = ["engine", "what", "ours", "beside it, same run", "ratio (asked)"];
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
-  const line = (cells: readonly string[]): string => cells.map((cell, column) => cell.padEnd(widths[column]!)).join("  ");
-  console.log([line(header), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n"));
+/** Best against best. Null where there is nothing to compare with. */
+function ratioOf({ ours, beside }: Figure): number | null {
+  return beside === undefined || "failure" in beside || beside.best === 0 ? null : ours.best / beside.best;
 }
 
-export function ratioOf(figure: Figure): number | null {
-  return figure.beside === undefined || figure.beside.value === 0 ? null : figure.value / figure.beside.value;
+function isMissed({ atLeast, atMost }: Figure, ratio: number): boolean {
+  return (atLeast !== undefined && ratio < atLeast) || (atMost !== undefined && ratio > atMost);
+}
+
+/** For programs: every figure with its ratio, and whether what is asked of it was met (null: nothing is, or it cannot be told). */
+export function figuresForJson(figures: readonly Figure[]): object[] {
+  return figures.map((figure) => {
+    const ratio = ratioOf(figure);
+    const isAsked = figure.atLeast !== undefined || figure.atMost !== undefined;
+    return { ...figure, ratio, met: isAsked && ratio !== null ? !isMissed(figure, ratio) : null };
+  });
+}
+
+const HEADER = ["engine", "what", "ours", "beside it, same run", "ratio (asked)"];
+
+/** For people. What a line has in common with the one above it is not said again. */
+export function tableOf(figures: readonly Figure[]): string {
+  const rows = figures.map((figure, index) => {
+    const above = figures[index - 1];
+    const isEngine = above?.engine !== figure.engine;
+    const isSubject = isEngine || above.what !== figure.what;
+    return [
+      isEngine ? figure.engine : "",
+      isSubject ? figure.what : "",
+      isSubject ? `${format(figure.ours.best)} ${figure.unit}` : "",
+      besideText(figure),
+      ratioText(figure),
+    ];
+  });
+  const widths = HEADER.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd();
+  return [line(HEADER), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+}
+
+function besideText({ beside }: Figure): string {
+  if (beside === undefined) return "";
+  return "failure" in beside ? `${beside.name}: ${beside.failure}` : `${beside.name} ${format(beside.best)}`;
 }
 
 function ratioText(figure: Figure): string {
+  const { atLeast, atMost } = figure;
+  const asked = [atLeast === undefined ? [] : `at least ${atLeast}`, atMost === undefined ? [] : `at most ${atMost}`].flat().join(", ");
   const ratio = ratioOf(figure);
-  if (ratio === null) return "";
-  const asked = figure.atLeast === undefined ? "" : ` (${figure.atLeast}${ratio >= figure.atLeast ? "" : ", missed"})`;
-  return `${ratio.toFixed(2)}${asked}`;
+  if (ratio === null) return asked === "" ? "" : `not known (${asked})`;
+  const verdict = isMissed(figure, ratio) ? `${asked}, missed` : asked;
+  return `${ratio.toFixed(2)}${verdict === "" ? "" : ` (${verdict})`}`;
 }
 
 function format(value: number): string {

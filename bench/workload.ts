@@ -14,15 +14,30 @@ export async function rate(jobs: number, run: () => Promise<unknown>): Promise<n
 }
 
 /** `callers` loops that each await one call before they make the next. */
-export async function byCallers(callers: number, calls: number, call: (index: number) => Promise<unknown>): Promise<void> {
+export async function byCallers(callers: number, calls: number, call: () => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(
     Array.from({ length: callers }, async () => {
-      while (next < calls) await call(next++);
+      while (next++ < calls) await call();
     }),
   );
 }
 
+/** The same with whole batches: `run` is told how many jobs its batch has. */
+export async function byBatches(jobs: number, batch: number, inFlight: number, run: (size: number) => Promise<unknown>): Promise<void> {
+  let left = jobs;
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (left > 0) {
+        const size = Math.min(batch, left);
+        left -= size;
+        await run(size);
+      }
+    }),
+  );
+}
+
+/** The value that this share of all values is below. */
 export function percentileOf(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;

@@ -1,0 +1,16 @@
+import { memorySite } from "../places/memory.ts";
+import type { Engine } from "./engine.ts";
+
+/** No peer stores jobs in its own process, and there is no statement that could be barer. */
+export const memory: Engine = {
+  name: "memory",
+  openSite: memorySite,
+  inFlight: 1,
+  openBare: null,
+  peers: [],
+  jobs: { oneCaller: 100_000, callers: 300_000, many: 300_000, drainTen: 200_000, drainHundred: 300_000, both: 200_000, processes: 0 },
+  asked: { drain: 300_000 },
+  variant: null,
+  hasBytes: false,
+  processes: "none",
+};

@@ -1,0 +1,23 @@
+import { openBareRedis } from "../bare/redis.ts";
+import { beeQueue } from "../peers/bee-queue.ts";
+import { bullmqOnRedis } from "../peers/bullmq.ts";
+import { redisSite, redisSiteWithAof } from "../places/redis.ts";
+import type { Engine } from "./engine.ts";
+
+/** Without persistence, as its users know it from other queues; what an append-only file costs is a line of its own. */
+export const redis: Engine = {
+  name: "redis",
+  openSite: redisSite,
+  inFlight: 2,
+  openBare: openBareRedis,
+  peers: [
+    { peer: bullmqOnRedis, asked: { enqueue: 8, drain: 6, pickUp: 1, bytes: 0.56 } },
+    { peer: beeQueue, asked: { enqueue: 2.5, drain: 4.5, bytes: null } },
+  ],
+  jobs: { oneCaller: 2_000, callers: 100_000, many: 100_000, drainTen: 15_000, drainHundred: 100_000, both: 50_000, processes: 80_000 },
+  asked: {},
+  // A server that was given is taken as it is, and may be the only one there is.
+  variant: process.env["MILLRACE_TEST_REDIS"] ? null : { name: "AOF everysec", openSite: redisSiteWithAof },
+  hasBytes: true,
+  processes: "asked",
+};

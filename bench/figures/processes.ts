@@ -1,0 +1,39 @@
+import { openMillrace } from "../millrace-queue.ts";
+import { onFresh } from "../places/place.ts";
+import { consume, produce } from "../processes/fleet.ts";
+import type { Run } from "../contest.ts";
+import type { Figure } from "../report.ts";
+import type { Session } from "./session.ts";
+
+/** Every process warms itself up, so none of its rounds is lost on that. */
+const MOST_ROUNDS = 2;
+
+/** What more processes add: nothing that they share may hold them up. On two cores the server has its part of these too. */
+export async function processFigures(session: Session): Promise<Figure[]> {
+  const { processes } = session.engine;
+  if (processes === "none") return [];
+  const compare = (what: string, ours: Run, alone: Run): Promise<Figure[]> => {
+    const one = { name: "1 process", run: alone, atLeast: processes === "asked" ? 1 : undefined };
+    return session.contest(what, "jobs/s", ours, [one], Math.min(session.rounds, MOST_ROUNDS));
+  };
+  return [
+    ...(await compare("drain, 2 processes", consumers(session, 2), consumers(session, 1))),
+    ...(await compare("enqueue, 4 processes", producers(session, 4), producers(session, 1))),
+  ];
+}
+
+function consumers(session: Session, count: number): Run {
+  const jobs = session.jobs(session.engine.jobs.processes);
+  return () =>
+    onFresh(session.site, async ({ url }) => {
+      const queue = await openMillrace({ url });
+      await queue.fill(jobs);
+      await queue.close();
+      return [await consume(url, count, jobs)];
+    });
+}
+
+function producers(session: Session, count: number): Run {
+  const jobs = session.jobs(session.engine.jobs.processes);
+  return () => onFresh(session.site, async ({ url }) => [await produce(url, count, jobs)]);
+}

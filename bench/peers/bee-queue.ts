@@ -1,0 +1,49 @@
+import { parseRedisUrl } from "../../src/store/redis/url.ts";
+import type { Peer } from "../queue.ts";
+import { byBatches, PAYLOAD } from "../workload.ts";
+import { loadPeer } from "./install.ts";
+
+/** What we use of it. */
+interface BeeModule {
+  readonly default: new (name: string, settings: object) => Bee;
+}
+
+interface Bee {
+  ready(): Promise<unknown>;
+  createJob(data: unknown): { save(): Promise<unknown> };
+  saveAll(jobs: readonly unknown[]): Promise<ReadonlyMap<unknown, Error>>;
+  process(concurrency: number, run: () => Promise<void>): void;
+  on(event: "error", listener: () => void): unknown;
+  close(timeoutMs?: number): Promise<void>;
+}
+
+/** What its documentation advises to turn off where nobody listens: events, and the jobs that it would keep in the process for them. */
+const LEAN = { getEvents: false, sendEvents: false, storeJobs: false, removeOnSuccess: false };
+
+/** One queue that only adds and one that works, as it advises for processes that do one of the two. */
+export const beeQueue: Peer = {
+  name: "Bee-Queue",
+  jobs: { add: 40_000, drain: 20_000 },
+  async open({ url }) {
+    const { default: Bee } = await loadPeer<BeeModule>("bee-queue");
+    const { nodes, password, db, prefix } = parseRedisUrl(url);
+    const settings = { ...LEAN, prefix, redis: { ...nodes[0], password, db } };
+    const open = async (isWorker: boolean): Promise<Bee> => {
+      const bee = new Bee("bench", { ...settings, isWorker });
+      bee.on("error", () => {});
+      await bee.ready();
+      return bee;
+    };
+    const producer = await open(false);
+    return {
+      add: () => producer.createJob(PAYLOAD).save(),
+      fill: (jobs) => byBatches(jobs, 500, 2, (size) => producer.saveAll(Array.from({ length: size }, () => producer.createJob(PAYLOAD)))),
+      async work(slots, onJob) {
+        const worker = await open(true);
+        worker.process(slots, async () => onJob());
+        return { stop: () => worker.close(5_000) };
+      },
+      close: () => producer.close(),
+    };
+  },
+};

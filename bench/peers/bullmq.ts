@@ -1,0 +1,66 @@
+import { parseRedisUrl } from "../../src/store/redis/url.ts";
+import type { Peer, Queue } from "../queue.ts";
+import { byBatches, PAYLOAD } from "../workload.ts";
+import { loadPeer } from "./install.ts";
+
+/** What we use of it. */
+interface BullmqModule {
+  readonly Queue: new (name: string, options: object, backend?: unknown) => BullmqQueue;
+  readonly Worker: new (name: string, run: () => Promise<void>, options: object, backend?: unknown) => BullmqWorker;
+  readonly createPostgresBackend: unknown;
+}
+
+interface BullmqQueue {
+  waitUntilReady(): Promise<unknown>;
+  add(name: string, data: unknown): Promise<unknown>;
+  addBulk(jobs: readonly { name: string; data: unknown }[]): Promise<unknown>;
+  on(event: "error", listener: () => void): unknown;
+  close(): Promise<void>;
+}
+
+interface BullmqWorker {
+  waitUntilReady(): Promise<unknown>;
+  on(event: "error", listener: () => void): unknown;
+  close(force?: boolean): Promise<void>;
+}
+
+/** Keeps finished jobs, which is its default, and has no rate limit. */
+export const bullmqOnRedis: Peer = {
+  name: "BullMQ",
+  jobs: { add: 15_000, drain: 15_000 },
+  async open({ url }) {
+    const { nodes, username, password, db, prefix } = parseRedisUrl(url);
+    const connection = { ...nodes[0], username, password, db, maxRetriesPerRequest: null };
+    return openBullmq({ connection, prefix });
+  },
+};
+
+/** Its own backend for PostgreSQL. One pool for the queue and one for the worker. */
+export const bullmqOnPostgres: Peer = {
+  name: "BullMQ on PostgreSQL",
+  jobs: { add: 2_500, drain: 1_500 },
+  open: ({ url }) => openBullmq({ connection: { connectionString: url, max: POOL, migrate: true } }, true),
+};
+
+/** More connections than this were slower on two cores. */
+const POOL = 10;
+
+async function openBullmq(options: { readonly connection: object; readonly prefix?: string }, onPostgres = false): Promise<Queue> {
+  const { Queue, Worker, createPostgresBackend } = await loadPeer<BullmqModule>("bullmq");
+  const backend = onPostgres ? createPostgresBackend : undefined;
+  const queue = new Queue("bench", options, backend);
+  queue.on("error", () => {});
+  await queue.waitUntilReady();
+  return {
+    add: () => queue.add("bench", PAYLOAD),
+    fill: (jobs) =>
+      byBatches(jobs, 500, 2, (size) => queue.addBulk(Array.from({ length: size }, () => ({ name: "bench", data: PAYLOAD })))),
+    async work(slots, onJob) {
+      const worker = new Worker("bench", async () => onJob(), { ...options, concurrency: slots }, backend);
+      worker.on("error", () => {});
+      await worker.waitUntilReady();
+      return { stop: () => worker.close() };
+    },
+    close: () => queue.close(),
+  };
+}

@@ -1,0 +1,62 @@
+import pg from "pg";
+import type { Peer } from "../queue.ts";
+import { byBatches, PAYLOAD } from "../workload.ts";
+import { loadPeer } from "./install.ts";
+
+/** What we use of it. */
+interface GraphileModule {
+  readonly makeWorkerUtils: (options: object) => Promise<WorkerUtils>;
+  readonly run: (options: object) => Promise<{ stop(): Promise<void> }>;
+  readonly Logger: new (factory: () => () => void) => unknown;
+}
+
+interface WorkerUtils {
+  migrate(): Promise<void>;
+  addJob(task: string, payload: unknown): Promise<unknown>;
+  addJobs(jobs: readonly { identifier: string; payload: unknown }[]): Promise<unknown>;
+  release(): Promise<void>;
+}
+
+/** What its page on performance measured with: many jobs fetched at once, and ends that are written together. */
+const BATCHING = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+/** More connections than this were not faster on two cores. */
+const POOL = 10;
+
+/** It cannot keep finished jobs: it removes them. */
+export const graphileWorker: Peer = {
+  name: "Graphile Worker (keeps none)",
+  jobs: { add: 1_500, drain: 20_000 },
+  async open({ url }) {
+    const { makeWorkerUtils, run, Logger } = await loadPeer<GraphileModule>("graphile-worker");
+    const logger = new Logger(() => () => {});
+    // A pool of our own: it would not wait until its connections are closed, and an error on one of them would end this process.
+    const pgPool = new pg.Pool({ connectionString: url, max: POOL });
+    pgPool.on("error", () => {});
+    pgPool.on("connect", (client) => client.on("error", () => {}));
+    const utils = await makeWorkerUtils({ pgPool, preset: { worker: { logger } } });
+    await utils.migrate();
+    return {
+      add: () => utils.addJob("bench", PAYLOAD),
+      fill: (jobs) =>
+        byBatches(jobs, 1000, 2, (size) => utils.addJobs(Array.from({ length: size }, () => ({ identifier: "bench", payload: PAYLOAD })))),
+      async work(slots, onJob) {
+        const runner = await run({
+          pgPool,
+          noHandleSignals: true,
+          taskList: { bench: async () => onJob() },
+          preset: { worker: { ...BATCHING, logger, concurrentJobs: slots } },
+        });
+        return { settled: () => untilEmpty(pgPool), stop: () => runner.stop() };
+      },
+      async close() {
+        await utils.release();
+        await pgPool.end();
+      },
+    };
+  },
+};
+
+/** Its handlers run ahead of the statements that remove their jobs. */
+async function untilEmpty(pool: pg.Pool): Promise<void> {
+  while ((await pool.query("select from graphile_worker._private_jobs limit 1")).rowCount !== 0);
+}

@@ -1,0 +1,53 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+const folder = new URL("./", import.meta.url);
+
+/**
+ * Installs what package.json beside this file names, there and never into the product. (It cannot be bench/package.json: the nearest
+ * package.json decides what `import "millrace"` means, and in bench/ that has to be the product.)
+ */
+export function installPeers(): void {
+  if (wanted().every(isInstalled)) return;
+  // Nothing that the peers need is built on this machine.
+  const args = ["install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
+  try {
+    execFileSync("npm", args, { cwd: folder, stdio: ["ignore", process.stderr, process.stderr] });
+  } catch {
+    console.error("npm could not install all peers: those that are missing will be told as failed");
+  }
+}
+
+function wanted(): [name: string, version: string][] {
+  const { dependencies } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8")) as { dependencies: Record<string, string> };
+  return Object.entries(dependencies);
+}
+
+function isInstalled([name, version]: [string, string]): boolean {
+  try {
+    return versionOf(name) === version;
+  } catch {
+    return false;
+  }
+}
+
+/** What is there to be compared with: package and version. */
+export function installedPeers(): string[] {
+  return wanted()
+    .filter(isInstalled)
+    .map((peer) => peer.join(" "));
+}
+
+function versionOf(name: string): string {
+  const { version } = JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, folder), "utf8")) as { version: string };
+  return version;
+}
+
+/** Loads a peer. Its types are not ours to have: they come with an install that a plain clone does not make. */
+export async function loadPeer<Module>(name: string): Promise<Module> {
+  try {
+    return (await import(name)) as Module;
+  } catch (error) {
+    throw (error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND" ? new Error("not installed", { cause: error }) : error;
+  }
+}

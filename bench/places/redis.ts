@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { Redis } from "ioredis";
+import { parseRedisUrl } from "../../src/store/redis/url.ts";
+import { startRedis } from "../../test/servers/redis.ts";
+import type { Site } from "./place.ts";
+
+/** The server that MILLRACE_TEST_REDIS names, or else one of our own without persistence. */
+export async function redisSite(): Promise<Site> {
+  const given = process.env["MILLRACE_TEST_REDIS"] ?? "";
+  if (given !== "") return siteOn(given, "as it is set", async () => {});
+  const server = await startRedis();
+  return siteOn(server.url, "without persistence, on this machine", () => server.stop());
+}
+
+/** One of our own that appends each change to a file, which is on the disk a second later at the latest. */
+export async function redisSiteWithAof(): Promise<Site> {
+  const server = await startRedis({ appendOnly: "everysec" });
+  return siteOn(server.url, "with AOF everysec, on this machine", () => server.stop());
+}
+
+/** A prefix of its own for each place. */
+async function siteOn(url: string, settings: string, stop: () => Promise<void>): Promise<Site> {
+  if (parseRedisUrl(url).cluster) throw new Error("MILLRACE_TEST_REDIS must name a single server, not a Cluster, for the bench");
+  const redis = openRedis(url);
+  const version = /redis_version:(\S+)/.exec(await redis.info("server"))?.[1];
+  return {
+    about: `Redis ${version} ${settings}`,
+    async fresh() {
+      const prefix = `bench-${randomBytes(6).toString("hex")}`;
+      return {
+        url: `${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}`,
+        bytes: () => usedMemory(redis),
+        close: () => removeAll(redis, prefix),
+      };
+    },
+    async close() {
+      redis.disconnect();
+      await stop();
+    },
+  };
+}
+
+/** A connection to the server of a place. */
+export function openRedis(url: string): Redis {
+  const { nodes, username, password, db, tls } = parseRedisUrl(url);
+  return new Redis({ ...nodes[0], username, password, db, protocol: 2, ...(tls ? { tls: {} } : {}) });
+}
+
+/** All of the server's memory but what connections have for buffers. */
+async function usedMemory(redis: Redis): Promise<number> {
+  const info = await redis.info("memory");
+  const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
+  return read("used_memory") - read("mem_clients_normal");
+}
+
+/** Removes at once, not behind the back of whoever is measured next. */
+async function removeAll(redis: Redis, prefix: string): Promise<void> {
+  for await (const keys of redis.scanStream({ match: `${prefix}:*`, count: 1_000 }) as AsyncIterable<string[]>) {
+    if (keys.length > 0) await redis.del(keys);
+  }
+}
