@@ -1,6 +1,6 @@
 /** URL -> Client. Here the rooms of the house are joined: a store, the client over it, workers, and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
-import type { Client } from "./client/client.ts";
+import type { Client, Leases } from "./client/client.ts";
 import { createLocalClient } from "./client/local-client.ts";
 import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
 import { invalid, MillraceError } from "./core/errors.ts";
@@ -8,6 +8,8 @@ import { type JobOptions, readJobDefaults } from "./core/job-options.ts";
 import { readDuration, readFields } from "./core/read-fields.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
+import { loadTelemetry } from "./observe/telemetry.ts";
+import { traceClient } from "./observe/traced-client.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { ThreadRenewer } from "./thread-renewer.ts";
@@ -31,6 +33,10 @@ export interface ConnectOptions {
   readonly deadline?: Duration;
   /** The most connections to a PostgreSQL server; two more are kept beside it, for beats and for news. Default 10. */
   readonly poolSize?: number;
+  /** The key that a server asks for. A URL is no place for it: URLs end up in logs. */
+  readonly apiKey?: string;
+  /** Do upkeep in this process also while it has no worker: it serves workers elsewhere. Default false. */
+  readonly upkeep?: boolean;
   /** Told what a person should know. Default: a line on the console. */
   readonly onTrouble?: OnTrouble;
 }
@@ -40,20 +46,68 @@ const DEFAULT_URL = "sqlite:millrace.db";
 const DEFAULT_DEADLINE_MS = 10_000;
 const MAX_POOL_SIZE = 1000;
 
-/** Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. */
+/**
+ * Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. With `http://…` or
+ * `https://…`: the same client over a server, which is asked for the first time by the first call.
+ */
 export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
   const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
-  if (/^https?:/i.test(url))
-    throw new MillraceError("invalid_input", "url is that of a server, and this version has no remote client yet", { field: "url" });
+  const client = /^https?:/i.test(url) ? await connectToServer(url, settings) : await connectToStore(url, settings, undefined);
+  const telemetry = await loadTelemetry();
+  return telemetry === null ? client : traceClient(client, telemetry, settings.defaults);
+}
+
+/** The client over a store whose leases are watched, for figures and logs. */
+export function connectWatched(url: string, options: ConnectOptions, watchLeases: ClientOverOptions["watchLeases"]): Promise<Client> {
+  return connectToStore(url, readConnectOptions(options), watchLeases);
+}
+
+async function connectToStore(
+  url: string,
+  settings: ReturnType<typeof readConnectOptions>,
+  watchLeases: ClientOverOptions["watchLeases"],
+): Promise<Client> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
+  if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "only a server asks for a key: give the URL of one, or no apiKey");
   const store = await openStore(url, { clock, deadlineMs, poolSize, onWarning: (message) => onTrouble({ kind: "server", message }) });
   try {
-    return clientOver(store, { ...settings, url, random: Math.random });
+    return clientOver(store, { ...settings, url, random: Math.random, alwaysUpkeep: settings.upkeep, watchLeases });
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** What only a store can do is refused, so that nobody believes it is done. */
+async function connectToServer(url: string, settings: ReturnType<typeof readConnectOptions>): Promise<Client> {
+  const { clock, deadlineMs, defaults, apiKey, onTrouble = warn } = settings;
+  for (const name of ["strictTypes", "poolSize", "upkeep"] as const) {
+    if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} belongs where the store is opened: tell it to the server`);
+  }
+  const { createRemoteClient } = await import("./http/remote-client.ts");
+  const random = Math.random;
+  return createRemoteClient({
+    url,
+    apiKey,
+    clock,
+    random,
+    deadlineMs,
+    defaults,
+    startWorker: (client, handlers, options, onStopped) =>
+      startWorker(client, handlers, options, {
+        clock,
+        random,
+        inFlight: 2,
+        renewer: localRenewer(client.leases, clock),
+        onTrouble,
+        onStopped,
+      }),
+  });
+}
+
+function notWithThisUrl(field: string, message: string): MillraceError {
+  return new MillraceError("invalid_input", message, { field });
 }
 
 export interface ClientOverOptions {
@@ -61,12 +115,16 @@ export interface ClientOverOptions {
   readonly url?: string | undefined;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Where the random bytes of ids come from. Default: the system. */
+  readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** How long a call may wait for the store. Default 10 s. */
   readonly deadlineMs?: number | undefined;
   readonly defaults?: JobOptions | undefined;
   readonly strictTypes?: boolean | undefined;
   readonly onTrouble?: OnTrouble | undefined;
   readonly alwaysUpkeep?: boolean | undefined;
+  /** Puts watchers around the leases. */
+  readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
   /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
   readonly rhythm?: Partial<Rhythm> | undefined;
   readonly pollMs?: number | undefined;
@@ -74,7 +132,7 @@ export interface ClientOverOptions {
 
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
-  const { clock, random, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
+  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
   const onTrouble = options.onTrouble ?? warn;
   const renewers = new Set<Renewer>();
   let thread: ThreadRenewer | null = null;
@@ -93,15 +151,18 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
   return createLocalClient(store, {
     clock,
     random,
+    fillRandom,
     deadlineMs,
     defaults,
     strictTypes,
     alwaysUpkeep,
+    watchLeases: options.watchLeases,
     releaseWorkers: async () => thread?.close(),
     startWorker: (client, handlers, workOptions, onStopped) =>
       startWorker(client, handlers, workOptions, {
         clock,
         random,
+        fillRandom,
         inFlight: store.inFlight,
         pollMs: options.pollMs,
         renewer: listed(renewers, renewerFor(client)),
@@ -144,19 +205,31 @@ function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error
   };
 }
 
+const CONNECT_OPTIONS = [
+  "defaults",
+  "strictTypes",
+  "clock",
+  "deadline",
+  "poolSize",
+  "apiKey",
+  "upkeep",
+  "onTrouble",
+] as const satisfies (keyof ConnectOptions)[];
+
 /** Checks what connect was told, before there is a store: a refused call leaves no file behind. */
 function readConnectOptions(options: ConnectOptions) {
-  readFields(options, "the options of connect", ["defaults", "strictTypes", "clock", "deadline", "poolSize", "onTrouble"]);
-  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, onTrouble } = options;
+  readFields(options, "the options of connect", CONNECT_OPTIONS);
+  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, apiKey, upkeep, onTrouble } = options;
   if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
   if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
+  if (upkeep !== undefined && typeof upkeep !== "boolean") throw invalid("upkeep", "true or false", upkeep);
   if (onTrouble !== undefined && typeof onTrouble !== "function") throw invalid("onTrouble", "a function", onTrouble);
   if (poolSize !== undefined && !(Number.isInteger(poolSize) && poolSize >= 1 && poolSize <= MAX_POOL_SIZE)) {
     throw invalid("poolSize", `a whole number from 1 to ${MAX_POOL_SIZE}`, poolSize);
   }
   readJobDefaults(defaults, clock.now());
   const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
-  return { defaults, strictTypes, clock, deadlineMs, poolSize, onTrouble };
+  return { defaults, strictTypes, clock, deadlineMs, poolSize, apiKey, upkeep, onTrouble };
 }
 
 function isClock(clock: unknown): boolean {

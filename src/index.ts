@@ -1,6 +1,7 @@
 /** Millrace: a job queue for TypeScript. */
 export { connect } from "./connect.ts";
 export type { ConnectOptions, Trouble } from "./connect.ts";
+export type { ConfigFile } from "./config.ts";
 export { defineJob } from "./client/define-job.ts";
 export type { JobDefinitionInput } from "./client/define-job.ts";
 export { Discard, RetryAfter, Snooze } from "./core/control-errors.ts";
@@ -15,5 +16,7 @@ export type { Attempt, Job, JobError, JobSummary, LogLine, PriorityLevel, Progre
 export type { JobOptions } from "./core/job-options.ts";
 export type { Outcome } from "./core/lifecycle.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
+export { verifyWebhook } from "./webhook/verify.ts";
+export type { ReceivedWebhook, VerifiedWebhook } from "./webhook/verify.ts";
 export type { WorkerEntry } from "./core/worker-entry.ts";
 export type { Clock } from "./lib/clock.ts";

@@ -65,9 +65,15 @@ export interface Client extends AsyncDisposable {
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What a caller may say about a job. */
-export interface EnqueueOptions extends JobOptions {
+export interface EnqueueOptions extends JobOptions, GivenId {
   /** An open transaction of the caller's own (`node:sqlite` or PostgreSQL) on this store: the job exists if and when it commits. */
   readonly tx?: unknown;
+}
+
+/** For clients whose call may have to be sent again before its answer is known; others use keys. */
+export interface GivenId {
+  /** A UUIDv7 that carries the partition of its queue. Sent again, it is the same job. */
+  readonly id?: string | undefined;
 }
 
 /** What enqueue takes after the type: the payload may be left out where it may be undefined. */
@@ -76,7 +82,7 @@ type PayloadAndOptions<Payload, Options> = undefined extends Payload
   : [payload: NoInfer<Payload>, options?: Options];
 
 /** One item of enqueueMany. `definition.job(payload, options)` makes one whose payload the compiler has checked. */
-export interface JobInput extends JobOptions {
+export interface JobInput extends JobOptions, GivenId {
   readonly type: string | JobDefinition<unknown>;
   readonly payload?: unknown;
 }
@@ -314,7 +320,7 @@ export interface Context<Payload = unknown> {
 export interface WorkOptions {
   /** How many jobs at once: fixed, or growing and shrinking with the work. Default 10. */
   readonly concurrency?: number | { readonly min: number; readonly max: number } | undefined;
-  /** Which queues, taking turns; with weights as an object. Default: `default`. */
+  /** Which queues, taking turns; with weights as an object. `*` is all of them, also those that come later. Default: `default`. */
   readonly queues?: readonly string[] | Readonly<Record<string, number>> | undefined;
   /** How long a claim holds without being renewed. Default 30 s. */
   readonly lease?: Duration | undefined;
@@ -364,6 +370,7 @@ export interface LeaseFacts {
   readonly maxRetries: number;
   readonly retryDelayMs: number;
   readonly snoozes: number;
+  readonly webhookUrl: string | null;
   readonly deadLetters: boolean;
 }
 
@@ -378,6 +385,8 @@ export interface ClaimRequest {
   readonly turn: number;
   /** The answer to the claim of this turn was lost: asks for what it may have granted. */
   readonly again: boolean;
+  /** The worker is on another machine than this client: what it holds must survive a power cut here. Default false. */
+  readonly remote?: boolean | undefined;
 }
 
 /** How an attempt ended. */

@@ -1,8 +1,7 @@
 import type { Duration } from "../core/duration.ts";
-import { invalid, MillraceError } from "../core/errors.ts";
+import { invalid } from "../core/errors.ts";
 import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core/job-options.ts";
-import { fieldOfIssue } from "../core/payload-issue.ts";
-import type { StandardResult, StandardSchemaV1 } from "../core/standard-schema.ts";
+import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { JobDefinition } from "./client.ts";
 
 /** What defineJob takes: a type, the schema of its payload if it has one, and defaults for each job of that type. */
@@ -45,39 +44,4 @@ export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | unde
     job: (payload, jobOptions) => ({ ...jobOptions, type: made, payload }),
   };
   return made;
-}
-
-/**
- * Checks a payload by its schema. What is stored is the caller's own value, not the schema's output: the schema runs again before the
- * handler, and its output need not be valid input. Answers at once, without a promise, where the schema does.
- */
-export function checkPayload(schema: StandardSchemaV1, payload: unknown): void | Promise<void> {
-  const result = runSchema(schema, payload);
-  if (!(result instanceof Promise)) return refuseIssues(result);
-  return result.then(refuseIssues, (error: unknown) => {
-    throw schemaFailed(error);
-  });
-}
-
-function runSchema(schema: StandardSchemaV1, payload: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>> {
-  try {
-    return schema["~standard"].validate(payload);
-  } catch (error) {
-    throw schemaFailed(error);
-  }
-}
-
-function refuseIssues(result: StandardResult<unknown>): void {
-  const issue = result.issues?.[0];
-  if (issue === undefined) return;
-  const field = fieldOfIssue(issue);
-  throw new MillraceError("invalid_input", `${field}: ${issue.message}`, { field, cause: result.issues });
-}
-
-function schemaFailed(error: unknown): MillraceError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `payload could not be checked: its schema threw: ${message}`, {
-    field: "payload",
-    cause: error,
-  });
 }

@@ -4,6 +4,7 @@
  * Single calls are gathered into batches (lib/batcher). Jobs with a key go in batches of their own: such a job may have to wait for
  * another's row, and no job without a key should wait with it.
  */
+import { checkPayload } from "../core/check-payload.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
@@ -11,10 +12,10 @@ import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job
 import { partitionOf } from "../core/partition.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
+import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
-import { checkPayload } from "./define-job.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
 import type { KnownTypes } from "./known-types.ts";
 import { asMillraceError } from "./refusals.ts";
@@ -89,20 +90,22 @@ export class Enqueuer {
     // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
     const checked = schema === undefined ? undefined : checkPayload(schema, JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES)));
     const known = this.#checkType(kind, type);
-    if (checked === undefined && known === undefined) return this.#make(type, payload, settings);
-    return Promise.all([checked, known]).then(() => this.#make(type, payload, settings));
+    if (checked === undefined && known === undefined) return this.#make(type, payload, settings, options?.id);
+    return Promise.all([checked, known]).then(() => this.#make(type, payload, settings, options?.id));
   }
 
-  #make(type: string, payload: unknown, settings: JobSettings): NewJob {
-    return makeJob(this.#parts.makeId(partitionOf(settings.queue)), type, payload, settings);
+  #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown): NewJob {
+    const partition = partitionOf(settings.queue);
+    const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
+    return makeJob(id, type, payload, settings);
   }
 
   #settingsOf(kind: JobKind, options: EnqueueOptions | undefined): JobSettings {
     const base = typeof kind === "string" ? this.#parts.defaults : this.#settingsOfDefinition(kind);
     if (options === undefined || options === null) return base;
     if (typeof options !== "object" || Array.isArray(options)) throw invalid("options", "an object", options);
-    if (!("tx" in options)) return readJobOptions(options, base, this.#parts.clock.now());
-    const { tx: _, ...rest } = options;
+    if (!("tx" in options || "id" in options)) return readJobOptions(options, base, this.#parts.clock.now());
+    const { tx: _, id: __, ...rest } = options;
     return readJobOptions(rest, base, this.#parts.clock.now());
   }
 
@@ -242,6 +245,12 @@ function* slices<Item>(items: readonly Item[], weigh: (item: Item) => number): G
     weight += next;
   }
   if (slice.length > 0) yield slice;
+}
+
+/** An engine finds a job by the partition in its id: one that carries another would be lost. */
+function readGivenId(id: unknown, partition: number): string {
+  if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case that carries the partition of its queue", id);
+  return id;
 }
 
 function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {

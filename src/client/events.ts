@@ -6,6 +6,8 @@ import { readOptions } from "./refusals.ts";
 /** How many events are kept for a reader who is slower than the news. */
 export const MAX_BUFFERED = 10_000;
 
+const LONG_MS = 2 ** 30;
+
 export interface EventParts {
   readonly store: Pick<Store, "listen">;
   readonly now: () => number;
@@ -33,6 +35,8 @@ class EventStream implements AsyncIterableIterator<Event> {
   #missed = 0;
   #done = false;
   #readers: ((result: IteratorResult<Event, undefined>) => void)[] = [];
+  /** Holds the process while somebody waits for news: a store in this process, or in a file, has nothing else that would. */
+  readonly #waiting = setInterval(() => {}, LONG_MS).unref();
 
   constructor({ store, now, closing }: EventParts, signal: AbortSignal | undefined) {
     this.#now = now;
@@ -50,6 +54,7 @@ class EventStream implements AsyncIterableIterator<Event> {
     const event = this.#take();
     if (event !== null) return Promise.resolve({ done: false, value: event });
     if (this.#done) return Promise.resolve({ done: true, value: undefined });
+    this.#waiting.ref();
     return new Promise((resolve) => this.#readers.push(resolve));
   }
 
@@ -67,6 +72,7 @@ class EventStream implements AsyncIterableIterator<Event> {
       if (reader !== undefined) reader({ done: false, value: event });
       else this.#keep(event);
     }
+    if (this.#readers.length === 0) this.#waiting.unref();
   }
 
   /** Once the buffer was full, nothing is kept until the reader has emptied it and was told of the gap: one gap, not one an event. */
@@ -89,6 +95,7 @@ class EventStream implements AsyncIterableIterator<Event> {
     if (this.#done) return;
     this.#done = true;
     this.#unlisten();
+    clearInterval(this.#waiting);
     for (const each of this.#signals) each.removeEventListener("abort", this.#end);
     for (const reader of this.#readers.splice(0)) reader({ done: true, value: undefined });
   }

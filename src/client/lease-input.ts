@@ -58,11 +58,14 @@ const facts = shape({
   maxRetries: integer(0),
   retryDelayMs: delayMs,
   snoozes: integer(0),
+  webhookUrl: nullable(is("a text", (value) => typeof value === "string")),
   deadLetters: flag,
 });
 const report = shape({ ...lease, outcome, facts: optional(facts) });
 const reports = listOf(report, 0, MAX_LEASES);
-const claim = nullable(shape({ workerId: name, queues, types, limit: integer(1, MAX_BATCH), leaseMs, turn: integer(0), again: flag }));
+const claim = nullable(
+  shape({ workerId: name, queues, types, limit: integer(1, MAX_BATCH), leaseMs, turn: integer(0), again: flag, remote: optional(flag) }),
+);
 
 const line = is(`a text of at most ${MAX_LOG_LINE_BYTES} bytes`, isLine);
 const progress = shape({ percent: is("a number from 0 to 100", (value) => isAmount(value) && value <= 100), note: nullable(line) });

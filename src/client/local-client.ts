@@ -17,6 +17,7 @@ import { Manager } from "./manage.ts";
 import { configureQueue, listQueues, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
 import { createSchedules } from "./schedules.ts";
+import { ServedQueues } from "./served-queues.ts";
 import { readStats } from "./stats.ts";
 import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
@@ -24,6 +25,10 @@ import { createLeases } from "./work.ts";
 export interface LocalEnvironment {
   readonly clock: Clock;
   readonly random: () => number;
+  /** Where the random bytes of ids come from. Default: the system. */
+  readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
+  /** Puts watchers around the leases, for figures and logs. */
+  readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
   /** How long a call may wait for the store. */
   readonly deadlineMs: number;
   /** What holds for jobs of which neither the call nor the definition says anything. */
@@ -54,7 +59,19 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const knownTypes = env.strictTypes ? new KnownTypes(store, clock) : null;
   const ending = new AbortController();
   const gathering = gatheringFor(store, clock, env.deadlineMs);
-  const parts = { store, clock, random, announcer, defaults, knownTypes, gathering, makeId: idMakerOf(clock), now, closing: ending.signal };
+  const parts = {
+    store,
+    clock,
+    random,
+    announcer,
+    defaults,
+    knownTypes,
+    gathering,
+    makeId: idMakerOf(clock, env.fillRandom),
+    servedQueues: new ServedQueues(store, clock),
+    now,
+    closing: ending.signal,
+  };
 
   const enqueuer = new Enqueuer(parts);
   const manager = new Manager(parts);
@@ -111,7 +128,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     await (closed ??= shutDown(stopOptions));
   }
 
-  const leases = createLeases(parts);
+  const leases = env.watchLeases?.(createLeases(parts)) ?? createLeases(parts);
   /** What our own workers are given: what they say need not be checked. */
   const trusted = {
     leases: guardLeases(leases, whileOpen, ending.signal),

@@ -1,3 +1,4 @@
+import { isDeliveryQueue } from "../core/delivery.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { readQueueOptions } from "../core/queue-input.ts";
@@ -15,8 +16,13 @@ export interface QueueParts {
 
 /** Every queue by name, with its settings and counts. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
-  const queues = await store.queues();
+  const queues = await usersQueues(store);
   return queues.map(toQueueInfo).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Without those that deliveries wait in: nobody made them, and nothing can be set there. */
+export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueState[]> {
+  return (await store.queues()).filter(({ name }) => !isDeliveryQueue(name));
 }
 
 /** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */

@@ -1,10 +1,11 @@
 /** Figures over all queues, from tallies and counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
 import type { Counter, TimeKind } from "../core/counters.ts";
+import { isDeliveryQueue } from "../core/delivery.ts";
 import { percentile } from "../core/histogram.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { CounterRow, Store } from "../store/store.ts";
+import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { Percentiles, Stats } from "./client.ts";
-import { countLevels, countStatuses } from "./queues.ts";
+import { countLevels, countStatuses, usersQueues } from "./queues.ts";
 
 const ENOUGH_RUNS = 1000;
 /** How far back the latest runs are looked for, a step at a time: minutes are kept for 48 h. */
@@ -12,10 +13,10 @@ const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
 
 /** The figures of now. */
 export async function readStats(store: Store): Promise<Stats> {
-  const [queues, workers, all] = await Promise.all([store.queues(), store.workers(), store.counters({ step: "all" })]);
+  const [queues, workers, all] = await Promise.all([usersQueues(store), store.workers(), usersCounters(store, { step: "all" })]);
   const { now } = all;
   const [today, latest] = await Promise.all([
-    store.counters({ step: "hour", from: startOf(now, DAY_MS), to: now + 1 }),
+    usersCounters(store, { step: "hour", from: startOf(now, DAY_MS), to: now + 1 }),
     latestMinutes(store, now),
   ]);
   const counts = queues.flatMap((queue) => queue.counts);
@@ -46,13 +47,19 @@ export async function readStats(store: Store): Promise<Stats> {
   };
 }
 
+/** Deliveries are not the user's jobs. */
+async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
+  const { now, rows } = await store.counters(query);
+  return { now, rows: rows.filter(({ queue }) => !isDeliveryQueue(queue)) };
+}
+
 /** Minutes from the latest back to the one with which there are enough runs: `since` is where that one begins. */
 async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
   const rows: CounterRow[] = [];
   let to = now + 1;
   for (const back of LOOK_BACK_MS) {
     const from = startOf(now, MINUTE_MS) - back;
-    rows.push(...(await store.counters({ step: "minute", from, to })).rows);
+    rows.push(...(await usersCounters(store, { step: "minute", from, to })).rows);
     to = from;
     const since = enoughSince(rows);
     if (since !== null) return { rows, since };

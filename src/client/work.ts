@@ -1,4 +1,5 @@
 /** What workers are made of. An outcome goes to the core, which says what follows, and from there to the store. */
+import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
 import { settle } from "../core/lifecycle.ts";
@@ -8,12 +9,14 @@ import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } 
 import type { Announcer, Settled } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseResult, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
+import type { ServedQueues } from "./served-queues.ts";
 
 export interface WorkParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: () => number;
   readonly announcer: Announcer;
+  readonly servedQueues: ServedQueues;
 }
 
 /** The leases of a client over a store. */
@@ -26,7 +29,7 @@ export function createLeases(parts: WorkParts): Leases {
     note: (notes) => inBatches(notes, (batch) => note(parts, batch)),
     register: (worker, ttlMs) => store.register(worker, ttlMs),
     unregister: (workerId) => store.unregister(workerId),
-    watch: (listener) => watch(store, listener),
+    watch: (listener) => watch(parts, listener),
   };
 }
 
@@ -43,7 +46,8 @@ async function exchange(parts: WorkParts, reports: readonly Report[], claim: Cla
 async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   const facts = await factsOf(parts.store, reports);
   const { settlements, settled } = decide(parts, reports, facts);
-  const claims = claim === null ? [] : [{ ...claim, local: true }];
+  const claims =
+    claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
   const results = reports.map((_, index): LeaseResult => (facts[index] === null ? "stale" : "ok"));
   applyAnswers(results, answer.settled);
@@ -65,7 +69,8 @@ function decide(
     const job = facts[index];
     if (!job) return;
     const transition = settle(job, outcome, job, parts.random());
-    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false });
+    const followUp = deliveryOf({ id, queue: job.queue, webhookUrl: job.webhookUrl }, fence, transition.to);
+    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, followUp });
     settled.push({ id, type: job.type, queue: job.queue, retryCount: job.retryCount, transition });
   });
   return { settlements, settled };
@@ -98,13 +103,13 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
 }
 
 function factsFrom(record: Omit<LeaseFacts, "deadLetters">): Omit<LeaseFacts, "deadLetters"> {
-  const { type, queue, retryCount, maxRetries, retryDelayMs, snoozes } = record;
-  return { type, queue, retryCount, maxRetries, retryDelayMs, snoozes };
+  const { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, webhookUrl } = record;
+  return { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, webhookUrl };
 }
 
 function toLeasedJob(record: LeasedRecord): LeasedJob {
-  const { fence, leaseUntil, type, queue, retryCount, maxRetries, retryDelayMs, snoozes, deadLetters } = record;
-  return { job: toJob(record), fence, leaseUntil, facts: { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, deadLetters } };
+  const { fence, leaseUntil, deadLetters } = record;
+  return { job: toJob(record), fence, leaseUntil, facts: { ...factsFrom(record), deadLetters } };
 }
 
 function announceStarted({ announcer, clock }: WorkParts, claimed: readonly LeasedRecord[]): void {
@@ -150,8 +155,9 @@ async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Ite
 }
 
 /** Hands on hints of work and of ended leases. That a queue's settings changed may mean that it was resumed: then there is work, too. */
-function watch(store: Store, listener: Parameters<Leases["watch"]>[0]): () => void {
+function watch({ store, servedQueues }: WorkParts, listener: Parameters<Leases["watch"]>[0]): () => void {
   return store.watch((hint: Hint) => {
+    if (hint.topic === "work") servedQueues.heard(hint.queue);
     if (hint.topic === "work" || hint.topic === "lease") listener(hint);
     else if (hint.topic === "queues") void tellOpenQueues(store, listener);
   });

@@ -14,6 +14,9 @@ export const ERROR_CODES = [
   "store_full", // the disk or the memory of the store is full
   "unsupported_store", // the store's version or schema does not fit this library
   "closed", // the client was closed
+  "unauthorized", // the server wants an API key, or does not know this one
+  "forbidden", // the API key lacks the scope for this, or the request comes from where it may not
+  "rate_limited", // too many requests in too short a time; `retryAfterMs` says when to try again
 ] as const;
 
 /** One of the codes that a MillraceError can carry. */
@@ -25,7 +28,7 @@ export interface ErrorFacts {
   readonly field?: string;
   /** The job that the error is about. */
   readonly jobId?: string;
-  /** When it makes sense to try again, for `queue_full` and `store_unavailable`. */
+  /** When it makes sense to try again, for `queue_full`, `store_unavailable` and `rate_limited`. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }

@@ -138,8 +138,11 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
 /** Checks the name of a type. */
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  if (type.startsWith(RESERVED)) throw invalid("type", `a name that does not begin with "${RESERVED}": those are our own`, type);
   return type;
 }
+
+const RESERVED = "millrace:";
 
 /** Checks the name of a queue. */
 export function readQueue(queue: unknown): string {

@@ -23,7 +23,8 @@ export function readDuration(input: unknown, field: string, mustBe: string, maxM
   return ms;
 }
 
-const NAME = /^[A-Za-z0-9._:-]{1,128}$/;
+/** The grammar of types, queues and schedules. */
+export const NAME: RegExp = /^[A-Za-z0-9._:-]{1,128}$/;
 export const NAME_RULE = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 
 export function isName(value: unknown): value is string {

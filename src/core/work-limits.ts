@@ -7,7 +7,8 @@ export const MAX_LEASE_MS = 3_600_000;
 /** How many queues one worker may serve. */
 export const MAX_QUEUES = 1000;
 
-const MAX_GRACE_MS = 86_400_000;
+/** How long handlers may go on after a stop at most. */
+export const MAX_GRACE_MS = 86_400_000;
 
 /** Checks the time that handlers may go on after a stop. */
 export function readGrace(grace: unknown): number {

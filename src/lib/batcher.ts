@@ -86,7 +86,7 @@ export class Batcher<Item, Answer> {
   #flushSoon(): void {
     if (this.#flushing || this.#underWay >= this.#options.inFlight) return;
     this.#flushing = true;
-    setImmediate(() => {
+    atEndOfTick(() => {
       this.#flushing = false;
       this.#flush();
     });
@@ -156,4 +156,10 @@ export class Batcher<Item, Answer> {
   #tellIdle(): void {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
+}
+
+/** Browsers have no setImmediate; there a timer comes next to it. */
+function atEndOfTick(run: () => void): void {
+  if (typeof setImmediate === "function") setImmediate(run);
+  else setTimeout(run);
 }

@@ -56,10 +56,13 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
 
 const makers = new WeakMap<Clock, (tenBits: number) => string>();
 
-/** The maker of all who go by this clock: with one of their own each, ids would rise in each client and not in the process. */
-export function idMakerOf(clock: Clock): (tenBits: number) => string {
+/**
+ * The maker of all who go by this clock: with one of their own each, ids would rise in each client and not in the process. Its random bits
+ * are those of whoever asked first.
+ */
+export function idMakerOf(clock: Clock, fill?: (bytes: Uint8Array) => void): (tenBits: number) => string {
   let maker = makers.get(clock);
-  if (maker === undefined) makers.set(clock, (maker = idMaker(() => clock.now())));
+  if (maker === undefined) makers.set(clock, (maker = idMaker(() => clock.now(), fill)));
   return maker;
 }
 

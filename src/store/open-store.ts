@@ -1,4 +1,5 @@
 import { MillraceError } from "../core/errors.ts";
+import type { StoreReport } from "../core/store-report.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Store } from "./store.ts";
 
@@ -16,7 +17,7 @@ export interface StoreOptions {
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const { clock = systemClock, deadlineMs = 10_000, poolSize, onWarning = (message) => console.warn(`millrace: ${message}`) } = options;
   const settings = { clock, deadlineMs };
-  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
+  const scheme = schemeOf(url);
   switch (scheme) {
     case "memory": {
       const { MemoryStore } = await import("./memory/memory-store.ts");
@@ -37,12 +38,42 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       return openRedisStore(url, { ...settings, onWarning });
     }
     default:
-      throw new MillraceError(
-        "invalid_input",
-        `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${scheme ?? url.slice(0, 20)}"`,
-        {
-          field: "url",
-        },
-      );
+      throw unknownScheme(url, scheme);
   }
+}
+
+/** Looks at the store of a URL without opening it for work: what it is, and whether it is fit for it. Nothing is changed there. */
+export async function inspectStore(url: string, { deadlineMs = 10_000 }: Pick<StoreOptions, "deadlineMs"> = {}): Promise<StoreReport> {
+  const scheme = schemeOf(url);
+  switch (scheme) {
+    case "memory":
+      return { engine: "memory", schema: null, now: null, findings: [{ grade: "good", message: "jobs are gone when the process ends" }] };
+    case "sqlite": {
+      const { inspectSqlite } = await import("./sqlite/inspect.ts");
+      return inspectSqlite(url);
+    }
+    case "postgres":
+    case "postgresql": {
+      const { inspectPostgres } = await import("./postgres/inspect.ts");
+      return inspectPostgres(url, deadlineMs);
+    }
+    case "redis":
+    case "rediss": {
+      const { inspectRedis } = await import("./redis/inspect.ts");
+      return inspectRedis(url, deadlineMs);
+    }
+    default:
+      throw unknownScheme(url, scheme);
+  }
+}
+
+function schemeOf(url: string): string | undefined {
+  return /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
+}
+
+function unknownScheme(url: string, scheme: string | undefined): MillraceError {
+  const got = scheme ?? url.slice(0, 20);
+  return new MillraceError("invalid_input", `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${got}"`, {
+    field: "url",
+  });
 }

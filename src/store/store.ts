@@ -259,6 +259,11 @@ export interface Settlement extends Lease {
   readonly transition: Transition;
   /** Apply only if the lease has run out: its holder may have renewed it since one looked. */
   readonly ifExpired: boolean;
+  /**
+   * A job that is inserted in the same commit if the answer is `ok`. If its id is known nothing happens, so that a repeat brings no second
+   * one. Its queue is a delivery queue (see core/delivery.ts): it has no capacity, and the partition of the settled job's queue.
+   */
+  readonly followUp?: NewJob | null | undefined;
 }
 
 export interface Claim {

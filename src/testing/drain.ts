@@ -1,4 +1,6 @@
 import type { Client, Handlers, WorkerHandle } from "../client/client.ts";
+import { usersQueues } from "../client/queues.ts";
+import { isDeliveryQueue } from "../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import type { Counter } from "../core/counters.ts";
 import type { Store } from "../store/store.ts";
@@ -44,7 +46,7 @@ export async function drain(parts: DrainParts, handlers: Handlers | undefined): 
 async function drainWith(parts: DrainParts, handlers: Handlers): Promise<void> {
   const { client, store } = parts;
   for (let drained: readonly string[] = []; ;) {
-    const queues = [...new Set([DEFAULT_QUEUE, ...(await store.queues()).map(({ name }) => name)])];
+    const queues = [...new Set([DEFAULT_QUEUE, ...(await usersQueues(store)).map(({ name }) => name)])];
     if (queues.length === drained.length) return;
     const worker: WorkerHandle = client.work(handlers, { queues, concurrency: 1 });
     try {
@@ -73,7 +75,7 @@ async function untilNothingRuns({ store, clock }: DrainParts): Promise<void> {
 
 async function countJobs(store: Store): Promise<{ running: number; pending: number; waiting: number }> {
   const counts = { running: 0, pending: 0, waiting: 0 };
-  for (const queue of await store.queues()) {
+  for (const queue of await usersQueues(store)) {
     for (const { status, count } of queue.counts) {
       if (status === "running" || status === "pending") counts[status] += count;
       if (status === "scheduled" || status === "retrying") counts.waiting += count;
@@ -87,7 +89,8 @@ type Counts = Readonly<Partial<Record<Counter, number>>>;
 async function readCounters(store: Store): Promise<Counts> {
   const { rows } = await store.counters({ step: "all" });
   const sums: Partial<Record<Counter, number>> = {};
-  for (const { counts } of rows) {
+  for (const { queue, counts } of rows) {
+    if (isDeliveryQueue(queue)) continue;
     for (const [name, count] of Object.entries(counts) as [Counter, number][]) sums[name] = (sums[name] ?? 0) + count;
   }
   return sums;

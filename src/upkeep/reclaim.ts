@@ -1,3 +1,4 @@
+import { deliveryOf } from "../core/delivery.ts";
 import { settle, type Transition } from "../core/lifecycle.ts";
 import type { ExpiredRecord, Settlement } from "../store/store.ts";
 import { breathe, type Duty, type DutyParts } from "./duty.ts";
@@ -42,6 +43,7 @@ async function reclaim({ store, random, announce, beforeReclaim }: DutyParts, jo
   return lost.length;
 }
 
-function settlementOf({ id, fence }: ExpiredRecord, transition: Transition): Settlement {
-  return { id, fence, outcome: "lost", transition, ifExpired: true };
+function settlementOf(job: ExpiredRecord, transition: Transition): Settlement {
+  const { id, fence } = job;
+  return { id, fence, outcome: "lost", transition, ifExpired: true, followUp: deliveryOf(job, fence, transition.to) };
 }

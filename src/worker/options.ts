@@ -1,4 +1,5 @@
 import type { WorkOptions } from "../client/client.ts";
+import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.ts";
@@ -53,7 +54,7 @@ function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMa
   if (entries.length === 0 || entries.length > MAX_QUEUES) throw invalid("queues", `1 to ${MAX_QUEUES} names`, queues);
   const weights = new Map<string, number>();
   for (const [name, value] of entries) {
-    if (!isName(name)) throw invalid("queues", `names of ${NAME_RULE}`, name);
+    if (!isName(name) && name !== ALL_QUEUES && name !== ALL_DELIVERIES) throw invalid("queues", `names of ${NAME_RULE}`, name);
     const weight = readInteger(value, 1, MAX_WEIGHT);
     if (weight === undefined) throw invalid(`queues.${name}`, `a whole number from 1 to ${MAX_WEIGHT}`, value);
     if (weights.has(name)) throw invalid("queues", "a list that names each queue once", name);

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { hostname } from "node:os";
 import type { WorkerHandle } from "../client/client.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
@@ -7,11 +7,12 @@ import type { Crew } from "./crew.ts";
 import { Rate } from "./rate.ts";
 
 const MAX_JOBS_SHOWN = 100;
+const ID_BYTES = 9;
 
 /** Who a worker is, as the registry shows it. */
 export class WorkerCard {
   /** Random for each start: a worker that comes back after a crash must not be taken for the one that still holds leases. */
-  readonly id: string = `w-${randomBytes(9).toString("base64url")}`;
+  readonly id: string;
   readonly #clock: Clock;
   readonly #queues: readonly string[];
   readonly #types: readonly string[] | "*";
@@ -20,7 +21,10 @@ export class WorkerCard {
   readonly #rate = new Rate();
   #processed = 0;
 
-  constructor(clock: Clock, queues: readonly string[], types: readonly string[] | "*") {
+  constructor(clock: Clock, queues: readonly string[], types: readonly string[] | "*", fill: (bytes: Uint8Array) => void = randomFillSync) {
+    const bytes = Buffer.alloc(ID_BYTES);
+    fill(bytes);
+    this.id = `w-${bytes.toString("base64url")}`;
     this.#clock = clock;
     this.#queues = queues;
     this.#types = types;

@@ -8,6 +8,7 @@
  * it freed.
  */
 import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
+import { kindOfQueue } from "../core/delivery.ts";
 import type { Duration } from "../core/duration.ts";
 import { readFields } from "../core/read-fields.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -38,6 +39,8 @@ export interface WorkerEnv {
   readonly pollMs?: number;
   /** In [0, 1); spreads polls and retries. */
   readonly random?: () => number;
+  /** Where the random bytes of its id come from. Default: the system. */
+  readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
   /** Told once, when the worker has stopped, whoever stopped it. */
@@ -112,7 +115,7 @@ class JobWorker {
     this.#onStopped = env.onStopped ?? (() => {});
     this.#handlers = handlers;
     this.#settings = settings;
-    this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types);
+    this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
     this.#turns = new QueueTurns(settings.queues);
     this.#scale = new Scale(minSlots, maxSlots, clock.monotonic());
     this.#poll = new Loop({ clock, turn: () => this.#look(), onError: () => pollMs });
@@ -140,7 +143,7 @@ class JobWorker {
   start(): void {
     this.#unwatch = this.#leases.watch((hint) => {
       if (hint.topic === "lease") this.#beatSoon();
-      else if (this.#settings.queues.has(hint.queue)) this.#wake();
+      else if (this.#serves(hint.queue)) this.#wake();
     });
     this.#poll.start();
   }
@@ -183,6 +186,11 @@ class JobWorker {
     };
   }
 
+  #serves(queue: string): boolean {
+    const { queues } = this.#settings;
+    return queues.has(queue) || queues.has(kindOfQueue(queue));
+  }
+
   #wake(): void {
     this.#hungry = true;
     this.#exchanger.flushSoon();
@@ -215,17 +223,22 @@ class JobWorker {
   #answered(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
     this.#card.ended(reports.length);
     if (reports.length > 0) this.#renewer.drop(reports);
-    if (jobs.length > 0) this.#take(jobs);
     if (claim === null) return;
+    if (jobs.length > 0) this.#take(jobs, claim.limit);
     const isFull = jobs.length >= claim.limit;
     this.#scale.claimed(isFull, this.running);
     if (isFull) this.#hungry = true;
   }
 
-  #take(jobs: readonly LeasedJob[]): void {
-    if (this.#shutdown === null) return this.#crew.take(jobs);
-    // They were on their way when the worker was stopped.
-    for (const { job, fence, facts } of jobs) this.#exchanger.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
+  /**
+   * Gives back what was on its way when the worker was stopped, and what is more than was asked for: a claim that reached the store after its
+   * own repeat brings the jobs of both.
+   */
+  #take(jobs: readonly LeasedJob[], limit: number): void {
+    const most = this.#shutdown === null ? limit : 0;
+    this.#crew.take(jobs.length <= most ? jobs : jobs.slice(0, most));
+    for (const { job, fence, facts } of jobs.slice(most))
+      this.#exchanger.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
   }
 
   #freed(): void {

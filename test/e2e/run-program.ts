@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
 /** Where to say what must be tidied up when a test ends. Tests that run side by side must name their own. */
@@ -25,6 +26,9 @@ export interface Program {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
+/** Tests start the same sources a hundred times: what was compiled once is kept beside the packages. */
+const COMPILED = fileURLToPath(new URL("../../node_modules/.cache/millrace", import.meta.url));
+
 /** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources. It is killed with the test at the latest. */
 export function startProgram(
   path: string,
@@ -34,6 +38,7 @@ export function startProgram(
   const child = spawn(process.execPath, ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", path, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
   });
   const output = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();

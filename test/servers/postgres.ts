@@ -1,5 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,10 +14,17 @@ import type { Engine } from "../conformance/harness.ts";
 export interface PostgresServer {
   readonly url: string;
   /** An empty database on it. */
-  database(): Promise<{ readonly url: string; drop(): Promise<void> }>;
-  /** Ends the server process as a power cut would, and starts it again on the same data. Only on a server of our own. */
-  crash(): Promise<void>;
+  database(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }>;
   stop(): Promise<void>;
+}
+
+/** A server that is ours to kill. */
+export interface OwnPostgresServer extends PostgresServer {
+  readonly port: number;
+  /** Kills the server and all its backends with SIGKILL. What it had written stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port. */
+  restart(): Promise<void>;
 }
 
 export interface ServerOptions {
@@ -31,7 +39,11 @@ const START_MS = 30_000;
 /** The server that MILLRACE_TEST_POSTGRES names, or else one of our own, which is gone when it is stopped or when this process ends. */
 export async function startPostgres(options: ServerOptions = {}): Promise<PostgresServer> {
   const given = process.env["MILLRACE_TEST_POSTGRES"];
-  if (given !== undefined && given !== "") return new GivenServer(given);
+  return given !== undefined && given !== "" ? new GivenServer(given) : startOwnPostgres(options);
+}
+
+/** A server of our own, whatever MILLRACE_TEST_POSTGRES names: for tests that kill it. */
+export async function startOwnPostgres(options: ServerOptions = {}): Promise<OwnPostgresServer> {
   const server = new OwnServer(options);
   await server.start();
   return server;
@@ -48,14 +60,10 @@ class GivenServer implements PostgresServer {
     return makeDatabase(this.url);
   }
 
-  crash(): Promise<void> {
-    throw new Error("MILLRACE_TEST_POSTGRES names a server that is not ours to crash");
-  }
-
   async stop(): Promise<void> {}
 }
 
-class OwnServer implements PostgresServer {
+class OwnServer implements OwnPostgresServer {
   readonly #folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
   readonly #fsync: boolean;
   #port = 0;
@@ -69,6 +77,10 @@ class OwnServer implements PostgresServer {
 
   get url(): string {
     return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   database(): ReturnType<PostgresServer["database"]> {
@@ -85,10 +97,22 @@ class OwnServer implements PostgresServer {
     await this.#run();
   }
 
-  async crash(): Promise<void> {
+  async kill(): Promise<void> {
+    const [postmaster] = readFileSync(join(this.#folder, "data", "postmaster.pid"), "utf8")
+      .split("\n")
+      .map(Number);
+    // Stopped first, killed last: it would start new backends, and backends that see it gone say goodbye.
+    process.kill(postmaster!, "SIGSTOP");
+    const family = [...childrenOf(postmaster!), postmaster!];
+    for (const pid of family) killIfThere(pid);
     this.#guard?.stdin?.end("keep\n");
     await ended(this.#guard);
-    await this.#run();
+    // A backend that still dies has the shared memory, and no server starts beside it.
+    while (areSomeAlive(family)) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  restart(): Promise<void> {
+    return this.#run();
   }
 
   async stop(): Promise<void> {
@@ -135,6 +159,13 @@ class OwnServer implements PostgresServer {
   }
 }
 
+/** The URL of a schema that nobody has used. */
+export function freshSchema(url: string): string {
+  const fresh = new URL(url);
+  fresh.searchParams.set("schema", `s_${randomUUID().replaceAll("-", "_")}`);
+  return fresh.href;
+}
+
 let databases = 0;
 
 async function makeDatabase(server: string): ReturnType<PostgresServer["database"]> {
@@ -169,8 +200,35 @@ function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-function identity(): { uid?: number; gid?: number } {
+export function identity(): { uid?: number; gid?: number } {
   return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
+function childrenOf(parent: number): number[] {
+  return processes()
+    .filter(({ ppid }) => ppid === parent)
+    .map(({ pid }) => pid);
+}
+
+/** Those that died and that nobody has buried yet do not count. */
+function areSomeAlive(family: readonly number[]): boolean {
+  return processes().some(({ pid, state }) => family.includes(pid) && !state.startsWith("Z"));
+}
+
+function processes(): { readonly pid: number; readonly ppid: number; readonly state: string }[] {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat="], { encoding: "utf8" }).trim().split("\n");
+  return lines.map((line) => {
+    const [pid, ppid, state] = line.trim().split(/\s+/);
+    return { pid: Number(pid), ppid: Number(ppid), state: state! };
+  });
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 function ended(child: ChildProcess | null): Promise<void> {
@@ -179,7 +237,7 @@ function ended(child: ChildProcess | null): Promise<void> {
   return new Promise((resolve) => child.once("exit", () => resolve()));
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };

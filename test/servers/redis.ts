@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,33 +21,44 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+/** A single server, which can be killed. */
+export interface OwnRedisServer extends RedisServer {
+  readonly port: number;
+  /** Kills the server with SIGKILL. What it had written stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port. */
+  restart(): Promise<void>;
+}
+
 export interface RedisServerOptions {
   /** Append-only file: none by default. */
   readonly appendOnly?: "always" | "everysec";
   /** Further arguments of redis-server. */
   readonly args?: readonly string[];
-  readonly port?: number;
-  /** Kept by the caller, for a server that is to find its data again. */
-  readonly folder?: string;
 }
 
 const START_DEADLINE_MS = 20_000;
 
 /** Starts one private server on a free port of this machine. */
-export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
-  const node = await startNode(options);
+export async function startRedis(options: RedisServerOptions = {}): Promise<OwnRedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-redis-"));
+  let node = await startNode(folder, options);
+  const { port } = node;
   return {
-    url: `redis://127.0.0.1:${node.port}`,
-    ports: [node.port],
-    empty: () => flush([node.port]),
-    stop: node.stop,
+    url: `redis://127.0.0.1:${port}`,
+    ports: [port],
+    port,
+    empty: () => flush([port]),
+    kill: () => node.kill(),
+    restart: async () => void (node = await startNode(folder, options, port)),
+    stop: () => node.stop(),
   };
 }
 
 /** Starts a Cluster of three masters. */
 export async function startRedisCluster(): Promise<RedisServer> {
   const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "yes"];
-  const nodes = await Promise.all([0, 1, 2].map(() => startNode({ args })));
+  const nodes = await Promise.all([0, 1, 2].map(() => startNode(mkdtempSync(join(tmpdir(), "millrace-redis-")), { args })));
   const ports = nodes.map(({ port }) => port);
   const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
   try {
@@ -59,53 +70,65 @@ export async function startRedisCluster(): Promise<RedisServer> {
   return { url: `redis://${ports.map((port) => `127.0.0.1:${port}`).join()}/?cluster=true`, ports, empty: () => flush(ports), stop };
 }
 
+/** The URL of a prefix that nobody has used. */
+export function freshPrefix(url: string): string {
+  return `${url}${url.includes("?") ? "&" : "?"}prefix=t-${randomBytes(6).toString("hex")}`;
+}
+
 // ── Processes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Node {
   readonly port: number;
+  /** Ends it and keeps its folder. */
+  readonly kill: () => Promise<void>;
+  /** Ends it and removes its folder. May be called twice, also after a kill. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * The server is the child of a small process that ends it when its input closes. So it goes also when the tests are killed, which can tell
- * nobody.
+ * The server is the child of a small process that kills it when its input closes. So it goes also when the tests are killed, which can tell
+ * nobody. Its folder goes with it, unless the last word was to keep it.
  */
 const WATCHDOG = `
 const { spawn } = require("node:child_process");
-const [folder, isOwn, ...args] = process.argv.slice(1);
+const [folder, ...args] = process.argv.slice(1);
 const server = spawn("redis-server", args, { cwd: folder, stdio: "ignore" });
+let word = "";
 const end = () => server.kill("SIGKILL");
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
 server.on("error", () => process.exit(127));
 server.on("exit", () => {
-  if (isOwn === "own") require("node:fs").rmSync(folder, { recursive: true, force: true });
+  if (word !== "keep") require("node:fs").rmSync(folder, { recursive: true, force: true });
   process.exit(0);
 });
-process.stdin.on("end", end).on("error", end).resume();
+process.stdin.on("data", (text) => (word += text)).on("end", end).on("error", end);
 `;
 
-async function startNode(options: RedisServerOptions): Promise<Node> {
+async function startNode(folder: string, options: RedisServerOptions, wantedPort?: number): Promise<Node> {
   for (let tries = 0; ; tries++) {
-    const port = options.port ?? (await freePort());
-    const folder = options.folder ?? mkdtempSync(join(tmpdir(), "millrace-redis-"));
+    const port = wantedPort ?? (await freePort());
     const persistence = options.appendOnly === undefined ? ["no"] : ["yes", "--appendfsync", options.appendOnly];
-    const own = options.folder === undefined ? "own" : "kept";
     const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", ...persistence];
-    const watchdog = spawn(process.execPath, ["-e", WATCHDOG, "--", folder, own, ...args, ...(options.args ?? [])], {
+    mkdirSync(folder, { recursive: true });
+    const watchdog = spawn(process.execPath, ["-e", WATCHDOG, "--", folder, ...args, ...(options.args ?? [])], {
       stdio: ["pipe", "ignore", "ignore"],
     });
     const gone = once(watchdog, "exit");
-    const stop = async (): Promise<void> => {
-      watchdog.stdin.end();
+    const end = async (word: string): Promise<void> => {
+      watchdog.stdin.end(word);
       await gone;
     };
+    const stop = async (): Promise<void> => {
+      await end("");
+      rmSync(folder, { recursive: true, force: true });
+    };
     const code = await Promise.race([answers(port), gone.then(([code]) => code as number)]);
-    if (code === "ready") return { port, stop };
-    if (own === "own") rmSync(folder, { recursive: true, force: true });
+    if (code === "ready") return { port, kill: () => end("keep"), stop };
+    rmSync(folder, { recursive: true, force: true });
     if (code === 127)
       throw new Error("redis-server is not on the PATH: install it with the system's package manager (redis-server or valkey)");
     // Somebody else took the port in between.
-    if (tries === 3 || options.port !== undefined) throw new Error("redis-server does not start");
+    if (tries === 3 || wantedPort !== undefined) throw new Error("redis-server does not start");
   }
 }
 
@@ -185,10 +208,10 @@ export function redisEngine(name: string, start: () => Promise<RedisServer>): En
     name,
     async open({ clock }) {
       const url = other === "" ? (await (server ??= start())).url : other;
-      const prefix = `test-${randomBytes(6).toString("hex")}`;
+      const prefixed = freshPrefix(url);
       const stores: Store[] = [];
       const reopen = async (): Promise<Store> => {
-        const store = await openStore(`${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}`, { clock, deadlineMs: DEADLINE_MS });
+        const store = await openStore(prefixed, { clock, deadlineMs: DEADLINE_MS });
         stores.push(store);
         return store;
       };
@@ -199,7 +222,7 @@ export function redisEngine(name: string, start: () => Promise<RedisServer>): En
         async destroy() {
           await Promise.all(stores.map((store) => store.close()));
           open--;
-          if (other !== "") await removeAll(other, prefix);
+          if (other !== "") await removeAll(prefixed);
           else if (open === 0) await (await server)?.empty();
         },
       };
@@ -211,8 +234,8 @@ export function redisEngine(name: string, start: () => Promise<RedisServer>): En
 }
 
 /** Removes what tests left on a server that is not theirs. */
-async function removeAll(url: string, prefix: string): Promise<void> {
-  const { nodes, cluster, tls, username, password, db } = parseRedisUrl(url);
+async function removeAll(url: string): Promise<void> {
+  const { nodes, cluster, tls, username, password, db, prefix } = parseRedisUrl(url);
   const options = { username, password, protocol: 2 as const, ...(tls ? { tls: {} } : {}) };
   const client = cluster ? new Cluster([...nodes], { redisOptions: options }) : new Redis({ ...nodes[0], ...options, db });
   try {

@@ -82,7 +82,7 @@ export class MemoryStore implements Store {
   #settle(settlement: Settlement, now: number): LeaseAnswer {
     const { id, fence, outcome, transition, ifExpired } = settlement;
     const job = this.#jobs.get(id);
-    if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? "ok" : refusal(job, fence);
+    if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? this.#follow(settlement, now) : refusal(job, fence);
     if (ifExpired && job.leaseUntil > now) return "stale";
 
     const waitMs = job.record.startedAt! - job.record.runAt;
@@ -97,6 +97,11 @@ export class MemoryStore implements Store {
       this.#ledger.count(job.book.account, "lost", now);
       this.#feed.ring("lease");
     }
+    return this.#follow(settlement, now);
+  }
+
+  #follow({ followUp }: Settlement, now: number): "ok" {
+    if (followUp) this.#jobs.insert(followUp, now);
     return "ok";
   }
 

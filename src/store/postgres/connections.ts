@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MillraceError } from "../../core/errors.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Row } from "./codec.ts";
+import { Deadline, Silence } from "./deadline.ts";
 import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
 import { fateOf, messageOf, storeError } from "./failures.ts";
 import type { PostgresAddress } from "./url.ts";
@@ -15,8 +16,8 @@ export interface Sql {
 export interface Manner {
   /** Beats have a connection of their own, so that no flood of other calls costs a lease. */
   readonly beat?: boolean;
-  /** Whether it may be sent again when nobody knows whether it was committed. Default true. */
-  readonly repeatable?: boolean;
+  /** It may take its time: only the deadline ends it. */
+  readonly slow?: boolean;
   /** Told before each try but the first that the one before may have been committed. */
   readonly onUnknown?: () => void;
   /** Waiting for another's row ends the call at once with the server's error: the caller then tries items one by one. */
@@ -35,6 +36,12 @@ export interface ConnectionsOptions {
 
 const LONGEST_WAIT_FOR_CONNECTION_MS = 4_000;
 const IDLE_MS = 30_000;
+/** A connection that owes an answer for so long is taken for dead; a call lives twice as long at least, to be made again on another. */
+const LONGEST_SILENCE_MS = 5_000;
+/** How soon the system asks whether an idle connection still lives. What lies between may forget it, and tell nobody. */
+const KEEP_ALIVE_MS = 10_000;
+/** How long a server may take to answer a goodbye. */
+const GOODBYE_MS = 1_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -46,6 +53,8 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #pool: DriverPool;
   readonly #beats: DriverPool;
+  /** Connections that nobody uses at the moment. */
+  readonly #resting = new Set<DriverClient>();
   #names = new Map<string, string>();
   #underWay = 0;
   #closed = false;
@@ -84,7 +93,7 @@ export class Connections {
     try {
       for (let tries = 0; ; tries++) {
         try {
-          return await this.#once(work, manner.beat === true ? this.#beats : this.#pool, deadline);
+          return await this.#once(work, manner, deadline);
         } catch (error) {
           await this.#waitOrGiveUp(error, manner, tries, deadline);
         }
@@ -111,11 +120,10 @@ export class Connections {
     }, manner);
   }
 
-  /** A connection outside of the pool, for listening. The caller ends it. */
-  async single(): Promise<DriverClient> {
+  /** A connection outside of the pool, for listening, which the caller connects and hangs up. */
+  single(): DriverClient {
     const client = new this.#options.driver.Client(this.#clientOptions());
     client.on("error", () => {}); // its queries fail by themselves
-    await client.connect();
     return client;
   }
 
@@ -123,24 +131,57 @@ export class Connections {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    const gone = Array.from(this.#resting, whenGone);
     await Promise.all([this.#pool.end(), this.#beats.end()]);
+    await Promise.all(gone);
   }
 
-  async #once<Answer>(work: (sql: Sql) => Promise<Answer>, pool: DriverPool, deadline: Deadline): Promise<Answer> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new NotConnected(error);
-    });
+  async #once<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner, deadline: Deadline): Promise<Answer> {
+    const client = await this.#connected(manner.beat === true ? this.#beats : this.#pool, deadline);
     const sql: Sql = {
       query: async (text, values = []) => (await client.query({ name: this.#names.get(text), text, values, rowMode: "array" })).rows,
     };
     try {
-      const answer = await deadline.bound(work(sql));
-      client.release();
+      const longestMs = manner.slow === true ? Infinity : Math.min(LONGEST_SILENCE_MS, this.#options.deadlineMs / 2);
+      const answer = await deadline.bound(work(sql), longestMs);
+      this.#release(client);
       return answer;
     } catch (error) {
-      letGo(client, error);
+      this.#letGo(client, error);
       throw error;
     }
+  }
+
+  async #connected(pool: DriverPool, deadline: Deadline): Promise<PooledClient> {
+    const connecting = pool.connect();
+    try {
+      const client = await deadline.bound(connecting, Infinity);
+      this.#resting.delete(client);
+      return client;
+    } catch (error) {
+      // One that comes after all is for others.
+      connecting.then(
+        (client) => this.#release(client),
+        () => {},
+      );
+      throw new NotConnected(error);
+    }
+  }
+
+  #release(client: PooledClient): void {
+    this.#resting.add(client);
+    client.release();
+  }
+
+  /** Gives a connection back after an error; unless the server said that all is well with it, it is thrown away. */
+  #letGo(client: PooledClient, error: unknown): void {
+    const fate = error instanceof MillraceError ? "again" : fateOf(error);
+    if (fate !== "unknown" && fate !== "away") return this.#release(client);
+    client.release(true);
+    // A connection into the void would wait for its goodbye for ever.
+    destroySocket(client);
+    // Whatever made it silent has not spared those beside it.
+    if (error instanceof Silence) for (const other of this.#resting) destroySocket(other);
   }
 
   async #waitOrGiveUp(error: unknown, manner: Manner, tries: number, deadline: Deadline): Promise<void> {
@@ -151,9 +192,8 @@ export class Connections {
     if (fate === "refused" || fate === "full") throw storeError(cause, this.place);
     if ((fate === "locked" && manner.failLocked === true) || (fate === "twin" && manner.failTwin === true)) throw cause;
     if (fate === "unprepared") this.#names.clear();
-    const maybeDone = !(error instanceof NotConnected) && fate === "unknown";
-    if (deadline.isOver || (maybeDone && manner.repeatable === false)) throw this.#unavailable(cause);
-    if (maybeDone) manner.onUnknown?.();
+    if (!(error instanceof NotConnected) && fate === "unknown") manner.onUnknown?.();
+    if (deadline.isOver) throw this.#unavailable(cause);
     await sleep(this.#options.clock, pauseBefore(tries), deadline.signal);
     if (deadline.isOver) throw this.#unavailable(cause);
   }
@@ -164,12 +204,13 @@ export class Connections {
   }
 
   #clientOptions(): ClientOptions {
-    const { connectionString } = this.#options.address;
+    const { address, deadlineMs } = this.#options;
     return {
-      connectionString,
+      connectionString: address.connectionString,
       application_name: "millrace",
       keepAlive: true,
-      connectionTimeoutMillis: LONGEST_WAIT_FOR_CONNECTION_MS,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      connectionTimeoutMillis: Math.min(LONGEST_WAIT_FOR_CONNECTION_MS, deadlineMs),
       types: TYPES,
     };
   }
@@ -178,7 +219,10 @@ export class Connections {
     const pool = new this.#options.driver.Pool({ ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS });
     // An idle connection that dies leaves the pool by itself; one in use fails its query. Neither may end the process.
     pool.on("error", () => {});
-    pool.on("connect", (client) => client.on("error", () => {}));
+    pool.on("connect", (client) => {
+      client.on("error", () => {});
+      client.on("end", () => this.#resting.delete(client));
+    });
     return pool;
   }
 }
@@ -193,47 +237,28 @@ class NotConnected extends Error {
   }
 }
 
-/** The end of a call's patience. */
-class Deadline {
-  readonly #controller = new AbortController();
-  readonly #timer: { cancel(): void };
-  #expire: ((error: Error) => void) | null = null;
-
-  constructor(clock: Clock, ms: number) {
-    this.#timer = clock.setTimer(() => {
-      this.#controller.abort();
-      this.#expire?.(new Error("no answer"));
-    }, ms);
-  }
-
-  get isOver(): boolean {
-    return this.#controller.signal.aborted;
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Rejects at the deadline, also when the network swallows the answer and the driver would wait for ever. */
-  bound<Answer>(work: Promise<Answer>): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.#expire = reject;
-      work.then(resolve, reject);
-    });
-  }
-
-  end(): void {
-    this.#timer.cancel();
-    this.#expire = null;
-  }
+/** Ends a connection, whether the server answers the goodbye or is out of reach. */
+export async function hangUp(client: DriverClient): Promise<void> {
+  const timer = setTimeout(() => destroySocket(client), GOODBYE_MS);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
 }
 
-/** Gives a connection back after an error; unless the server said that all is well with it, it is thrown away. */
-function letGo(client: PooledClient, error: unknown): void {
-  const fate = error instanceof MillraceError ? "again" : fateOf(error);
-  if (fate !== "unknown" && fate !== "away") return client.release();
-  client.release(true);
-  // A connection into the void would wait for its goodbye for ever.
+/** Resolves when a connection that the pool ends is gone, which is after a while at the latest. */
+function whenGone(client: DriverClient): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      destroySocket(client);
+      resolve();
+    }, GOODBYE_MS);
+    client.on("end", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function destroySocket(client: DriverClient): void {
   (client as { connection?: { stream?: { destroy?: () => void } } }).connection?.stream?.destroy?.();
 }
 

@@ -37,6 +37,7 @@ export interface ClientOptions {
   readonly connectionString: string;
   readonly application_name?: string;
   readonly keepAlive?: boolean;
+  readonly keepAliveInitialDelayMillis?: number;
   readonly connectionTimeoutMillis?: number;
   readonly types?: { getTypeParser(oid: number, format?: string): (value: string) => unknown };
 }

@@ -1,3 +1,4 @@
+import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import {
@@ -13,13 +14,16 @@ import {
   stateNumber,
   texts,
 } from "./codec.ts";
+import type { Manner, Sql } from "./connections.ts";
 import { type Desk, readNumbers, rounds } from "./desk.ts";
 import type { Floors } from "./floors.ts";
+import { admitColumns } from "./insert.ts";
 import { togetherOrAlone } from "./together.ts";
 
 const ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled"];
 
 /** In a row of `exchange`: the number of the claim, how settlements were answered, queues with work, dead letters; then the job. */
+const HEAD = -1;
 const CLOGGED = -2;
 const SETTLED_AT = 1;
 const WOKEN_AT = 2;
@@ -101,17 +105,47 @@ export class Exchanger {
     const floors = claims.length === 0 ? null : this.#floors.next();
     let again = false;
     const onUnknown = (): void => void (again = true);
-    const rows = await connections.run(
-      (on) => on.query(sql.exchange, [now(), true, ...values, claims.length === 0 ? null : encodeClaims(claims, again, floors)]),
-      { failLocked, onUnknown },
-    );
+    const ask = (on: Sql): Promise<Row[]> =>
+      on.query(sql.exchange, [now(), true, ...values, claims.length === 0 ? null : encodeClaims(claims, again, floors)]);
+    const followed = settlements.some(({ followUp }) => followUp);
+    const rows = followed
+      ? await this.#followed(settlements, order, ask, { failLocked, onUnknown })
+      : await connections.run(ask, { failLocked, onUnknown });
     this.#desk.housekeeping.wrote(settlements.length + rows.length);
-    const head = rows[0]?.[0] === -1 ? rows.shift()! : null;
-    const answers = orderedAnswers(order, readNumbers((head?.[SETTLED_AT] ?? null) as string | null));
+    const answers = orderedAnswers(order, settledIn(rows[0]));
+    const head = isHead(rows[0]) ? rows.shift()! : null;
     this.#ring(settlements, answers, head);
     const granted = rows.filter(([claim]) => claim !== CLOGGED);
     if (claims.length > 0 && floors === null) this.#floors.looked(granted.length < rows.length);
     return { answers, claimed: await this.#readClaimed(granted, claims.length) };
+  }
+
+  /** With the jobs that follow, in one transaction. */
+  async #followed(
+    settlements: readonly Settlement[],
+    order: readonly number[],
+    ask: (on: Sql) => Promise<Row[]>,
+    manner: Manner,
+  ): Promise<Row[]> {
+    const { connections, sql, catalog, now } = this.#desk;
+    const followUps = settlements.map(({ followUp }) => followUp ?? null);
+    // Before it: what the catalog writes is committed by itself.
+    const lanes = await catalog.lanes(followUps.filter((job) => job !== null));
+    const known = new Map(followUps.filter((job) => job !== null).map((job, index) => [job, lanes[index]!]));
+    let jobs: NewJob[] = [];
+    const rows = await connections.transaction(async (on) => {
+      const rows = await ask(on);
+      const answers = orderedAnswers(order, settledIn(rows[0]));
+      jobs = followUps.filter((job, index) => job !== null && answers[index] === "ok") as NewJob[];
+      const columns = admitColumns(
+        jobs,
+        jobs.map((job) => known.get(job)!),
+      );
+      if (jobs.length > 0) await on.query(sql.admit, [now(), true, ...columns]);
+      return rows;
+    }, manner);
+    this.#desk.ring([...new Set(jobs.map(({ queue }) => queue))].map((queue) => ({ topic: "work", queue })));
+    return rows;
   }
 
   async #readClaimed(rows: readonly Row[], claims: number): Promise<LeasedRecord[][]> {
@@ -163,6 +197,15 @@ export class Exchanger {
     const [row] = await connections.call(sql.note, [now(), JSON.stringify(items)], { failLocked });
     return readAnswers(notes.length, row![0] as string | null);
   }
+}
+
+function isHead(row: Row | undefined): row is Row {
+  return row?.[0] === HEAD;
+}
+
+/** What the head of an answer, if it has one, tells of the settlements that were not applied. */
+function settledIn(row: Row | undefined): number[] {
+  return readNumbers(isHead(row) ? (row[SETTLED_AT] as string | null) : null);
 }
 
 function readAnswers(count: number, text: string | null): LeaseAnswer[] {

@@ -54,6 +54,6 @@ export class Housekeeping {
     await this.fold();
     if (this.#moves < VACUUM_AFTER_MOVES) return;
     this.#moves = 0;
-    await this.#connections.call(this.#sql.vacuum);
+    await this.#connections.call(this.#sql.vacuum, [], { slow: true });
   }
 }

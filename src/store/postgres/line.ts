@@ -1,7 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/clock.ts";
-import type { Connections } from "./connections.ts";
-import type { DriverClient } from "./driver.ts";
+import { type Connections, hangUp } from "./connections.ts";
 
 export interface LineOptions {
   readonly connections: Connections;
@@ -70,7 +69,7 @@ export class Line {
   /** Listens until the connection is lost or nobody wants to hear any more. */
   async #listen(stop: AbortSignal): Promise<void> {
     const { connections, clock, channel, onPayload, onLook } = this.#options;
-    const client = await connections.single();
+    const client = connections.single();
     const lost = new AbortController();
     const over = AbortSignal.any([stop, lost.signal]);
     const trial = { word: `trial ${Math.random()}`, heard: false };
@@ -80,11 +79,13 @@ export class Line {
       if (payload === trial.word) trial.heard = true;
       else if (!stop.aborted) onPayload(payload);
     });
+    const say = (text: string): Promise<void> => bounded(client.query({ text, rowMode: "array" }), stop);
     try {
-      await bounded(client, `listen "${channel}"`);
+      await bounded(client.connect(), stop);
+      await say(`listen "${channel}"`);
       while (!over.aborted) {
         trial.heard = false;
-        await bounded(client, `select pg_notify('${channel}', '${trial.word}')`);
+        await say(`select pg_notify('${channel}', '${trial.word}')`);
         onLook();
         const trialEnds = performance.now() + TRIAL_MS;
         if (trial.heard) await sleep(clock, TRIAL_MS, over);
@@ -94,20 +95,23 @@ export class Line {
         }
       }
     } finally {
-      client.end().catch(() => {});
+      await hangUp(client);
     }
   }
 }
 
-/** A connection into the void answers nothing and says nothing: it is given up. */
-async function bounded(client: DriverClient, text: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no answer")), PATIENCE_MS);
+/** Rejects when it takes too long, for a connection into the void answers nothing and says nothing; and at once when nobody waits any more. */
+function bounded(work: Promise<unknown>, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error("no answer"));
+    const timer = setTimeout(giveUp, PATIENCE_MS);
+    stop.addEventListener("abort", giveUp);
+    if (stop.aborted) giveUp();
+    work
+      .then(() => resolve(), reject)
+      .finally(() => {
+        clearTimeout(timer);
+        stop.removeEventListener("abort", giveUp);
+      });
   });
-  try {
-    await Promise.race([client.query({ text, rowMode: "array" }), silence]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

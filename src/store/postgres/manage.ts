@@ -3,25 +3,35 @@ import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
+import type { Manner } from "./connections.ts";
 import { type Desk, readJobs, readSummaries, rounds } from "./desk.ts";
+import { Doubt } from "./doubt.ts";
 import { togetherOrAlone } from "./together.ts";
 
 export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
-  const answers = await inRounds(wanted, (batch, failLocked) => change(desk, batch, move, failLocked));
+  const doubt = new Doubt();
+  const answers = await inRounds(wanted, (batch, failLocked) => change(desk, batch, move, { failLocked, onUnknown: doubt.onUnknown }));
   desk.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") desk.floors.reset();
   desk.ring(hintsOf(move, answers));
+  doubt.check(countNotDone(answers), "jobs");
   return answers;
 }
 
-export function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
-  return inRounds(wanted, async (batch, failLocked) => {
-    const rows = await desk.connections.call(desk.sql.remove, [desk.now(), ids(batch), numbers(from.map(stateNumber))], {
-      repeatable: false,
-      failLocked,
-    });
+export async function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+  const { connections, sql } = desk;
+  const doubt = new Doubt();
+  const answers = await inRounds(wanted, async (batch, failLocked) => {
+    const values = [desk.now(), ids(batch), numbers(from.map(stateNumber))];
+    const rows = await connections.call(sql.remove, values, { failLocked, onUnknown: doubt.onUnknown });
     return readChanges(desk, batch.length, rows);
   });
+  doubt.check(countNotDone(answers), "jobs");
+  return answers;
+}
+
+function countNotDone(answers: readonly ChangeAnswer[]): number {
+  return answers.filter(({ kind }) => kind !== "ok").length;
 }
 
 export async function findJobs(desk: Desk, wanted: readonly string[]): Promise<(JobRecord | null)[]> {
@@ -53,7 +63,7 @@ async function inRounds(
   return answers;
 }
 
-async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, failLocked: boolean): Promise<ChangeAnswer[]> {
+async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, manner: Manner): Promise<ChangeAnswer[]> {
   const counter = counterOf(transition.to);
   const values = [
     desk.now(),
@@ -75,7 +85,7 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
     transition.runMs,
     counter === null ? null : counterMetric(counter),
   ];
-  return readChanges(desk, batch.length, await desk.connections.call(desk.sql.change, values, { repeatable: false, failLocked }));
+  return readChanges(desk, batch.length, await desk.connections.call(desk.sql.change, values, manner));
 }
 
 /** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */

@@ -33,19 +33,21 @@ const OLDEST_SERVER = 140_000;
 export async function migrate(connections: Connections, schema: string): Promise<void> {
   const found = await connections.run((sql) => versionOf(sql, schema, connections.place));
   if (found === SCHEMA_VERSION) return;
-  await connections.transaction(async (sql) => {
-    await sql.query("select pg_advisory_xact_lock(hashtext('millrace.migrate'), hashtext($1))", [schema]);
-    // Who may not make a schema can still be given one.
-    const [exists] = await sql.query("select to_regnamespace($1) is not null", [schema]);
-    if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);
-    await sql.query(`create table if not exists ${schema}.meta (name text primary key, value bigint not null)`);
-    const found = await versionOf(sql, schema, connections.place);
-    if (found > SCHEMA_VERSION) throw tooNew(found, schema);
-    for (const step of STEPS.slice(found)) await sql.query(step(schema));
-    await sql.query(`insert into ${schema}.meta values ('schema', $1) on conflict (name) do update set value = excluded.value`, [
-      SCHEMA_VERSION,
-    ]);
-  });
+  // Others may be at it for a while.
+  await connections.transaction((sql) => bringUp(sql, schema, connections.place), { slow: true });
+}
+
+async function bringUp(sql: Sql, schema: string, place: string): Promise<void> {
+  await sql.query("select pg_advisory_xact_lock(hashtext('millrace.migrate'), hashtext($1))", [schema]);
+  // Who may not make a schema can still be given one.
+  const [exists] = await sql.query("select to_regnamespace($1) is not null", [schema]);
+  if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);
+  await sql.query(`create table if not exists ${schema}.meta (name text primary key, value bigint not null)`);
+  const found = await versionOf(sql, schema, place);
+  if (found > SCHEMA_VERSION) throw tooNew(found, schema);
+  for (const step of STEPS.slice(found)) await sql.query(step(schema));
+  const setVersion = `insert into ${schema}.meta values ('schema', $1) on conflict (name) do update set value = excluded.value`;
+  await sql.query(setVersion, [SCHEMA_VERSION]);
 }
 
 /** The version of the schema, 0 when there is none. Refuses a server that does not fit, before anything is written there. */

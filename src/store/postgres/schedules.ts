@@ -2,6 +2,7 @@ import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts
 import type { Tick } from "../store.ts";
 import { statusOf, texts, type Row } from "./codec.ts";
 import type { Desk } from "./desk.ts";
+import { Doubt } from "./doubt.ts";
 import { admitColumns } from "./insert.ts";
 
 export async function findSchedules(desk: Desk, names: readonly string[] | "all"): Promise<{ now: number; schedules: ScheduleRecord[] }> {
@@ -30,8 +31,10 @@ export async function putSchedule(desk: Desk, spec: ScheduleSpec, nextTick: numb
 }
 
 export async function removeSchedule(desk: Desk, name: string): Promise<boolean> {
-  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name]);
+  const doubt = new Doubt();
+  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name], { onUnknown: doubt.onUnknown });
   if (rows.length > 0) desk.ring([{ topic: "schedules" }]);
+  else doubt.check(1, `schedule ${name}`);
   return rows.length > 0;
 }
 

@@ -61,6 +61,8 @@ class Within {
       const topics = woken.map((queue) => topicOf({ topic: "work", queue }));
       if (batch.some(({ transition: { to } }) => to === "retrying" || to === "scheduled")) topics.push(topicOf({ topic: "due" }));
       await this.#notify(topics);
+      const followUps = batch.flatMap(({ followUp }, at) => (followUp && found[at] === "ok" ? followUp : []));
+      if (followUps.length > 0) await this.insert(followUps);
       round.forEach((index, at) => (answers[index] = found[at]!));
     }
     return answers;

@@ -73,7 +73,6 @@ const PREFIXES: readonly (readonly [prefix: string, failure: Failure])[] = [
   ["Too many Cluster redirections", "unsent"],
   ["Stream isn't writeable", "unsent"],
   ["Cluster isn't ready", "unsent"],
-  ["Connection is closed", "unsent"],
 ];
 
 export function failureOf(error: unknown): Failure {

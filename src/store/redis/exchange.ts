@@ -5,7 +5,8 @@ import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "
 import { digits, encodeError, encodeNumber, encodeShape, listOf, readLanes, readLeased, type Reply, textOf } from "./codec.ts";
 import { byPartition, chunksOf, type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
-import { EXCHANGE } from "./statements/exchange.ts";
+import { encodeJobs } from "./insert.ts";
+import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
 
 /** A claim on its way through its queues. */
@@ -101,15 +102,18 @@ async function call(
   queuesOf: (quest: Quest) => readonly string[],
   mode: "n" | "a" = "n",
 ): Promise<string> {
-  const { session, keys, feed } = context;
+  const { session, keys, feed, registry } = context;
   const settling = encodeSettlements(settlements);
+  const following = encodeFollowUps(settlements);
+  if (following.length > 0) await registry.tell(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
   const encode = (mode: "n" | "a"): string[] => [
     ...settling,
     String(quests.length),
     ...quests.flatMap((quest) => encodeQuest(quest, queuesOf(quest), mode)),
+    ...following,
   ];
   let isRepeat = false;
-  const reply = await session.run(EXCHANGE, keys.partition(partition), encode(mode), () => {
+  const reply = await session.run(following.length > 0 ? EXCHANGE_FOLLOWED : EXCHANGE, keys.partition(partition), encode(mode), () => {
     isRepeat = true;
     return encode("a");
   });
@@ -160,6 +164,13 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     if (error !== null && error !== undefined) args.push(encodeError(error));
   }
   return [String(shapes.size), ...described, String(settlements.length), ...args];
+}
+
+/** What EXCHANGE_FOLLOWED takes beyond EXCHANGE; nothing where nothing follows. */
+function encodeFollowUps(settlements: readonly Settlement[]): string[] {
+  const numbers = settlements.flatMap(({ followUp }, index) => (followUp ? index + 1 : []));
+  if (numbers.length === 0) return [];
+  return [numbers.join(), ...encodeJobs(numbers.map((number) => settlements[number - 1]!.followUp!))];
 }
 
 type Extension = Lease & { readonly leaseMs: number };

@@ -19,34 +19,46 @@ import {
   statusOf,
 } from "./codec.ts";
 import { byPartition, type Context } from "./context.ts";
+import { Doubt } from "./doubt.ts";
 import { shortId } from "./ids.ts";
 import { CHANGE, REMOVE } from "./statements/manage.ts";
 import { ATTEMPTS, FIND } from "./statements/query.ts";
 
-export function changeJobs({ session, keys, feed }: Context, ids: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+export async function changeJobs({ session, keys, feed }: Context, ids: readonly string[], move: Move): Promise<ChangeAnswer[]> {
   const { transition } = move;
+  const doubt = new Doubt();
   const what = [
     statesOf(move.from),
     ...encodeShape(transition, null, false),
     encodeNumber(transition.delayMs),
     encodeError(transition.error),
   ];
-  return byPartition(ids, tenBitsOf, async (partition, some) => {
-    const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)]);
+  const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
+    const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], doubt.again);
     const [answers, lanes, rings] = listOf(reply);
     feed.ringAll(rings);
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });
+  doubt.check(countNotDone(changes), "jobs");
+  return changes;
 }
 
-export function removeJobs({ session, keys }: Context, ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+export async function removeJobs({ session, keys }: Context, ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
   const states = statesOf(from.filter(isTerminal));
-  return byPartition(ids, tenBitsOf, async (partition, some) => {
-    const [answers, lanes] = listOf(await session.run(REMOVE, keys.partition(partition), [states, ...some.map(shortId)]));
+  const doubt = new Doubt();
+  const removals = await byPartition(ids, tenBitsOf, async (partition, some) => {
+    const reply = await session.run(REMOVE, keys.partition(partition), [states, ...some.map(shortId)], doubt.again);
+    const [answers, lanes] = listOf(reply);
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });
+  doubt.check(countNotDone(removals), "jobs");
+  return removals;
+}
+
+function countNotDone(answers: readonly ChangeAnswer[]): number {
+  return answers.filter(({ kind }) => kind !== "ok").length;
 }
 
 function readAnswer(id: string, answer: Reply, names: LaneNames): ChangeAnswer {

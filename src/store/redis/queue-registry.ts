@@ -24,10 +24,20 @@ export class QueueRegistry {
   async asked(call: (registered: "" | "1") => Promise<Reply>, queues: () => Iterable<string>): Promise<Reply> {
     const reply = await call("");
     if (!Buffer.isBuffer(reply) || textOf(reply) !== "register") return reply;
-    const names = [...new Set(queues())];
-    for (const name of names) this.#told.add(name);
-    await this.#session.command("SADD", this.#keys.queues, ...names);
+    await this.#put(queues());
     return call("1");
+  }
+
+  /** Puts names there for a script that does not ask. */
+  async tell(queues: readonly string[]): Promise<void> {
+    const unknown = queues.filter((queue) => !this.#told.has(queue));
+    if (unknown.length > 0) await this.#put(unknown);
+  }
+
+  async #put(queues: Iterable<string>): Promise<void> {
+    const names = [...new Set(queues)];
+    await this.#session.command("SADD", this.#keys.queues, ...names);
+    for (const name of names) this.#told.add(name);
   }
 
   async tellAgain(): Promise<void> {

@@ -52,13 +52,13 @@ export interface RedisStoreOptions {
   readonly driver?: Driver;
 }
 
-/** A connection that is owed an answer for so long is taken for dead. */
+/** A connection that owes an answer for so long is taken for dead; a call lives twice as long at least, to be made again on another. */
 const LONGEST_SILENCE_MS = 5_000;
 
 /** Opens the server or Cluster of a `redis:` or `rediss:` URL. Waits for it up to the deadline. */
 export async function openRedisStore(url: string, options: RedisStoreOptions): Promise<Store> {
   const parsed = parseRedisUrl(url);
-  const driver = options.driver ?? (await openIoredis(parsed, Math.min(LONGEST_SILENCE_MS, options.deadlineMs)));
+  const driver = options.driver ?? (await openIoredis(parsed, Math.min(LONGEST_SILENCE_MS, options.deadlineMs / 2)));
   const session = new Session(driver, options);
   try {
     await checkServer(session, options.onWarning ?? (() => {}));

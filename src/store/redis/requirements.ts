@@ -1,7 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Session } from "./session.ts";
 
-const OLDEST = "6.2";
+export const OLDEST = "6.2";
 
 /**
  * Looks whether this server can be trusted with jobs. One that evicts keys when its memory is full drops jobs and leases without a word, so it
@@ -9,11 +9,11 @@ const OLDEST = "6.2";
  */
 export async function checkServer(session: Session, warn: (message: string) => void): Promise<void> {
   for (const info of await readInfo(session, warn)) {
-    const version = field(info, "redis_version");
+    const version = infoField(info, "redis_version");
     if (version !== undefined && isOlder(version, OLDEST)) {
       throw new MillraceError("unsupported_store", `Redis ${version} is too old: Millrace needs Redis ${OLDEST} or newer, or Valkey`);
     }
-    const policy = field(info, "maxmemory_policy");
+    const policy = infoField(info, "maxmemory_policy");
     if (policy !== undefined && policy !== "noeviction") {
       throw new MillraceError(
         "unsupported_store",
@@ -23,7 +23,8 @@ export async function checkServer(session: Session, warn: (message: string) => v
   }
 }
 
-async function readInfo(session: Session, warn: (message: string) => void): Promise<string[]> {
+/** What each master says of itself; nothing, and a warning, where this user may not ask. */
+export async function readInfo(session: Session, warn: (message: string) => void): Promise<string[]> {
   try {
     return await session.persist(() => session.driver.info(), "info");
   } catch (error) {
@@ -34,11 +35,11 @@ async function readInfo(session: Session, warn: (message: string) => void): Prom
   }
 }
 
-function field(info: string, name: string): string | undefined {
+export function infoField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
 }
 
-function isOlder(version: string, than: string): boolean {
+export function isOlder(version: string, than: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [needMajor = 0, needMinor = 0] = than.split(".").map(Number);
   return major < needMajor || (major === needMajor && minor < needMinor);

@@ -66,7 +66,7 @@ export function bearsSeveralConnections(version: string): boolean {
 }
 
 /** Holds an exclusive lock beside the file until the returned function is called. A dead process holds none. */
-function claimAlone(path: string, version: string): () => void {
+export function claimAlone(path: string, version: string): () => void {
   const owner = `${path}-owner`;
   createPrivately(owner);
   const lock = new DatabaseSync(owner, { timeout: 0 });

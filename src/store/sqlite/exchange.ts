@@ -15,6 +15,7 @@ import {
 } from "./statements.ts";
 import type { QueueRow } from "./catalog.ts";
 import type { Grant, GrantedLeases } from "./granted-leases.ts";
+import { insertJob } from "./insert.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
@@ -24,6 +25,12 @@ const COMPLETED = stateNumber("completed");
 const CANCELLED = stateNumber("cancelled");
 
 export function settleJob(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
+  const answer = applySettlement(tx, settlement, granted);
+  if (answer === "ok" && settlement.followUp) insertJob(tx, settlement.followUp);
+  return answer;
+}
+
+function applySettlement(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
   const mark = settledMark(settlement.fence, settlement.outcome);
   const grant = granted?.take(settlement.id, settlement.fence);
   if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, mark, grant)) return "ok";

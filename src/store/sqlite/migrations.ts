@@ -177,7 +177,8 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-function versionOf(db: DatabaseSync): number {
+/** The version of our schema in the file; 0 when it has none. */
+export function versionOf(db: DatabaseSync): number {
   const known = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'").get();
   if (known === undefined) return 0;
   return Number(db.prepare("select value from millrace_meta where name = 'schema'").get()?.["value"] ?? 0);

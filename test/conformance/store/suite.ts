@@ -5,6 +5,7 @@ import { claimSuite } from "./claim.ts";
 import { closingSuite } from "./closing.ts";
 import { counterSuite } from "./counter.ts";
 import { feedSuite } from "./feed.ts";
+import { followUpSuite } from "./follow-up.ts";
 import { inputSuite } from "./input.ts";
 import { insertSuite } from "./insert.ts";
 import { keySuite } from "./key.ts";
@@ -26,6 +27,7 @@ const FAMILIES = [
   orderSuite,
   leaseSuite,
   settleSuite,
+  followUpSuite,
   changeSuite,
   querySuite,
   queueSuite,

@@ -32,15 +32,6 @@ describe("connect", () => {
     await expect(connect(url as string)).rejects.toMatchObject({ code: "invalid_input", field });
   });
 
-  test("says that there is no remote client yet", async () => {
-    for (const url of ["http://localhost:8080", "HTTPS://example.com"]) {
-      await expect(connect(url)).rejects.toMatchObject({
-        code: "invalid_input",
-        message: expect.stringContaining("no remote client yet") as string,
-      });
-    }
-  });
-
   test.each([
     [{ deadline: "soon" }, "deadline"],
     [{ deadline: 0 }, "deadline"],

@@ -12,6 +12,10 @@ describe("the partition of a queue", () => {
     expect(partitionOf(queue)).toBe(partition);
   });
 
+  test("of a delivery queue is that of its neighbour: one script must reach both", () => {
+    expect(partitionOf("mail~webhooks")).toBe(partitionOf("mail"));
+  });
+
   test("spreads queues over all partitions", () => {
     const used = new Set(Array.from({ length: 20_000 }, (_, number) => partitionOf(`queue-${number}`)));
     expect(used.size).toBe(PARTITIONS);

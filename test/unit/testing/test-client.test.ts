@@ -29,6 +29,13 @@ describe("drain", () => {
     expect(summary).toEqual({ ...NOTHING, completed: 2, waiting: 1 });
   });
 
+  test("leaves webhooks alone: they are sent by servers", async () => {
+    const client = await open();
+    await client.enqueue("t", null, { webhookUrl: "https://example.com/hook" });
+    expect(await client.drain({ t: async () => 1 })).toEqual({ ...NOTHING, completed: 1 });
+    expect(await client.drain({ t: async () => 1 })).toEqual(NOTHING);
+  });
+
   test("runs jobs one at a time, in the order of their rank", async () => {
     const client = await open();
     const order: string[] = [];

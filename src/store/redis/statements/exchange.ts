@@ -1,3 +1,4 @@
+import { INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -177,27 +178,10 @@ local function grantAgain(claim)
 end
 `;
 
-/**
- * Settles leases and grants others, in one partition.
- *
- * In: now; number of shapes, 12 numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
- *     or "", and what the shape has of delay, result and error) each; number of claims, (worker, turn, mode, lease, limit, number of types or "*", types …, number of queues, queues …) each.
- *     mode: "n" claims; "a" gives what the turn was granted before, and claims nothing.
- * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,
- *     names of queues without dead letters, rings }
- */
-export const EXCHANGE: Script = script(
-  "exchange",
-  TIME,
-  RECORDS,
-  LANES,
-  LEDGER,
-  TRANSITION,
-  REFUSAL,
-  COMPLETE,
-  TAKE,
-  ALWAYS,
-  `
+const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, ALWAYS];
+
+/** Settles, then claims; the figures are not written yet. */
+const BODY = `
 local p = 3
 local shapes = {}
 for index = 1, tonumber(ARGV[2]) do
@@ -296,8 +280,51 @@ for index = 1, total do
   p = p + queues + 1
   claims[index] = claim.answer
 end
-writeLedger()
+`;
 
-return { now, table.concat(answers), claims, laneNames(), withoutDeadLetters(), ringList() }
-`,
-);
+const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withoutDeadLetters(), ringList() }";
+
+/**
+ * Settles leases and grants others, in one partition.
+ *
+ * In: now; number of shapes, 12 numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
+ *     or "", and what the shape has of delay, result and error) each; number of claims, (worker, turn, mode, lease, limit, number of types or "*", types …, number of queues, queues …) each.
+ *     mode: "n" claims; "a" gives what the turn was granted before, and claims nothing.
+ * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,
+ *     names of queues without dead letters, rings }
+ */
+export const EXCHANGE: Script = script("exchange", ...PARTS, BODY, "writeLedger()", ANSWER);
+
+/**
+ * Inserts what follows the settlements that were applied. Behind BODY, p is at a list of their numbers, by commas; jobs stand behind it, one
+ * for each number.
+ */
+const FOLLOW = `
+local work = rings.work
+do
+  local after = {}
+  for number in string.gmatch(ARGV[p], '%d+') do after[#after + 1] = tonumber(number) end
+  local kindsAt = p + 1
+  local jobsAt = kindsAt + 1 + 5 * tonumber(ARGV[kindsAt])
+  for index = #after, 1, -1 do
+    if answers[after[index]] ~= 'o' then table.remove(ARGV, jobsAt + index - 1) end
+  end
+  ${INSERT_JOBS}
+  p = kindsAt
+  readKinds()
+  decideAll()
+  local last = tonumber(redis.call('HGET', B .. 'v', 'seq') or 0)
+  storeAll(math.max(micros, last + 1), last, nil)
+  for queue in pairs(rings.work) do work[queue] = true end
+  -- Inserting has written all figures of this call, unless there was nothing to insert.
+  if created == 0 then writeLedger() end
+end
+`;
+
+/**
+ * The same where jobs follow: apart, because few settlements have any, and every call pays for every function of its script.
+ *
+ * In: as above; then the numbers of the settlements that are followed, by commas, and a job for each as INSERT_JOBS reads them. The queues of
+ *     these jobs are in the registry.
+ */
+export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FOLLOW, ANSWER);

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { JOB_DEFAULTS, makeJob, readJobOptions, type JobOptions } from "../../../../src/core/job-options.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
@@ -6,7 +5,7 @@ import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../src/store/postgres/postgres-store.ts";
 import type { Claim, Store } from "../../../../src/store/store.ts";
-import { type PostgresServer, startPostgres } from "../../../servers/postgres.ts";
+import { freshSchema, type PostgresServer, startPostgres } from "../../../servers/postgres.ts";
 
 /** A server for the tests of a file. */
 export function serverOfThisFile(): () => PostgresServer {
@@ -18,7 +17,7 @@ export function serverOfThisFile(): () => PostgresServer {
 
 /** The URL of a schema that nobody has used. */
 export function freshUrl(server: PostgresServer): string {
-  return `${server.url}?schema=s_${randomUUID().replaceAll("-", "_")}`;
+  return freshSchema(server.url);
 }
 
 /** A store that is closed after the test. */

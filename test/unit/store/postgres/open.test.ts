@@ -1,12 +1,13 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import pg from "pg";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { type Driver, loadDriver } from "../../../../src/store/postgres/driver.ts";
 import { SCHEMA_VERSION } from "../../../../src/store/postgres/migrations.ts";
 import { openPostgresStore } from "../../../../src/store/postgres/postgres-store.ts";
 import { parsePostgresUrl } from "../../../../src/store/postgres/url.ts";
+import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
@@ -22,34 +23,45 @@ async function ask(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
+/** A process of its own that opens the store and configures a queue. */
+function openElsewhere(url: string): ChildProcess {
+  const program = `
+    import { openStore } from ${JSON.stringify(new URL("../../../../src/store/open-store.ts", import.meta.url).href)};
+    const store = await openStore(process.argv[1]);
+    await store.configure("q", { capacity: 1 });
+    await store.close();`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program, url], { stdio: ["ignore", "ignore", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
 describe("the schema", () => {
   test("is made once when six processes open it at the same time", async () => {
     const url = freshUrl(server());
-    const program = `
-      import { openStore } from ${JSON.stringify(new URL("../../../../src/store/open-store.ts", import.meta.url).href)};
-      const store = await openStore(process.argv[1]);
-      await store.configure("q", { capacity: 1 });
-      await store.close();`;
-    const processes = Array.from({ length: 6 }, () =>
-      spawn(process.execPath, ["--input-type=module", "--eval", program, url], { stdio: ["ignore", "ignore", "inherit"] }),
-    );
+    const processes = Array.from({ length: 6 }, () => openElsewhere(url));
     const codes = await Promise.all(processes.map(async (child) => ((await once(child, "exit")) as [number])[0]));
     expect(codes).toEqual([0, 0, 0, 0, 0, 0]);
     const store = await openStoreOn(url);
     expect(await store.queues()).toMatchObject([{ name: "q" }]);
   });
 
-  test("of one that died half way is made by the next", async () => {
+  test("of one that was killed half way is made by the next, which waits for that one's end", async () => {
     const url = freshUrl(server());
-    const schema = new URL(url).searchParams.get("schema")!;
-    const dying = new pg.Client({ connectionString: server().url });
-    dying.on("error", () => {});
-    await dying.connect();
-    await dying.query(`begin; select pg_advisory_xact_lock(hashtext('millrace.migrate'), hashtext('${schema}')); create schema ${schema}`);
-    await dying.query(`create table ${schema}.meta (name text primary key, value bigint not null)`);
+    const { hostname: host, port } = new URL(url);
+    const wire = await TcpProxy.to(Number(port), { host });
+    onTestFinished(() => wire.close());
+    const wired = new URL(url);
+    wired.host = `127.0.0.1:${wire.port}`;
+    // By then it has the lock, and has begun to make the schema.
+    const halfWay = wire.stallAt(/create table \S+\.queue/);
+    const dying = openElsewhere(wired.href);
+    await halfWay;
     const opening = openStoreOn(url);
-    const [row] = await ask(`select pid from pg_locks where locktype = 'advisory' and granted and objsubid = 2`);
-    await ask(`select pg_terminate_backend(${String(row!["pid"])})`);
+    const locks = "select granted from pg_locks where locktype = 'advisory' order by granted";
+    await expect.poll(() => ask(locks)).toEqual([{ granted: false }, { granted: true }]);
+    dying.kill("SIGKILL");
+    await once(dying, "exit");
+    wire.heal();
     const store = await opening;
     expect(await store.insert([jobOf()])).toMatchObject([{ kind: "created" }]);
   });
@@ -76,7 +88,8 @@ describe("the schema", () => {
 describe("a server or driver that does not fit", () => {
   /** A driver whose server answers the first question so. */
   function serverOf(number: number, version: string, encoding: string): Driver {
-    const client = { query: async () => ({ rows: [[number, version, encoding]] }), release: () => {}, on: () => {} };
+    const on = (event: string, listener: () => void): void => void (event === "end" && listener());
+    const client = { query: async () => ({ rows: [[number, version, encoding]] }), release: () => {}, on };
     class Pool {
       connect = async () => client;
       end = async () => {};

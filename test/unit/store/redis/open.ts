@@ -5,6 +5,7 @@ import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { freshPrefix } from "../../../servers/redis.ts";
 import type { Claim, LeasedRecord, Settlement, Store } from "../../../../src/store/store.ts";
 
 const nextId = idMaker(() => Date.now());
@@ -62,8 +63,7 @@ export const DONE: Outcome = { kind: "completed", result: '"done"', runMs: 1 };
 
 /** A store under a prefix of its own. */
 export function openAt(url: string, deadlineMs = 10_000): Promise<Store> {
-  const query = `${url.includes("?") ? "&" : "?"}prefix=${prefix()}`;
-  return openRedisStore(url + query, { clock: systemClock, deadlineMs });
+  return openRedisStore(freshPrefix(url), { clock: systemClock, deadlineMs });
 }
 
 export function prefix(): string {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { type RedisServer, startRedis } from "../../../servers/redis.ts";
-import { claim, DONE, jobOf, openAt, settlementOf } from "./open.ts";
+import { claim, claimOf, DONE, jobOf, openAt, settlementOf } from "./open.ts";
 
 let server: RedisServer;
 beforeAll(async () => void (server = await startRedis()));
@@ -97,5 +97,17 @@ test("a list of a time that is long past begins there", async () => {
   const page = await store.list({ to: found!.createdAt + 1, limit: 5 });
   expect(page.jobs.map(({ id }) => id)).toEqual([early.id]);
   expect(page.cursor).toBeNull();
+  await store.close();
+});
+
+test("a claim that is told to be a repeat gets what its turn was granted, wherever that was, or claims anew if that was nothing", async () => {
+  const store = await openAt(server.url);
+  await store.insert([jobOf(), jobOf({ queue: "b" }), jobOf({ queue: "b" })]);
+  const turn = claimOf({ queues: ["default", "b"], limit: 2 });
+  const { claimed } = await store.exchange([], [turn]);
+  const again = await store.exchange([], [{ ...turn, again: true }]);
+  const ids = (leases: readonly { id: string }[]): string[] => leases.map(({ id }) => id).sort();
+  expect(ids(again.claimed[0]!)).toEqual(ids(claimed[0]!));
+  expect((await store.exchange([], [claimOf({ queues: ["b"], again: true })])).claimed[0]).toHaveLength(1);
   await store.close();
 });

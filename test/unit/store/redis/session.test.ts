@@ -82,11 +82,14 @@ describe("a call", () => {
     });
   }
 
-  test("whose answer was lost is made again so that its repeat can be known", async () => {
-    const driver = new FailingDriver(new Error("Reached the max retries per request limit"), reply("LOADING"));
-    await sessionOver(driver).run(TRY, "k", ["a"], () => ["again"]);
-    expect(driver.calls).toEqual([FIRST, AGAIN, AGAIN]);
-  });
+  // The second is what a Cluster says of calls under way to a node that it gives up.
+  for (const message of ["Reached the max retries per request limit", "Connection is closed."]) {
+    test(`whose answer was lost is made again so that its repeat can be known: ${message}`, async () => {
+      const driver = new FailingDriver(new Error(message), reply("LOADING"));
+      await sessionOver(driver).run(TRY, "k", ["a"], () => ["again"]);
+      expect(driver.calls).toEqual([FIRST, AGAIN, AGAIN]);
+    });
+  }
 
   test("fails with store_unavailable at its deadline, says why, and does not show its arguments", async () => {
     const driver = new FailingDriver(...Array<Error>(1_000).fill(reply("LOADING Redis is loading")));

@@ -1,0 +1,59 @@
+import { ALL_DELIVERIES, ALL_QUEUES, kindOfQueue } from "../core/delivery.ts";
+import { MAX_QUEUES } from "../core/work-limits.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../store/store.ts";
+
+const LOOK_AGAIN_MS = 5000;
+
+/**
+ * Which queues a worker means that serves all of a kind. They come with their first job, so nobody can name them beforehand. A new one is
+ * known by the hint of that job, or at the latest after LOOK_AGAIN_MS.
+ */
+export class ServedQueues {
+  readonly #store: Pick<Store, "queues">;
+  readonly #clock: Clock;
+  #names: readonly string[] = [];
+  #lookedAt = -Infinity;
+  /** Each claim begins with another queue, so that none is always the last. */
+  #turn = 0;
+
+  constructor(store: Pick<Store, "queues">, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The queues to claim from, with all of a kind in the place of their common name. */
+  expand(queues: readonly string[]): readonly string[] | Promise<readonly string[]> {
+    return queues.includes(ALL_QUEUES) || queues.includes(ALL_DELIVERIES) ? this.#expand(queues) : queues;
+  }
+
+  /** There is work in this queue. */
+  heard(queue: string): void {
+    if (!this.#names.includes(queue)) this.#lookedAt = -Infinity;
+  }
+
+  async #expand(queues: readonly string[]): Promise<readonly string[]> {
+    const names = await this.#look();
+    const kinds = Map.groupBy(names, kindOfQueue);
+    const first = this.#turn++;
+    const wanted = queues.flatMap((queue) => (isKind(queue) ? rotated(kinds.get(queue) ?? [], first) : queue));
+    return [...new Set(wanted)].slice(0, MAX_QUEUES);
+  }
+
+  async #look(): Promise<readonly string[]> {
+    const now = this.#clock.monotonic();
+    if (now - this.#lookedAt < LOOK_AGAIN_MS) return this.#names;
+    this.#lookedAt = now;
+    this.#names = (await this.#store.queues()).map(({ name }) => name);
+    return this.#names;
+  }
+}
+
+function rotated(names: readonly string[], by: number): readonly string[] {
+  const first = names.length === 0 ? 0 : by % names.length;
+  return first === 0 ? names : [...names.slice(first), ...names.slice(0, first)];
+}
+
+function isKind(queue: string): boolean {
+  return queue === ALL_QUEUES || queue === ALL_DELIVERIES;
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "../../lib/clock.ts";
+
+/** The end of a call's patience. */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #timer: { cancel(): void };
+  #expire: (() => void) | null = null;
+
+  constructor(clock: Clock, ms: number) {
+    this.#timer = clock.setTimer(() => {
+      this.#controller.abort();
+      this.#expire?.();
+    }, ms);
+  }
+
+  get isOver(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /**
+   * Rejects when nothing came of it for so long, whatever clock the store goes by, and at the deadline at the latest: the network may swallow
+   * an answer, and the driver would wait for it for ever.
+   */
+  bound<Answer>(work: Promise<Answer>, longestMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      // If it was this loop that did not listen, because a handler blocked it, the answer lies in the socket: what came is read first.
+      const giveUp = (): void => void setImmediate(() => reject(new Silence()));
+      const silence = longestMs === Infinity ? undefined : setTimeout(giveUp, longestMs);
+      this.#expire = giveUp;
+      work.then(resolve, reject).finally(() => clearTimeout(silence));
+    });
+  }
+
+  end(): void {
+    this.#timer.cancel();
+    this.#expire = null;
+  }
+}
+
+/** Nobody said anything, neither the server nor the system. */
+export class Silence extends Error {
+  constructor() {
+    super("no answer");
+  }
+}

@@ -1,0 +1,56 @@
+import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { openIoredis } from "./ioredis-driver.ts";
+import { infoField, isOlder, OLDEST, readInfo } from "./requirements.ts";
+import { Session } from "./session.ts";
+import { parseRedisUrl } from "./url.ts";
+
+/** Looks at the server or Cluster of a `redis:` URL, over connections of its own, which are then closed. */
+export async function inspectRedis(url: string, deadlineMs: number): Promise<StoreReport> {
+  const driver = await openIoredis(parseRedisUrl(url), deadlineMs);
+  const session = new Session(driver, { clock: systemClock, deadlineMs });
+  try {
+    const findings: StoreFinding[] = [];
+    const infos = await readInfo(session, (message) => findings.push({ grade: "doubtful", message }));
+    return {
+      engine: engineOf(infos[0] ?? ""),
+      schema: null,
+      now: await session.now(),
+      findings: [...findings, ...infos.flatMap(findingsOf)],
+    };
+  } finally {
+    driver.close();
+  }
+}
+
+function engineOf(info: string): string {
+  const valkey = infoField(info, "valkey_version");
+  return valkey === undefined ? `Redis ${infoField(info, "redis_version") ?? "of unknown version"}` : `Valkey ${valkey}`;
+}
+
+function findingsOf(info: string): StoreFinding[] {
+  return [versionFinding(infoField(info, "redis_version")), evictionFinding(infoField(info, "maxmemory_policy")), durabilityFinding(info)];
+}
+
+function versionFinding(version: string | undefined): StoreFinding {
+  if (version === undefined)
+    return { grade: "doubtful", message: "the server does not tell its version: make sure that it is 6.2 or newer" };
+  return isOlder(version, OLDEST)
+    ? { grade: "bad", message: `version ${version} is too old: Millrace needs ${OLDEST} or newer` }
+    : { grade: "good", message: `version ${version} is ${OLDEST} or newer` };
+}
+
+function evictionFinding(policy: string | undefined): StoreFinding {
+  return policy === "noeviction"
+    ? { grade: "good", message: "maxmemory-policy is noeviction: no job is dropped when the memory is full" }
+    : {
+        grade: "bad",
+        message: `maxmemory-policy is ${policy ?? "not told"}: run "CONFIG SET maxmemory-policy noeviction", or jobs may be dropped`,
+      };
+}
+
+function durabilityFinding(info: string): StoreFinding {
+  return infoField(info, "aof_enabled") === "1"
+    ? { grade: "good", message: "append-only file: what survives a crash is what appendfsync says" }
+    : { grade: "doubtful", message: `no append-only file: a crash takes all jobs since the last snapshot; set "appendonly yes"` };
+}

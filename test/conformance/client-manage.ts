@@ -1,0 +1,199 @@
+import { describe, expect } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import type { Event } from "../../src/core/event.ts";
+import type { Promises } from "./client.ts";
+
+const MISSING_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
+
+/** Jobs and queues are managed. */
+export function manageSuite(promises: Promises): void {
+  describe("cancel, retry and remove", () => {
+    promises("change what they may, and say why not", async (client) => {
+      const { id } = await client.enqueue("t");
+      await expect(client.remove(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id });
+      expect(await client.cancel(id)).toMatchObject({ id, status: "cancelled" });
+      await expect(client.cancel(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id, field: "status" });
+      expect(await client.retry(id)).toMatchObject({ id, status: "pending" });
+      await expect(client.retry(id)).rejects.toMatchObject({ code: "wrong_status" });
+      await client.cancel(id);
+      await client.remove(id);
+      expect(await client.get(id)).toBeNull();
+      for (const change of [client.cancel(id), client.retry(id), client.remove(id)]) {
+        await expect(change).rejects.toMatchObject({ code: "not_found", jobId: id });
+      }
+    });
+
+    promises("start a scheduled job at once when told to", async (client) => {
+      const { id } = await client.enqueue("t", null, { delay: "1h" });
+      await expect(client.retry(id)).rejects.toMatchObject({ code: "wrong_status" });
+      expect(await client.retry(id, { now: true })).toMatchObject({ id, status: "pending" });
+    });
+  });
+
+  describe("queues", () => {
+    promises("have settings and counts", async (client) => {
+      await client.configure("mail", { capacity: 2, headStart: "1m", deadLetters: false, retention: { age: "1h", keepAtLeast: "1m" } });
+      await client.configure("mail", { retention: { count: 5 } });
+      await client.enqueue("t", null, { queue: "mail", priority: "high" });
+      await client.enqueue("t", null, { queue: "mail", delay: "1h" });
+      const [queue] = await client.queues();
+      expect(queue).toMatchObject({
+        name: "mail",
+        paused: false,
+        capacity: 2,
+        headStart: 60_000,
+        deadLetters: false,
+        retention: { age: 3_600_000, count: 5, keepAtLeast: 60_000 },
+        counts: { pending: 1, scheduled: 1, running: 0 },
+        waiting: { high: 1, default: 1, low: 0, critical: 0 },
+      });
+      await expect(client.enqueue("t", null, { queue: "mail" })).rejects.toMatchObject({
+        code: "queue_full",
+        field: "queue",
+        retryAfterMs: 1000,
+      });
+      await client.configure("mail", { capacity: null, headStart: null });
+      expect(await client.enqueue("t", null, { queue: "mail" })).toMatchObject({ created: true });
+    });
+
+    promises("that are paused give nothing until they are resumed", async (client) => {
+      await client.pause("default");
+      const { id } = await client.enqueue("t");
+      expect((await client.queues())[0]).toMatchObject({ paused: true });
+      expect((await claim(client)).jobs).toEqual([]);
+      await client.resume("default");
+      expect((await claim(client)).jobs.map(({ job }) => job.id)).toEqual([id]);
+    });
+
+    promises("are counted in the figures", async (client) => {
+      await client.enqueueMany([{ type: "a" }, { type: "b", queue: "mail", priority: "low" }]);
+      await finish(client);
+      const stats = await client.stats();
+      expect(stats).toMatchObject({
+        counts: { pending: 1, completed: 1 },
+        waiting: { low: 1, default: 0 },
+        totalProcessed: 1,
+        totalFailed: 0,
+        totalEnqueued: 2,
+        deadCount: 0,
+        activeWorkers: 0,
+        today: { processed: 1, failed: 0 },
+      });
+      expect(stats.queues["mail"]).toMatchObject({ counts: { pending: 1 }, waiting: { low: 1 }, paused: false });
+      expect(stats.latency.p50).not.toBeNull();
+    });
+  });
+
+  describe("dead letters", () => {
+    promises("are listed, given a new life, and purged, all or by filter", async (client) => {
+      await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "b" }]);
+      await die(client, 3);
+      expect((await client.dead.list()).jobs.map(({ type, status }) => [type, status])).toEqual([
+        ["b", "dead"],
+        ["a", "dead"],
+        ["a", "dead"],
+      ]);
+      expect((await client.dead.list({ type: "b" })).jobs[0]?.error).toMatchObject({ name: "Boom", message: "it broke", kind: "error" });
+      expect(await client.dead.retry({ type: "b" })).toBe(1);
+      expect(await client.dead.purge({ type: "a", from: new Date(Date.now() - 60_000) })).toBe(2);
+      expect(await client.dead.retry()).toBe(0);
+      expect(await client.dead.purge()).toBe(0);
+      expect((await client.list()).jobs.map(({ type, status }) => [type, status])).toEqual([["b", "pending"]]);
+    });
+  });
+
+  describe("events", () => {
+    promises("tell what happens, from the call on, and end with the loop", async (client, opened) => {
+      const news = client.events()[Symbol.asyncIterator]();
+      const other = await opened.second();
+      // A stream over the wire is open once it has told something.
+      const first = await firstNews(other, news);
+      expect(first).toMatchObject({ event: "queue:paused", queue: "news" });
+      const { id } = await other.enqueue("t", null, { priority: "high" });
+      await finish(other);
+      const heard = await collect(news, (event) => event.event === "job:completed");
+      expect(heard.find((event) => event.event === "job:created")).toMatchObject({
+        jobId: id,
+        type: "t",
+        queue: "default",
+        priority: 10,
+        level: "high",
+      });
+      expect(heard.find((event) => event.event === "job:started")).toMatchObject({ jobId: id, workerId: "w1", attempt: 1 });
+      expect(heard.at(-1)).toMatchObject({ event: "job:completed", jobId: id, durationMs: 5 });
+      await news.return?.();
+      expect(await news.next()).toEqual({ done: true, value: undefined });
+    });
+
+    promises("end when the caller's signal aborts", async (client) => {
+      const over = new AbortController();
+      const news = client.events({ signal: over.signal })[Symbol.asyncIterator]();
+      const next = news.next();
+      over.abort();
+      expect(await next).toEqual({ done: true, value: undefined });
+    });
+  });
+
+  describe("after close", () => {
+    promises("every call is refused, and close may be called again", async (client) => {
+      const news = client.events()[Symbol.asyncIterator]();
+      await client.close();
+      await client.close();
+      expect((await news.next()).done).toBe(true);
+      for (const call of [
+        client.enqueue("t"),
+        client.enqueueMany([]),
+        client.get(MISSING_ID),
+        client.list(),
+        client.stats(),
+        client.dead.list(),
+      ]) {
+        await expect(call).rejects.toMatchObject({ code: "closed" });
+      }
+      for (const call of [() => client.work({ t: async () => {} }), () => client.events()]) {
+        expect(call).toThrow(expect.objectContaining({ code: "closed" }) as Error);
+      }
+    });
+  });
+}
+
+function claim(client: Client, limit = 10): ReturnType<Client["leases"]["exchange"]> {
+  return client.leases.exchange([], { workerId: "w1", queues: ["default"], types: "*", limit, leaseMs: 30_000, turn: 1, again: false });
+}
+
+async function finish(client: Client): Promise<void> {
+  const { jobs } = await claim(client);
+  await client.leases.exchange(
+    jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "completed", result: '{"done":true}', runMs: 5 } })),
+    null,
+  );
+}
+
+async function die(client: Client, count: number): Promise<void> {
+  const { jobs } = await claim(client, count);
+  const error = { name: "Boom", message: "it broke", stack: null, kind: "error" } as const;
+  await client.leases.exchange(
+    jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "discard", error, runMs: 1 } })),
+    null,
+  );
+}
+
+/** Makes news until some arrives. */
+async function firstNews(client: Client, news: AsyncIterator<Event>): Promise<Event> {
+  let heard: Event | null = null;
+  const next = news.next().then((step) => (heard = step.value as Event));
+  while (heard === null) {
+    await client.pause("news");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return next;
+}
+
+async function collect(news: AsyncIterator<Event>, until: (event: Event) => boolean): Promise<Event[]> {
+  const heard: Event[] = [];
+  for (;;) {
+    const { value } = await news.next();
+    heard.push(value as Event);
+    if (until(value as Event)) return heard;
+  }
+}

@@ -1,0 +1,266 @@
+import { describe, expect } from "vitest";
+import { Discard, RetryAfter, Snooze } from "../../src/core/control-errors.ts";
+import type { Client, LeasedJob } from "../../src/client/client.ts";
+import type { ClientSource } from "./client-sources.ts";
+import type { Promises } from "./client.ts";
+
+/** Workers, and what they are made of. */
+export function workSuite(promises: Promises, source: ClientSource): void {
+  describe("a worker", () => {
+    promises("runs jobs with their payload, and what it returns, logs and says is kept", async (client) => {
+      const worker = client.work({
+        t: async (payload: { n: number }, ctx) => {
+          ctx.log("first");
+          ctx.log("second");
+          ctx.progress(50, "half");
+          return { got: payload.n, attempt: ctx.job.attempt };
+        },
+      });
+      const { id } = await client.enqueue("t", { n: 1 });
+      const ended = await client.wait(id);
+      expect(ended).toMatchObject({
+        status: "completed",
+        result: { got: 1, attempt: 1 },
+        progress: { percent: 50, note: "half" },
+        error: null,
+      });
+      expect((await client.logs(id)).map(({ number, text, attempt }) => [number, text, attempt])).toEqual([
+        [1, "first", 1],
+        [2, "second", 1],
+      ]);
+      expect((await client.logs(id, { after: 1 })).map(({ text }) => text)).toEqual(["second"]);
+      expect(await client.attempts(id)).toMatchObject([{ number: 1, workerId: worker.id, outcome: "completed", error: null }]);
+      await worker.stop();
+      expect(worker.state).toBe("stopped");
+    });
+
+    promises("retries what fails, and gives it up in the end", async (client) => {
+      client.work({
+        flaky: async (_: unknown, { job }) => {
+          if (job.attempt < 3) throw new TypeError(`attempt ${job.attempt}`);
+          return "at last";
+        },
+        doomed: async () => {
+          throw new Error("never");
+        },
+        hopeless: async () => {
+          throw new Discard("pointless");
+        },
+        later: async (_: unknown, { job }) => {
+          if (job.retryCount === 0) throw new RetryAfter(10);
+          return "later";
+        },
+      });
+      const flaky = await client.enqueue("flaky", null, { retryDelay: 1 });
+      const doomed = await client.enqueue("doomed", null, { retryDelay: 1, maxRetries: 1 });
+      const hopeless = await client.enqueue("hopeless");
+      const later = await client.enqueue("later", null, { retryDelay: "5m" });
+      expect(await client.wait(flaky.id)).toMatchObject({ status: "completed", result: "at last", attempt: 3, retryCount: 2 });
+      expect((await client.attempts(flaky.id)).map(({ outcome, error }) => [outcome, error?.name])).toEqual([
+        ["failed", "TypeError"],
+        ["failed", "TypeError"],
+        ["completed", undefined],
+      ]);
+      expect(await client.wait(doomed.id)).toMatchObject({
+        status: "dead",
+        attempt: 2,
+        error: { name: "Error", message: "never", kind: "error" },
+      });
+      expect((await client.get(doomed.id))?.error?.stack).toContain("never");
+      expect(await client.wait(hopeless.id)).toMatchObject({
+        status: "dead",
+        attempt: 1,
+        error: { name: "Discard", message: "pointless" },
+      });
+      expect(await client.wait(later.id)).toMatchObject({ status: "completed", result: "later" });
+      expect(await client.stats()).toMatchObject({ totalProcessed: 2, totalFailed: 2 });
+    });
+
+    promises("snoozes at no cost", async (client) => {
+      let runs = 0;
+      client.work({
+        t: async () => {
+          if (runs++ === 0) throw new Snooze("1s");
+          return runs;
+        },
+      });
+      const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+      expect(await client.wait(id)).toMatchObject({ status: "completed", attempt: 1, result: 2 });
+    });
+
+    promises("ends what runs too long", async (client) => {
+      client.work({
+        slow: (_: unknown, { signal }) =>
+          new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+      });
+      const { id } = await client.enqueue("slow", null, { timeout: 50, maxRetries: 0 });
+      expect(await client.wait(id)).toMatchObject({ status: "dead", error: { kind: "timeout" } });
+    });
+
+    promises("hears that its job was cancelled elsewhere", async (client, opened) => {
+      const { promise: aborted, resolve } = Promise.withResolvers<string>();
+      const { promise: started, resolve: start } = Promise.withResolvers<void>();
+      client.work({
+        t: (_: unknown, { signal }) =>
+          new Promise<void>((done) => {
+            signal.addEventListener("abort", () => {
+              resolve((signal.reason as Error).name);
+              done();
+            });
+            start();
+          }),
+      });
+      const { id } = await client.enqueue("t", null, { timeout: 0 });
+      await started;
+      expect(await (await opened.second()).cancel(id)).toMatchObject({ status: "cancelled" });
+      await aborted;
+      expect(await client.get(id)).toMatchObject({ status: "cancelled", error: { kind: "cancelled" } });
+    });
+
+    promises("serves its queues and types only, and is listed while it lives", async (client) => {
+      const worker = client.work({ t: async () => "ran" }, { queues: ["a", "b"], concurrency: 3 });
+      const [here, there, other] = [
+        await client.enqueue("t", null, { queue: "b" }),
+        await client.enqueue("t", null, { queue: "c" }),
+        await client.enqueue("u", null, { queue: "a" }),
+      ];
+      await client.wait(here.id);
+      while ((await client.workers()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await client.workers()).toMatchObject([{ id: worker.id, queues: ["a", "b"], types: ["t"], slots: 3, pid: process.pid }]);
+      await worker.stop();
+      expect(await client.workers()).toEqual([]);
+      expect([(await client.get(there.id))?.status, (await client.get(other.id))?.status]).toEqual(["pending", "pending"]);
+    });
+
+    promises("gives back what it could not finish, at no cost", async (client) => {
+      const { promise: started, resolve: start } = Promise.withResolvers<void>();
+      const worker = client.work({ t: () => (start(), new Promise<void>(() => {})) });
+      const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+      await started;
+      await worker.stop({ grace: 0 });
+      expect(await client.get(id)).toMatchObject({ status: "pending", attempt: 0 });
+    });
+
+    promises("keeps its lease for as long as the job takes", async (client) => {
+      let release: () => void = () => {};
+      client.work({ t: () => new Promise<string>((resolve) => (release = () => resolve("kept"))) }, { lease: "1s" });
+      const { id } = await client.enqueue("t", null, { timeout: 0, maxRetries: 0 });
+      while ((await client.get(id))?.status !== "running") await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      release();
+      expect(await client.wait(id)).toMatchObject({ status: "completed", attempt: 1, result: "kept" });
+    });
+
+    promises("drains many jobs of many producers, each once", async (client, opened) => {
+      const ran: number[] = [];
+      client.work({ t: async (n: number) => void ran.push(n) }, { concurrency: 50 });
+      const other = await opened.second();
+      const jobs = await Promise.all(Array.from({ length: 400 }, (_, n) => (n % 2 === 0 ? client : other).enqueue("t", n)));
+      await Promise.all(jobs.map(({ id }) => client.wait(id)));
+      expect(ran.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, n) => n));
+    });
+  });
+
+  describe("leases", () => {
+    promises("are granted once, and a stale fence changes nothing", async (client, opened) => {
+      const { id } = await client.enqueue("t", { a: 1 });
+      const [lease] = await claim(client, 1);
+      expect(lease).toMatchObject({
+        job: { id, status: "running", payload: { a: 1 }, workerId: "w1", attempt: 1 },
+        fence: 1,
+        facts: { type: "t", queue: "default" },
+      });
+      expect(await claim(await opened.second(), 2)).toEqual([]);
+      const stale = { id, fence: 0 };
+      expect(await client.leases.extend([{ id, fence: 1 }, stale], 30_000)).toEqual(["ok", "stale"]);
+      expect(await client.leases.note([{ ...stale, type: "t", queue: "default", progress: null, lines: ["no"] }])).toEqual(["stale"]);
+      const report = { id, fence: 1, outcome: { kind: "completed", result: '"done"', runMs: 12 } } as const;
+      expect((await client.leases.exchange([{ ...report, fence: 0 }], null)).results).toEqual(["stale"]);
+      expect((await client.leases.exchange([report], null)).results).toEqual(["ok"]);
+      expect((await client.leases.exchange([report], null)).results).toEqual(["ok"]);
+      expect(await client.get(id)).toMatchObject({ status: "completed", result: "done", durationMs: 12 });
+    });
+
+    promises("of a cancelled job say so", async (client) => {
+      const { id } = await client.enqueue("t");
+      const [lease] = await claim(client, 1);
+      await client.cancel(id);
+      expect(await client.leases.extend([{ id, fence: lease!.fence }], 30_000)).toEqual(["cancelled"]);
+      expect((await client.leases.exchange([{ id, fence: lease!.fence, outcome: { kind: "release" } }], null)).results).toEqual([
+        "cancelled",
+      ]);
+    });
+
+    promises("are settled and claimed in one round trip", async (client) => {
+      await client.enqueueMany([{ type: "t" }, { type: "t" }]);
+      const [first] = await claim(client, 1, 1);
+      const { results, jobs } = await client.leases.exchange(
+        [{ id: first!.job.id, fence: first!.fence, facts: first!.facts, outcome: { kind: "completed", result: null, runMs: 1 } }],
+        {
+          workerId: "w1",
+          queues: ["default"],
+          types: ["t"],
+          limit: 5,
+          leaseMs: 30_000,
+          turn: 2,
+          again: false,
+        },
+      );
+      expect(results).toEqual(["ok"]);
+      expect(jobs).toHaveLength(1);
+    });
+
+    promises("tell by a hint that there is work", async (client) => {
+      const { promise: hinted, resolve } = Promise.withResolvers<string>();
+      const unwatch = client.leases.watch((hint) => {
+        if (hint.topic === "work") resolve(hint.queue);
+      });
+      await client.enqueue("t", null, { queue: "mail" });
+      expect(await hinted).toBe("mail");
+      unwatch();
+    });
+  });
+
+  // A transaction lives in a connection to the store: over a server there is none to take part in.
+  if (source.isRemote) {
+    describe("a transaction", () => {
+      promises("is refused in words, and leaves nothing", async (client) => {
+        const tx = {};
+        for (const call of [
+          client.enqueue("t", null, { tx }),
+          client.enqueueMany([{ type: "t" }], { tx }),
+          client.leases.settleWithin(tx, { id: "", fence: 0, outcome: { kind: "release" } }),
+        ]) {
+          await expect(call).rejects.toMatchObject({
+            code: "invalid_transaction",
+            field: "tx",
+            message: expect.stringContaining("connect to the store itself") as string,
+          });
+        }
+        expect((await client.list()).jobs).toEqual([]);
+      });
+
+      promises("in which a handler would complete its job fails the attempt", async (client) => {
+        client.work({ t: async (_: unknown, ctx) => ctx.complete("never", { tx: {} }) });
+        const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+        expect(await client.wait(id)).toMatchObject({
+          status: "dead",
+          error: { message: expect.stringContaining("transaction") as string },
+        });
+      });
+    });
+  }
+}
+
+async function claim(client: Client, turn: number, limit = 10): Promise<LeasedJob[]> {
+  const { jobs } = await client.leases.exchange([], {
+    workerId: "w1",
+    queues: ["default"],
+    types: "*",
+    limit,
+    leaseMs: 30_000,
+    turn,
+    again: false,
+  });
+  return jobs;
+}

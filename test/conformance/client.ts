@@ -1,0 +1,48 @@
+import { describe, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { inputSuite } from "./client-input.ts";
+import { jobSuite } from "./client-jobs.ts";
+import { manageSuite } from "./client-manage.ts";
+import { scheduleSuite } from "./client-schedules.ts";
+import type { ClientSource, OpenedClient } from "./client-sources.ts";
+import { workSuite } from "./client-work.ts";
+
+/** A promise of the Client, with the test that proves it. */
+export type Promises = (promise: string, proof: (client: Client, opened: OpenedClient) => Promise<void>) => void;
+
+/** THE CLIENT SUITE: what every client promises, over a store and over a server. Time is real here, so it is never measured. */
+export function clientSuite(source: ClientSource): void {
+  const promises: Promises = (promise, proof) =>
+    test(promise, async () => {
+      const opened = await source.open();
+      try {
+        await proof(opened.client, opened);
+      } finally {
+        await opened.close();
+      }
+    });
+  describe(`a client ${source.name}`, () => {
+    jobSuite(promises);
+    manageSuite(promises);
+    scheduleSuite(promises);
+    workSuite(promises, source);
+    inputSuite(promises, source);
+  });
+}
+
+/** What is worth proving once more on an engine whose store has its own suite: that the wire carries all of it. */
+export function mainPathSuite(source: ClientSource): void {
+  const promises: Promises = (promise, proof) =>
+    test(promise, async () => {
+      const opened = await source.open();
+      try {
+        await proof(opened.client, opened);
+      } finally {
+        await opened.close();
+      }
+    });
+  describe(`a client ${source.name}`, () => {
+    jobSuite(promises);
+    workSuite(promises, source);
+  });
+}

@@ -1,0 +1,9 @@
+import { afterAll, beforeAll } from "vitest";
+import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
+import { processSuite } from "./process-suite.ts";
+
+let server: RedisServer;
+beforeAll(async () => void (server = await startRedis()));
+afterAll(() => server.stop());
+
+processSuite("Redis", () => freshPrefix(server.url));

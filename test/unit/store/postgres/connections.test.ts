@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { Connections } from "../../../../src/store/postgres/connections.ts";
+import type { Driver } from "../../../../src/store/postgres/driver.ts";
+import { parsePostgresUrl } from "../../../../src/store/postgres/url.ts";
+import { serverOfThisFile } from "./open-database.ts";
+
+const server = serverOfThisFile();
+
+/** Half of the deadline. */
+const SILENCE_MS = 2_000;
+
+function open(driver: unknown, deadlineMs: number): Connections {
+  const address = parsePostgresUrl(server().url);
+  const connections = new Connections({ driver: driver as Driver, address, clock: systemClock, deadlineMs, poolSize: 1 });
+  onTestFinished(() => connections.close());
+  return connections;
+}
+
+describe("a call", () => {
+  test("fails at its deadline, also while it waits for a connection that never comes", async () => {
+    class HangingPool {
+      connect = (): Promise<never> => new Promise(() => {});
+      end = async (): Promise<void> => {};
+      on = (): void => {};
+    }
+    const connections = open({ Client: pg.Client, Pool: HangingPool }, 100);
+    await expect(connections.call("select 1")).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("within 100 ms") as string,
+    });
+  });
+
+  test("whose answer came while a handler blocked the loop, for longer than silence is endured, is answered by it", async () => {
+    const connections = open(pg, 2 * SILENCE_MS);
+    const [first] = await connections.call("select pg_backend_pid()");
+    const asking = connections.call("select pg_backend_pid() from pg_sleep(0.3)");
+    // It has left by then, and its answer comes later.
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+    const until = performance.now() + SILENCE_MS + 100;
+    blockUntilAnswered(first![0] as number);
+    while (performance.now() < until);
+    expect(await asking).toEqual([first]);
+  });
+});
+
+/** Blocks this loop until the server has answered what it was asked on a connection. */
+function blockUntilAnswered(pid: number): void {
+  const program = `
+    import pg from "pg";
+    const client = new pg.Client({ connectionString: process.argv[1] });
+    await client.connect();
+    while ((await client.query("select from pg_stat_activity where pid = $1 and state = 'idle' and query ~ 'pg_sleep'", [process.argv[2]])).rowCount === 0);
+    await client.end();`;
+  execFileSync(process.execPath, ["--input-type=module", "--eval", program, server().url, String(pid)], { stdio: "inherit" });
+}
