@@ -1,0 +1,89 @@
+/** WHAT THIS PROCESS COUNTS BY ITSELF. Kept apart by the values of labels, of which whoever counts must see to it that there are few. */
+import type { HistogramFamily, HistogramSample, Labels, PlainFamily } from "./exposition.ts";
+
+/** What a figure is called, what it means, and what it is kept apart by. */
+export interface FigureHead {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+/** Counts up. */
+export class Counter {
+  readonly #head: FigureHead;
+  readonly #counts = new Map<string, { readonly labels: Labels; value: number }>();
+
+  /** Without labels it is there from the start, at zero. With labels those are whose values are `known`: a rate needs a beginning. */
+  constructor(head: FigureHead, known: readonly (readonly string[])[] = head.labels === undefined ? [[]] : []) {
+    this.#head = head;
+    for (const values of known) this.add(0, ...values);
+  }
+
+  add(count: number, ...values: readonly string[]): void {
+    const key = keyOf(values);
+    const sample = this.#counts.get(key);
+    if (sample === undefined) this.#counts.set(key, { labels: labelsOf(this.#head, values), value: count });
+    else sample.value += count;
+  }
+
+  family(): PlainFamily {
+    return { name: this.#head.name, help: this.#head.help, type: "counter", samples: [...this.#counts.values()] };
+  }
+}
+
+/** Counts times, or other sizes, by how large they were. */
+export class Histogram {
+  readonly #head: FigureHead;
+  readonly #bounds: readonly number[];
+  readonly #series = new Map<string, Series>();
+
+  /** `bounds` rise. */
+  constructor(head: FigureHead, bounds: readonly number[]) {
+    this.#head = head;
+    this.#bounds = bounds;
+  }
+
+  observe(size: number, ...values: readonly string[]): void {
+    const key = keyOf(values);
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      series = { labels: labelsOf(this.#head, values), counts: this.#bounds.map(() => 0), count: 0, sum: 0 };
+      this.#series.set(key, series);
+    }
+    const bucket = this.#bounds.findIndex((bound) => size <= bound);
+    if (bucket >= 0) series.counts[bucket]!++;
+    series.count++;
+    series.sum += size;
+  }
+
+  family(): HistogramFamily {
+    return {
+      name: this.#head.name,
+      help: this.#head.help,
+      type: "histogram",
+      samples: Array.from(this.#series.values(), (each) => this.#sample(each)),
+    };
+  }
+
+  #sample({ labels, counts, sum, count }: Series): HistogramSample {
+    let below = 0;
+    const buckets = this.#bounds.map((le, index) => ({ le, count: (below += counts[index]!) }));
+    return { labels, buckets, sum, count };
+  }
+}
+
+interface Series {
+  readonly labels: Labels;
+  readonly counts: number[];
+  count: number;
+  sum: number;
+}
+
+/** Most figures have one label or none, and then nothing has to be joined. */
+function keyOf(values: readonly string[]): string {
+  return values.length === 1 ? values[0]! : values.join("\u0000");
+}
+
+function labelsOf({ labels = [] }: FigureHead, values: readonly string[]): Labels {
+  return Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""]));
+}

@@ -1,0 +1,82 @@
+import type { Trouble } from "../core/trouble.ts";
+import type { Family } from "./exposition.ts";
+import { Counter, Histogram } from "./instruments.ts";
+import type { LeaseVerb, LeaseWatcher, SeenAnswer, SeenClaim, SeenReport } from "./lease-watch.ts";
+import type { QueueLabels } from "./queue-labels.ts";
+
+/** From a millisecond to half an hour: handlers are as different as that. */
+const JOB_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+
+const VERBS: readonly LeaseVerb[] = ["settle", "extend", "note"];
+const TROUBLES: readonly Trouble["kind"][] = ["abandoned", "store", "claim", "report", "backoff", "thread", "upkeep"];
+/** A worker that came over HTTP need not say what it knows of the job. */
+const UNKNOWN = "(unknown)";
+
+/** What was worked through this process, by its own workers or by others over HTTP. Add these up over processes. */
+export class JobFigures implements LeaseWatcher {
+  readonly #queues: QueueLabels;
+  readonly #claims = new Counter({
+    name: "millrace_claims_total",
+    help: "Jobs claimed through this process.",
+    labels: ["queue"],
+  });
+  readonly #attempts = new Counter({
+    name: "millrace_attempts_total",
+    help: "Attempts whose end was reported through this process, by how they ended.",
+    labels: ["queue", "outcome"],
+  });
+  readonly #wait = new Histogram(
+    { name: "millrace_wait_seconds", help: "How long claimed jobs had waited since they were due.", labels: ["queue"] },
+    JOB_SECONDS,
+  );
+  readonly #run = new Histogram(
+    { name: "millrace_run_seconds", help: "How long attempts ran that completed or failed.", labels: ["queue"] },
+    JOB_SECONDS,
+  );
+  readonly #refused = new Counter(
+    {
+      name: "millrace_stale_writes_refused_total",
+      help: "Writes of workers that were refused because their lease had passed to another.",
+      labels: ["verb"],
+    },
+    VERBS.map((verb) => [verb]),
+  );
+  readonly #troubles = new Counter(
+    { name: "millrace_troubles_total", help: "Troubles that a person should know of, as the log tells them.", labels: ["kind"] },
+    TROUBLES.map((kind) => [kind]),
+  );
+
+  constructor(queues: QueueLabels) {
+    this.#queues = queues;
+  }
+
+  claimed(claims: readonly SeenClaim[]): void {
+    for (const { job } of claims) {
+      const queue = this.#queues.labelOf(job.queue);
+      this.#claims.add(1, queue);
+      const waitedMs = (job.startedAt ?? 0) - (job.scheduledAt ?? job.createdAt);
+      this.#wait.observe(Math.max(0, waitedMs) / 1000, queue);
+    }
+  }
+
+  reported(reports: readonly SeenReport[], answers: readonly SeenAnswer[]): void {
+    reports.forEach(({ outcome, facts }, index) => {
+      if (answers[index] !== "ok") return;
+      const queue = facts === undefined ? UNKNOWN : this.#queues.labelOf(facts.queue);
+      this.#attempts.add(1, queue, outcome.kind);
+      if ("runMs" in outcome) this.#run.observe(outcome.runMs / 1000, queue);
+    });
+  }
+
+  refused(verb: LeaseVerb, count: number): void {
+    this.#refused.add(count, verb);
+  }
+
+  trouble({ kind }: Trouble): void {
+    this.#troubles.add(1, kind);
+  }
+
+  families(): Family[] {
+    return [this.#claims, this.#attempts, this.#wait, this.#run, this.#refused, this.#troubles].map((figure) => figure.family());
+  }
+}

@@ -1,0 +1,74 @@
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+import type { Family, PlainFamily } from "./exposition.ts";
+
+const RESOLUTION_MS = 20;
+/** A look shows the time since the last one, but at least so long: two who look in turn shall not rob each other. */
+const WINDOW_MS = 10_000;
+
+/** How this process is: whether its loop is free, and what it uses. */
+export class ProcessFigures {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  readonly #version: string;
+  #since = performance.now();
+
+  constructor(version: string) {
+    this.#version = version;
+    this.#delay.enable();
+  }
+
+  /** Stops measuring. */
+  stop(): void {
+    this.#delay.disable();
+  }
+
+  families(): Family[] {
+    const families = [...this.#lagFamilies(), ...this.#useFamilies()];
+    if (performance.now() - this.#since >= WINDOW_MS) {
+      this.#delay.reset();
+      this.#since = performance.now();
+    }
+    return families;
+  }
+
+  #lagFamilies(): Family[] {
+    const { active } = performance.eventLoopUtilization();
+    return [
+      gauge("millrace_event_loop_lag_p50_seconds", "How late the event loop was lately: half of the time at most so much.", this.#lag(50)),
+      gauge("millrace_event_loop_lag_p99_seconds", "How late the event loop was lately: 99 % of the time at most so much.", this.#lag(99)),
+      gauge("millrace_event_loop_lag_max_seconds", "How late the event loop was lately: never more than this.", this.#lag(100)),
+      counter(
+        "millrace_event_loop_active_seconds_total",
+        "Time in which the event loop did something; its rate is how busy it is.",
+        active / 1000,
+      ),
+    ];
+  }
+
+  #useFamilies(): Family[] {
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    const info = { version: this.#version, node: process.version };
+    return [
+      gauge("millrace_build_info", "Always 1: the labels tell the versions.", 1, info),
+      counter("process_cpu_seconds_total", "Processor time that this process used.", (user + system) / 1e6),
+      gauge("process_resident_memory_bytes", "Memory that this process holds.", rss),
+      gauge("process_start_time_seconds", "When this process started, since the epoch.", performance.timeOrigin / 1000),
+      gauge("millrace_heap_used_bytes", "Memory of JavaScript objects.", heapUsed),
+    ];
+  }
+
+  /** What is measured is the time between two ticks of a timer; what is beyond its interval is lag. In seconds. */
+  #lag(percentile: number): number {
+    if (this.#delay.count === 0) return 0;
+    const ns = percentile === 100 ? this.#delay.max : this.#delay.percentile(percentile);
+    return Math.max(0, ns / 1e9 - RESOLUTION_MS / 1000);
+  }
+}
+
+function gauge(name: string, help: string, value: number, labels: PlainFamily["samples"][number]["labels"] = {}): Family {
+  return { name, help, type: "gauge", samples: [{ labels, value }] };
+}
+
+function counter(name: string, help: string, value: number): Family {
+  return { name, help, type: "counter", samples: [{ labels: {}, value }] };
+}

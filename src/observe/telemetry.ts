@@ -1,0 +1,134 @@
+/**
+ * TRACES ACROSS THE QUEUE. Where `@opentelemetry/api` is installed and set up, a job remembers the trace in which it was enqueued, and its
+ * handler runs as a part of it, whenever and wherever that is. The context travels in the job's meta under a name of ours, in the form of
+ * whatever propagator the application has registered (W3C `traceparent` by default), so that producers in other languages can write it.
+ */
+import type * as Otel from "@opentelemetry/api";
+import { controlOf } from "../core/control-errors.ts";
+import type { Job } from "../core/job.ts";
+import { MAX_META_BYTES, utf8Length } from "../core/json.ts";
+
+/** The field of a job's meta that holds the headers of its trace. */
+export const TRACE_FIELD = "millrace:trace";
+
+/** Headers as propagators write them; baggage may be among them. */
+type Carrier = Record<string, string>;
+type Meta = Readonly<Record<string, unknown>>;
+
+const MAX_CARRIER_BYTES = 4096;
+
+/** Loads the API. Null when it is not installed: then there is nothing to trace, and nothing is paid for it. */
+export async function loadTelemetry(): Promise<Telemetry | null> {
+  try {
+    return new Telemetry(await import("@opentelemetry/api"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") return null;
+    throw error;
+  }
+}
+
+export class Telemetry {
+  readonly #api: typeof Otel;
+
+  constructor(api: typeof Otel) {
+    this.#api = api;
+  }
+
+  /** Whether somebody has set tracing up. Until then all else here does nothing. */
+  get isOn(): boolean {
+    return this.#api.propagation.fields().length > 0;
+  }
+
+  /** Runs what enqueues, in a span, and hands it the headers to send along. */
+  producing<Result>(name: string, queue: string | undefined, run: (carrier: Carrier) => Promise<Result>): Promise<Result> {
+    const { context, propagation, SpanKind, trace } = this.#api;
+    const attributes = {
+      ...SYSTEM,
+      "messaging.operation.type": "send",
+      ...(queue === undefined ? {} : { "messaging.destination.name": queue }),
+    };
+    const span = this.#tracer.startSpan(`enqueue ${name}`, { kind: SpanKind.PRODUCER, attributes });
+    const inner = trace.setSpan(context.active(), span);
+    const carrier: Carrier = {};
+    propagation.inject(inner, carrier);
+    return context.with(inner, () => this.#ended(span, () => run(bounded(carrier))));
+  }
+
+  /** Runs a handler, in a span that continues the trace in which its job was enqueued. */
+  consuming<Result>(job: Job, run: () => Result): Result {
+    const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = this.#api;
+    const outer = propagation.extract(ROOT_CONTEXT, carrierOf(job.meta));
+    const attributes = {
+      ...SYSTEM,
+      "messaging.operation.type": "process",
+      "messaging.destination.name": job.queue,
+      "messaging.message.id": job.id,
+      "millrace.job.type": job.type,
+      "millrace.job.attempt": job.attempt,
+    };
+    const span = this.#tracer.startSpan(`run ${job.type}`, { kind: SpanKind.CONSUMER, attributes }, outer);
+    return context.with(trace.setSpan(outer, span), () => this.#ended(span, run));
+  }
+
+  get #tracer(): Otel.Tracer {
+    return this.#api.trace.getTracer("millrace");
+  }
+
+  /** Ends the span with what it spans. What is not a promise ends at once: a handler that is not async stays so. */
+  #ended<Result>(span: Otel.Span, run: () => Result): Result {
+    const failed = (error: unknown): never => {
+      this.#fail(span, error);
+      span.end();
+      throw error;
+    };
+    let result: Result;
+    try {
+      result = run();
+    } catch (error) {
+      return failed(error);
+    }
+    if (!isThenable(result)) {
+      span.end();
+      return result;
+    }
+    const whenDone = Promise.resolve(result).then((value) => {
+      span.end();
+      return value;
+    }, failed);
+    return whenDone as Result;
+  }
+
+  /** A snooze is a wish, not a failure. */
+  #fail(span: Otel.Span, error: unknown): void {
+    if (controlOf(error)?.kind === "snooze") return;
+    if (error instanceof Error) span.recordException(error);
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+const SYSTEM = { "messaging.system": "millrace" };
+
+/** Baggage can be long, and is the first that is left behind. */
+function bounded(carrier: Carrier): Carrier {
+  if (utf8Length(JSON.stringify(carrier)) <= MAX_CARRIER_BYTES) return carrier;
+  const { traceparent } = carrier;
+  return traceparent === undefined ? {} : { traceparent };
+}
+
+/** Meta with the headers of a trace. Where there is no room for them it stays as it is: a trace must not make an enqueue fail. */
+export function withTrace(meta: Meta | undefined, carrier: Carrier): Meta | undefined {
+  if (Object.keys(carrier).length === 0) return meta;
+  const traced = { ...meta, [TRACE_FIELD]: carrier };
+  return meta === undefined || utf8Length(JSON.stringify(traced)) <= MAX_META_BYTES ? traced : meta;
+}
+
+/** What a job's meta holds under our name, whoever wrote it. */
+function carrierOf(meta: Meta | null): Carrier {
+  const found = meta?.[TRACE_FIELD];
+  if (typeof found !== "object" || found === null) return {};
+  return Object.fromEntries(Object.entries(found).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}

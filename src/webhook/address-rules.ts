@@ -1,0 +1,160 @@
+/**
+ * WHICH ADDRESSES MAY BE SENT TO. Only what is routed on the open internet, and what the operator opened.
+ *
+ * The lists follow the registries of special-purpose addresses that IANA keeps. For IPv4 they name what is closed. For IPv6 it is the
+ * other way round: only 2000::/3 is given out for general use, so that all else is closed without being named.
+ */
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
+import { invalid } from "../core/errors.ts";
+
+const CLOSED_V4 = [
+  ["0.0.0.0/8", "unspecified"],
+  ["10.0.0.0/8", "private"],
+  ["100.64.0.0/10", "shared by a carrier (CGNAT)"],
+  ["127.0.0.0/8", "loopback"],
+  ["169.254.0.0/16", "link-local, where clouds keep their metadata"],
+  ["172.16.0.0/12", "private"],
+  ["192.0.0.0/24", "reserved for protocols"],
+  ["192.0.2.0/24", "for documentation"],
+  ["192.88.99.0/24", "a 6to4 relay"],
+  ["192.168.0.0/16", "private"],
+  ["198.18.0.0/15", "for benchmarks"],
+  ["198.51.100.0/24", "for documentation"],
+  ["203.0.113.0/24", "for documentation"],
+  ["224.0.0.0/4", "multicast"],
+  ["240.0.0.0/4", "reserved"],
+] as const;
+
+const OPEN_V6 = "2000::/3";
+
+const CLOSED_V6 = [
+  ["::1/128", "loopback"],
+  ["::/128", "unspecified"],
+  ["fc00::/7", "private (unique local)"],
+  ["fe80::/10", "link-local"],
+  ["ff00::/8", "multicast"],
+  ["2001::/23", "reserved for protocols"],
+  ["2001:db8::/32", "for documentation"],
+  ["3fff::/20", "for documentation"],
+] as const;
+
+const EMBEDDED = "an IPv4 address inside an IPv6 one";
+
+interface NamedRange {
+  readonly name: string;
+  readonly list: BlockList;
+}
+
+const closedV4 = CLOSED_V4.map(namedRange);
+const closedV6 = CLOSED_V6.map(namedRange);
+const openV6 = new BlockList();
+addRange(openV6, readRange(OPEN_V6));
+
+/** Tells for an address, as a resolver gives it, why nothing may be sent there. */
+export class AddressRules {
+  readonly #allowV4 = new BlockList();
+  readonly #allowV6 = new BlockList();
+
+  /** `allow`: addresses and ranges (`10.0.0.0/8`, `fd00::/8`, `127.0.0.1`) that are open although they are special. */
+  constructor(allow: readonly string[] = []) {
+    for (const text of allow) {
+      const range = readRange(text);
+      addRange(range.family === "ipv4" ? this.#allowV4 : this.#allowV6, range);
+    }
+  }
+
+  /** What kind of closed address this is; null when it is open. */
+  refusal(address: string): string | null {
+    if (isIPv4(address)) return this.#refusalV4(address);
+    // A zone (fe80::1%eth0) makes sense on one machine only, so such an address is never one to send to.
+    if (!isIPv6(address) || address.includes("%")) return "not an address";
+    return this.#refusalV6(address);
+  }
+
+  #refusalV4(address: string): string | null {
+    if (this.#allowV4.check(address, "ipv4")) return null;
+    return nameOf(closedV4, address, "ipv4");
+  }
+
+  #refusalV6(address: string): string | null {
+    const isAllowed = this.#allowV6.check(address, "ipv6");
+    const groups = groupsOf(address);
+    const embedded = embeddedV4(groups);
+    if (embedded !== null) {
+      // What is connected to is the inner address. That of a mapped one alone decides; a translator's prefix must be opened as well.
+      if (isMapped(groups)) return this.#allowV4.check(embedded, "ipv4") ? null : EMBEDDED;
+      return isAllowed ? this.#refusalV4(embedded) : EMBEDDED;
+    }
+    if (isAllowed) return null;
+    const name = nameOf(closedV6, address, "ipv6");
+    return name ?? (openV6.check(address, "ipv6") ? null : "reserved");
+  }
+}
+
+function nameOf(ranges: readonly NamedRange[], address: string, family: "ipv4" | "ipv6"): string | null {
+  return ranges.find(({ list }) => list.check(address, family))?.name ?? null;
+}
+
+function namedRange([range, name]: readonly [string, string]): NamedRange {
+  const list = new BlockList();
+  addRange(list, readRange(range));
+  return { name, list };
+}
+
+interface Range {
+  readonly address: string;
+  readonly length: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+function addRange(list: BlockList, { address, length, family }: Range): void {
+  list.addSubnet(address, length, family);
+}
+
+/** Reads `10.0.0.0/8`, or an address as the range of itself alone. */
+function readRange(text: unknown): Range {
+  const [address = "", prefix, ...rest] = typeof text === "string" ? text.trim().split("/") : [];
+  const bits = isIPv4(address) ? 32 : 128;
+  const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  if (isIP(address) === 0 || address.includes("%") || rest.length > 0 || !(length <= bits)) {
+    throw invalid("allow", "addresses or ranges of them, such as 10.0.0.0/8, 192.168.1.7 or fd00::/8", text);
+  }
+  return { address, length, family: bits === 32 ? "ipv4" : "ipv6" };
+}
+
+// ── IPv4 inside IPv6 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The URL parser writes any form as plain hexadecimal groups.
+  const { hostname } = new URL(`http://[${address}]/`);
+  const [head = "", tail] = hostname.slice(1, -1).split("::");
+  const before = parseGroups(head);
+  if (tail === undefined) return before;
+  const after = parseGroups(tail);
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function parseGroups(text: string): number[] {
+  return text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+}
+
+/** The IPv4 address that packets to this IPv6 address may end up at, through the system's own stack, a translator or a tunnel. */
+function embeddedV4(groups: readonly number[]): string | null {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
+  if (a === 0x2002) return dotted(b, c); // 6to4
+  if (a === 0x2001 && b === 0) return dotted(g ^ 0xffff, h ^ 0xffff); // Teredo
+  if (a === 0x64 && b === 0xff9b) return dotted(g, h); // NAT64
+  if (a !== 0 || b !== 0 || c !== 0 || d !== 0) return null;
+  if (isMapped(groups) || (e === 0xffff && f === 0)) return dotted(g, h); // mapped, translated
+  // The old "compatible" form. :: and ::1 look like it and are what they are.
+  return e === 0 && f === 0 && (g !== 0 || h > 1) ? dotted(g, h) : null;
+}
+
+function isMapped(groups: readonly number[]): boolean {
+  return groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+}
+
+function dotted(high: number, low: number): string {
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
+}

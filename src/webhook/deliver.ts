@@ -1,0 +1,98 @@
+/**
+ * DELIVERIES. The end of a job with a `webhookUrl` makes a job of this type, in the same transition; this is what runs it.
+ *
+ *   2xx                    delivered
+ *   410                    the receiver says that it is gone for good: dead at once, as Standard Webhooks has it
+ *   429, 503               tried again after their Retry-After, or else like the rest
+ *   anything else, none    tried again. Also 404 and 401: for a receiver in the middle of a deploy they are as passing as a 500, and the
+ *                          end of a job happens only once. Also 3xx, which is never followed
+ *   a closed address       dead at once, and nothing was sent
+ */
+import type { Client, Handler } from "../client/client.ts";
+import { Discard, RetryAfter } from "../core/control-errors.ts";
+import { queueBeside } from "../core/delivery.ts";
+import type { Job } from "../core/job.ts";
+import { HOUR_MS } from "../core/time-units.ts";
+import { DELIVERED, type DeliveredStatus, deliveryBody, type JobEnd } from "./delivery-body.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { type Answer, type OutgoingRequest, send, type Sender } from "./send.ts";
+import { signedHeaders } from "./sign.ts";
+
+export interface DeliveryParts {
+  readonly client: Pick<Client, "get">;
+  readonly sender: Sender;
+  readonly keys: readonly Buffer[];
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+const LIMITS = { connectMs: 5000, totalMs: 10_000, maxBytes: 64 * 1024 };
+
+const FIRST_PAUSE_MS = 10_000;
+/** Longer than the curve of jobs has it: with the retries that a delivery has, a receiver may be away for a weekend. */
+const LONGEST_PAUSE_MS = HOUR_MS;
+/** Deliveries that failed together, because one receiver was away, must not come back together. */
+const JITTER = 0.25;
+
+/** The handler of deliveries. What it returns is all that is kept of an answer: nothing that a receiver wrote. */
+export function deliveryHandler(parts: DeliveryParts): Handler {
+  return async (payload, { job: delivery, signal }) => {
+    const end = readEnd(payload, delivery);
+    const job = await parts.client.get(end.jobId);
+    const url = urlOf(delivery, job);
+    const body = Buffer.from(JSON.stringify(deliveryBody(end, job)));
+    const headers = {
+      "content-type": "application/json",
+      "content-length": String(body.length),
+      "user-agent": "millrace",
+      // The id of the delivery, the same for every attempt: receivers know a repeat by it.
+      ...signedHeaders(parts.keys, delivery.id, parts.now(), body),
+    };
+    const startedAt = performance.now();
+    const answer = await sendOrRetry(parts, delivery, { url, method: "POST", headers, body }, signal);
+    judge(parts, delivery, answer);
+    return { status: answer.status, duration_ms: Math.round(performance.now() - startedAt) };
+  };
+}
+
+function readEnd(payload: unknown, delivery: Job): JobEnd {
+  const { job_id: jobId, status } = (payload ?? {}) as { job_id?: unknown; status?: unknown };
+  if (typeof jobId !== "string" || !DELIVERED.includes(status as DeliveredStatus)) {
+    throw new Discard(`the payload of a delivery must be { job_id, status } with a status of ${DELIVERED.join(", ")}`);
+  }
+  return { jobId, status: status as DeliveredStatus, queue: queueBeside(delivery.queue) };
+}
+
+/** The delivery has a copy of the address: its job may be gone long before the last retry. */
+function urlOf(delivery: Job, job: Job | null): string {
+  const url = delivery.webhookUrl ?? job?.webhookUrl;
+  if (url === undefined || url === null) throw new Discard("there is no address to deliver to: the job is gone, or has no webhook_url");
+  return url;
+}
+
+async function sendOrRetry(parts: DeliveryParts, delivery: Job, request: OutgoingRequest, signal: AbortSignal): Promise<Answer> {
+  try {
+    return await send(parts.sender, request, LIMITS, signal);
+  } catch (error) {
+    if (error instanceof Discard || signal.aborted) throw error;
+    throw failure(parts, delivery, error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function judge(parts: DeliveryParts, delivery: Job, { host, status, headers }: Answer): void {
+  if (status >= 200 && status < 300) return;
+  const said = `${host} answered ${status}`;
+  if (status === 410) throw new Discard(`${said}: the receiver wants no more deliveries`);
+  const delayMs = retryAfterMs(status, headers["retry-after"], parts.now());
+  if (delayMs !== undefined) throw named(new RetryAfter(delayMs, `${said} and asked for a later try`));
+  throw failure(parts, delivery, status >= 300 && status < 400 ? `${said}: redirects are not followed` : said);
+}
+
+function failure({ random }: DeliveryParts, { retryCount }: Job, message: string, cause?: unknown): Error {
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(retryCount, 20));
+  return named(new RetryAfter(Math.round(pauseMs * (1 + JITTER * (2 * random() - 1))), message), cause);
+}
+
+function named(error: RetryAfter, cause?: unknown): Error {
+  return Object.assign(error, { name: "DeliveryFailed" }, cause === undefined ? {} : { cause });
+}

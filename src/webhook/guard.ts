@@ -1,0 +1,128 @@
+/**
+ * THE GUARD AGAINST REQUEST FORGERY (SSRF). Job producers name URLs, and this process can reach what they cannot: its own loopback, the
+ * private network, the metadata of its cloud. So an address is opened for a request only after every address of the host was checked, and
+ * the connection goes to what was checked: a name that answers otherwise a moment later (DNS rebinding) gains nothing.
+ */
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
+import { Discard } from "../core/control-errors.ts";
+import { preview } from "../core/errors.ts";
+import { AddressRules } from "./address-rules.ts";
+import { type ResolveHost, resolveHost } from "./resolve-host.ts";
+
+/** Nothing was sent, and nothing will be: the job goes to the dead letters. */
+export class Blocked extends Discard {
+  override readonly name = "Blocked";
+}
+
+/** What a guard can be told. */
+export interface GuardOptions {
+  /** Private addresses and ranges that are open all the same: `10.0.0.0/8`, `fd00::/8`, `127.0.0.1`. */
+  readonly allow?: readonly string[] | undefined;
+  /** How hosts are looked up. Default: by the system. */
+  readonly resolve?: ResolveHost | undefined;
+}
+
+const MAX_URL_LENGTH = 8192;
+/** Below this only those of HTTP are open: mail, shells and file shares would take a request for commands of their own. */
+const FIRST_FREE_PORT = 1024;
+const HTTP_PORTS = [80, 443];
+/** Services that listen above and must not be talked to by HTTP either, where an operator has opened the network they are in. */
+const CLOSED_PORTS: readonly number[] = [
+  1433, // SQL Server
+  1521, // Oracle
+  2049, // NFS
+  2375, // Docker
+  2376,
+  2379, // etcd
+  2380,
+  3306, // MySQL
+  3389, // remote desktop
+  5432, // PostgreSQL
+  5672, // AMQP
+  5900, // VNC
+  5985, // Windows remote management
+  5986,
+  6000, // X11
+  6379, // Redis
+  6380,
+  6443, // Kubernetes
+  6665, // IRC
+  6666,
+  6667,
+  6668,
+  6669,
+  6697,
+  9042, // Cassandra
+  9092, // Kafka
+  10250, // the kubelet
+  10255,
+  11211, // memcached
+  26379, // Redis Sentinel
+  27017, // MongoDB
+];
+
+export class Guard {
+  readonly #rules: AddressRules;
+  readonly #resolve: ResolveHost;
+
+  /** Throws `invalid_input` when `allow` is not a list of ranges. */
+  constructor({ allow = [], resolve = resolveHost }: GuardOptions = {}) {
+    this.#rules = new AddressRules(allow);
+    this.#resolve = resolve;
+  }
+
+  /** Checks what can be told without asking anybody: the form, the port, and the address if the host is one. Throws Blocked. */
+  readUrl(text: string): URL {
+    const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
+    if (url === null) throw new Blocked(`the URL is not one, or longer than ${MAX_URL_LENGTH} characters`);
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new Blocked(`only http and https are sent to, not ${preview(url.protocol)}`);
+    }
+    if (url.username !== "" || url.password !== "") throw new Blocked("the URL carries a user name or password: put it into a header");
+    refusePort(url);
+    const literal = literalOf(url);
+    if (literal !== null) this.#check(literal, literal);
+    return url;
+  }
+
+  /** All addresses of the host, each of which may be connected to. Throws Blocked if any of them may not. */
+  async addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    const addresses = await this.#addressesOf(url, signal);
+    if (addresses.length === 0) throw new Error(`${url.hostname} has no address`);
+    for (const { address } of addresses) this.#check(address, url.hostname);
+    return addresses;
+  }
+
+  async #addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    const literal = literalOf(url);
+    if (literal !== null) return [{ address: literal, family: isIP(literal) }];
+    // Whatever a name server says about it, localhost is this machine (RFC 6761).
+    if (/(^|\.)localhost\.?$/.test(url.hostname)) return LOOPBACK;
+    return this.#resolve(url.hostname, signal);
+  }
+
+  #check(address: string, host: string): void {
+    const refusal = this.#rules.refusal(address);
+    if (refusal === null) return;
+    const what = address === host ? address : `${host} is ${address}, which`;
+    throw new Blocked(`nothing was sent: ${what} is ${refusal}. If it shall be reached, open its range with WEBHOOK_ALLOW`);
+  }
+}
+
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+function refusePort({ port, protocol }: URL): void {
+  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+  if (HTTP_PORTS.includes(number) || (number >= FIRST_FREE_PORT && !CLOSED_PORTS.includes(number))) return;
+  throw new Blocked(`nothing was sent: port ${number} is not one for HTTP. Open are 80, 443, and from 1024 on those of no other service`);
+}
+
+/** The address, if the host is one. The URL parser has turned 127.1, 0x7f000001 and 2130706433 into 127.0.0.1 already. */
+function literalOf({ hostname }: URL): string | null {
+  const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  return isIP(bare) === 0 ? null : bare;
+}

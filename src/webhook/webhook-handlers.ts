@@ -1,0 +1,37 @@
+import type { Client, Handler } from "../client/client.ts";
+import { WEBHOOK_TYPE } from "../core/delivery.ts";
+import { deliveryHandler } from "./deliver.ts";
+import { Guard } from "./guard.ts";
+import { httpRequestHandler } from "./http-request.ts";
+import type { ResolveHost } from "./resolve-host.ts";
+import { readSecrets } from "./sign.ts";
+
+/** The built-in type of requests. */
+export const HTTP_REQUEST_TYPE = "http:request";
+
+/** What the handlers of webhooks can be told. */
+export interface WebhookOptions {
+  /** Knows the jobs whose ends are delivered. */
+  readonly client: Pick<Client, "get">;
+  /** To sign with; several, or several by commas, while they are being changed. Without any, deliveries are not signed. */
+  readonly secrets?: string | readonly string[] | undefined;
+  /** Private addresses and ranges that may be sent to all the same, such as `10.0.0.0/8`. */
+  readonly allow?: readonly string[] | undefined;
+  /** Certificates of authorities to trust instead of the system's, in PEM. */
+  readonly ca?: string | undefined;
+  /** How hosts are looked up, what the time is, and chance in [0, 1). Defaults: the system's. */
+  readonly resolve?: ResolveHost | undefined;
+  readonly now?: (() => number) | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+/** The handlers of deliveries and of requests as jobs, for `client.work`. Throws `invalid_input` when a secret or a range is none. */
+export function webhookHandlers(options: WebhookOptions): Record<typeof WEBHOOK_TYPE | typeof HTTP_REQUEST_TYPE, Handler> {
+  const { client, secrets = [], allow, ca, resolve, now = Date.now, random = Math.random } = options;
+  const keys = secrets.length === 0 ? [] : readSecrets(secrets, "secrets");
+  const sender = { guard: new Guard({ allow, resolve }), ca };
+  return {
+    [WEBHOOK_TYPE]: deliveryHandler({ client, sender, keys, now, random }),
+    [HTTP_REQUEST_TYPE]: httpRequestHandler({ sender, now }),
+  };
+}
