@@ -43,6 +43,7 @@ const rooms: readonly Room[] = [
   { place: "src/index.ts", mayUse: "anyone" },
   { place: "src/serve.ts", mayUse: "anyone" },
   { place: "src/config.ts", mayUse: "anyone" },
+  { place: "src/config/", mayUse: [core, "src/config.ts"] },
 ];
 
 /** Each import that follows no arrow, as "src/a.ts -> src/b.ts: reason". */

@@ -1,0 +1,174 @@
+/**
+ * ONE CALL FROM ITS ARRIVAL TO ITS ANSWER: let in, read, checked, handed to its route, written. Whatever is thrown on the way becomes a
+ * problem. Nothing is made for a call that it does not need: this runs for every request.
+ */
+import { MillraceError } from "../core/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Answer, Call } from "./call.ts";
+import type { Gate } from "./gate.ts";
+import type { Occupancy } from "./limits.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
+import { isFault, toProblem, WireError } from "./problem.ts";
+import { requestIds } from "./request-id.ts";
+import { RawReply, type Reply } from "./route-input.ts";
+import { type PathParams, Visit, type VisitHost } from "./visit.ts";
+
+/** What can be known of a request once it was answered. */
+export interface RequestFacts {
+  readonly requestId: string;
+  readonly method: string;
+  /** The route's path with its names in braces; null when there is no such route. */
+  readonly route: string | null;
+  readonly status: number;
+  readonly durationMs: number;
+  /** The name of the key that was used. */
+  readonly caller: string | null;
+  readonly address: string | null;
+  /** What went wrong on our side. */
+  readonly error?: unknown;
+}
+
+export interface AnswererOptions {
+  readonly gate: Gate;
+  readonly occupancy: Occupancy;
+  readonly clock: Clock;
+  readonly onRequest: ((facts: RequestFacts) => void) | undefined;
+}
+
+export class Answerer implements VisitHost {
+  readonly #gate: Gate;
+  readonly #occupancy: Occupancy;
+  readonly #clock: Clock;
+  readonly #onRequest: AnswererOptions["onRequest"];
+  readonly #requestId = requestIds();
+  /** Those that are not answered yet, or stream. */
+  readonly #visits = new Set<Visit>();
+  #isDraining = false;
+  #whenQuiet: (() => void)[] = [];
+
+  constructor({ gate, occupancy, clock, onRequest }: AnswererOptions) {
+    this.#gate = gate;
+    this.#occupancy = occupancy;
+    this.#clock = clock;
+    this.#onRequest = onRequest;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** From now on only what ends work under way is served; who waits is answered at once. Resolves when nobody is left. */
+  drain(): Promise<void> {
+    this.#isDraining = true;
+    for (const visit of this.#visits) visit.end();
+    if (this.#visits.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenQuiet.push(resolve));
+  }
+
+  /** Answers a call. Never throws. */
+  async answer(route: PreparedRoute, call: Call, params: PathParams): Promise<Answer> {
+    const startedAt = this.#onRequest === undefined ? 0 : this.#clock.monotonic();
+    const requestId = this.#requestId(call.header("x-request-id"));
+    const visit = new Visit(route, call, params, requestId, this.#occupancy, this);
+    this.#visits.add(visit);
+    let answer: Answer;
+    let fault: unknown;
+    try {
+      if (this.#isDraining) refuseWhileDraining(route);
+      if (route.rule.scope !== "open") visit.enter();
+      const admitted = this.#gate.admit(call, route.rule.scope);
+      visit.caller = admitted instanceof Promise ? await admitted : admitted;
+      await visit.read();
+      answer = answerOf(await route.handle(visit), requestId);
+    } catch (error) {
+      if (isFault(error)) fault = error;
+      answer = problemAnswer(error, requestId, route.rule.inputStatus);
+    }
+    // A stream leaves by itself when it has ended.
+    if (typeof answer.body !== "object" || answer.body === null) visit.leave();
+    if (this.#onRequest !== undefined) this.#tell(visit, route.path, answer.status, startedAt, fault);
+    return this.#shared(call, answer);
+  }
+
+  /** Answers a call that no route takes. It is let in like any other first: who has no key learns nothing about paths. */
+  async answerLost(call: Call, allowed: readonly string[]): Promise<Answer> {
+    const requestId = this.#requestId(call.header("x-request-id"));
+    try {
+      if (isPreflight(call, allowed)) {
+        const answer = { status: 204, headers: { "Access-Control-Allow-Methods": allowed.join(", "), ...PREFLIGHT }, body: null };
+        if (this.#gate.allowedOrigin(call) !== null) return this.#shared(call, answer);
+      }
+      await this.#gate.admit(call, "any");
+      throw lost(allowed);
+    } catch (error) {
+      return problemAnswer(error, requestId, undefined);
+    }
+  }
+
+  left(visit: Visit): void {
+    this.#visits.delete(visit);
+    if (this.#visits.size === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+  }
+
+  /** Lets pages of allowed origins read the answer. */
+  #shared(call: Call, answer: Answer): Answer {
+    const origin = this.#gate.allowedOrigin(call);
+    if (origin === null) return answer;
+    const shared = { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
+    return { ...answer, headers: { ...answer.headers, ...shared } };
+  }
+
+  #tell({ requestId, call, caller }: Visit, route: string, status: number, startedAt: number, error: unknown): void {
+    const durationMs = this.#clock.monotonic() - startedAt;
+    const address = this.#gate.addressOf(call);
+    const facts = { requestId, method: call.method, route, status, durationMs, caller: caller?.name ?? null, address };
+    this.#onRequest?.(error === undefined ? facts : { ...facts, error });
+  }
+}
+
+const EXPOSED = "Location, Retry-After, X-Request-Id, Idempotent-Replayed";
+const PREFLIGHT = {
+  "Access-Control-Allow-Headers": "Content-Type, X-API-Key, Authorization, Idempotency-Key, Prefer, Last-Event-ID, X-Request-Id",
+  "Access-Control-Max-Age": "600",
+};
+
+function isPreflight(call: Call, allowed: readonly string[]): boolean {
+  return call.method === "OPTIONS" && allowed.length > 0 && call.header("access-control-request-method") !== null;
+}
+
+function refuseWhileDraining({ rule }: PreparedRoute): void {
+  if (rule.scope === "open" || rule.servedToTheEnd === true) return;
+  throw new MillraceError("closed", "the server is shutting down", { retryAfterMs: 1000 });
+}
+
+function lost(allowed: readonly string[]): WireError {
+  if (allowed.length === 0) return new WireError("unknown_route", "there is no such route");
+  const methods = allowed.join(", ");
+  return new WireError("method_not_allowed", `this route takes ${methods}`, { headers: { Allow: methods } });
+}
+
+function answerOf(reply: Reply<unknown> | RawReply, requestId: string): Answer {
+  if (reply instanceof RawReply)
+    return { status: 200, headers: { ...headersOf(reply.mediaType, requestId), ...reply.headers }, body: reply.body };
+  const headers = headersOf("application/json", requestId);
+  return {
+    status: reply.status,
+    headers: reply.headers === undefined ? headers : Object.assign(headers, reply.headers),
+    body: JSON.stringify(reply.body),
+  };
+}
+
+function problemAnswer(error: unknown, requestId: string, inputStatus: number | undefined): Answer {
+  const { status, headers, body } = toProblem(error, requestId, inputStatus);
+  return { status, headers: { ...headersOf("application/problem+json", requestId), ...headers }, body: JSON.stringify(body) };
+}
+
+/** What is said is for this caller and this moment, and is what it says it is. */
+function headersOf(mediaType: string, requestId: string): Record<string, string> {
+  return {
+    "Content-Type": mediaType,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Request-Id": requestId,
+  };
+}

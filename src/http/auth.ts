@@ -1,0 +1,75 @@
+/** WHO MAY CALL. Keys are known here by their digests only, and compared so that the time tells nothing. */
+import { hash, timingSafeEqual } from "node:crypto";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { type Scope, SCOPES } from "./contract/route.ts";
+
+/** Who calls, and what they may do. */
+export interface Caller {
+  /** The name of the key, for the log; null for a key without one, and where no key is needed. */
+  readonly name: string | null;
+  readonly scopes: ReadonlySet<Scope>;
+  /** By what its requests are counted together: never the key itself. Null where no key is needed. */
+  readonly id: string | null;
+}
+
+interface Key {
+  readonly digest: Buffer;
+  readonly caller: Caller;
+}
+
+const ALL: ReadonlySet<Scope> = new Set(SCOPES);
+const KEY_RULE = `a secret without a colon, or name:scope+scope:secret with scopes of ${SCOPES.join(", ")}`;
+
+/** Who may call where no key is asked for. */
+export const ANYONE: Caller = { name: null, scopes: ALL, id: null };
+
+/** The keys of a server. */
+export class Keys {
+  readonly #keys: readonly Key[];
+
+  /** Each is a secret, which may do all, or `name:scope+scope:secret`. Throws `invalid_input` without showing what it was given. */
+  constructor(keys: readonly string[]) {
+    this.#keys = keys.map(readKey);
+    const digests = new Set(this.#keys.map(({ digest }) => digest.toString("base64")));
+    if (digests.size < this.#keys.length) throw new MillraceError("invalid_input", "keys must differ from each other", { field: "keys" });
+  }
+
+  get isEmpty(): boolean {
+    return this.#keys.length === 0;
+  }
+
+  /** Who has this secret; null when nobody does. Looks at all keys, whichever fits. */
+  find(secret: string): Caller | null {
+    const digest = digestOf(secret);
+    let found: Caller | null = null;
+    for (const key of this.#keys) if (timingSafeEqual(key.digest, digest)) found = key.caller;
+    return found;
+  }
+}
+
+/** The secret that a request carries, in either header. A key in the address would end up in logs: it is not looked at. */
+export function secretOf(header: (name: string) => string | null): string | null {
+  const key = header("x-api-key");
+  if (key !== null && key !== "") return key;
+  const authorization = header("authorization");
+  const bearer = authorization === null ? null : /^bearer +(\S+) *$/i.exec(authorization);
+  return bearer?.[1] ?? null;
+}
+
+function readKey(text: string, index: number): Key {
+  const field = `keys[${index}]`;
+  if (typeof text !== "string") throw invalid(field, KEY_RULE, typeof text);
+  const [name, scopeList, ...rest] = text.split(":");
+  const secret = scopeList === undefined ? text : rest.join(":");
+  const scopes = scopeList === undefined ? ALL : new Set(scopeList.split("+") as Scope[]);
+  const isSound = /^[\x21-\x7e]+$/.test(secret) && name !== "" && [...scopes].every((scope) => ALL.has(scope));
+  // The value stays out of the message: it is, or is close to, a secret.
+  if (!isSound) throw new MillraceError("invalid_input", `${field} must be ${KEY_RULE}`, { field });
+  const digest = digestOf(secret);
+  const id = `key:${digest.toString("base64url").slice(0, 16)}`;
+  return { digest, caller: { name: scopeList === undefined ? null : (name ?? null), scopes, id } };
+}
+
+function digestOf(secret: string): Buffer {
+  return hash("sha256", secret, "buffer");
+}

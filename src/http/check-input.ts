@@ -1,0 +1,87 @@
+/** INPUT IS CHECKED by the schemas of the contract, compiled once. The first fault is told in words, with the field's name. */
+import type { TObject, TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { plainName } from "./plain-name.ts";
+
+/** Throws `invalid_input` for the first thing that does not fit. `place` stands before the names of fields. */
+export type InputCheck = (value: unknown, place?: string) => void;
+
+/** Compiles a schema. What it finds wrong is looked for only when something is. */
+export function inputCheck(schema: TSchema): InputCheck {
+  const validator: Validator = Compile(schema);
+  return (value, place = "") => {
+    if (!validator.Check(value)) throw faultOf(validator, schema, value, place);
+  };
+}
+
+function faultOf(validator: Validator, schema: TSchema, value: unknown, place: string): MillraceError {
+  const errors = validator.Errors(value);
+  const unknown = errors.find((error) => error.keyword === "additionalProperties");
+  const missing = errors.find((error) => error.keyword === "required");
+  // A field that is not known is the likeliest slip of all, and a missing one the likeliest consequence of it.
+  const first = unknown ?? missing ?? errors[0];
+  const path = stepsOf(first?.instancePath ?? "");
+  if (first?.keyword === "additionalProperties")
+    return unknownField(schema, value, path, namesIn(first.params, "additionalProperties"), place);
+  if (first?.keyword === "required") return missingField(schema, value, path, namesIn(first.params, "requiredProperties"), place);
+  const { words, depth } = wordsFor(schema, path);
+  return invalid(fieldAt(path.slice(0, depth), value, place), words, valueAt(value, path.slice(0, depth)));
+}
+
+function namesIn(params: unknown, list: string): string {
+  return (params as Record<string, readonly string[]>)[list]?.[0] ?? "";
+}
+
+function unknownField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
+  const field = plainName(fieldAt([...path, name], value, place));
+  const known = Object.keys((schemaAt(schema, path) as Partial<TObject>).properties ?? {});
+  return new MillraceError("invalid_input", `${field} is not a field here; known are ${known.join(", ")}`, { field });
+}
+
+function missingField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
+  const field = fieldAt([...path, name], value, place);
+  const { words } = wordsFor(schema, [...path, name]);
+  return new MillraceError("invalid_input", `${field} is missing: it must be ${words}`, { field });
+}
+
+/** The words of the deepest schema on the way that has some, and how deep that was. */
+function wordsFor(schema: TSchema, path: readonly string[]): { words: string; depth: number } {
+  for (let depth = path.length; depth >= 0; depth--) {
+    const { description } = schemaAt(schema, path.slice(0, depth)) as { description?: string };
+    if (description !== undefined && description !== "") return { words: description, depth };
+  }
+  return { words: path.length === 0 ? "an object" : "what the reference says", depth: path.length };
+}
+
+function schemaAt(schema: TSchema, path: readonly string[]): TSchema {
+  return path.reduce<TSchema>((inner, step) => {
+    const { properties, items } = inner as { properties?: Record<string, TSchema>; items?: TSchema };
+    return (properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : items) ?? {};
+  }, schema);
+}
+
+/** The steps of a JSON pointer. */
+function stepsOf(pointer: string): string[] {
+  return pointer === ""
+    ? []
+    : pointer
+        .slice(1)
+        .split("/")
+        .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, step) => (inner as Record<string, unknown> | null | undefined)?.[step], value);
+}
+
+/** `jobs[3].priority` */
+function fieldAt(path: readonly string[], value: unknown, place: string): string {
+  let inner = value;
+  let field = place;
+  for (const step of path) {
+    field = Array.isArray(inner) ? `${field}[${step}]` : field === "" ? step : `${field}.${step}`;
+    inner = (inner as Record<string, unknown> | null | undefined)?.[step];
+  }
+  return field === "" ? "body" : field;
+}

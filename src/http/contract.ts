@@ -1,0 +1,53 @@
+/**
+ * THE CONTRACT: every route once. Requests are checked by it, the OpenAPI document and the reference are made from it, and the remote
+ * client has its types. What a route does is in routes/.
+ */
+import { aliasRoutes } from "./contract/aliases.ts";
+import { deadRoutes } from "./contract/dead.ts";
+import { jobRoutes } from "./contract/jobs.ts";
+import { leaseRoutes } from "./contract/leases.ts";
+import { queueRoutes } from "./contract/queues.ts";
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf, Route } from "./contract/route.ts";
+import { scheduleRoutes } from "./contract/schedules.ts";
+import { systemRoutes } from "./contract/system.ts";
+
+/** Families of routes, in the order of the reference. */
+export const FAMILIES = [
+  { name: "Jobs", routes: jobRoutes },
+  { name: "Dead letters", routes: deadRoutes },
+  { name: "Queues and figures", routes: queueRoutes },
+  { name: "Schedules", routes: scheduleRoutes },
+  { name: "Work over HTTP", routes: leaseRoutes },
+  { name: "Server", routes: systemRoutes },
+  { name: "Aliases", routes: aliasRoutes },
+] as const;
+
+/** Every route by its name, which is its method and path. */
+export const ROUTES = {
+  ...jobRoutes,
+  ...deadRoutes,
+  ...queueRoutes,
+  ...scheduleRoutes,
+  ...leaseRoutes,
+  ...systemRoutes,
+  ...aliasRoutes,
+} as const satisfies Record<string, Route>;
+
+type Routes = typeof ROUTES;
+/** The name of a route: its method and path. */
+export type RouteName = keyof Routes;
+
+/** What stands in the path of a route. */
+export type ParamsIn<Name extends RouteName> = Readonly<Record<ParamsOf<Name>, string>>;
+/** What the query string of a route holds. */
+export type QueryIn<Name extends RouteName> = QueryOf<Routes[Name]>;
+/** What the body of a request to a route holds. */
+export type BodyIn<Name extends RouteName> = BodyOf<Routes[Name]>;
+/** What the answers of a route hold, problems aside. */
+export type AnswerFrom<Name extends RouteName> = AnswerOf<Routes[Name]>;
+
+/** The method and the path of a route. */
+export function splitName(name: string): { method: string; path: string } {
+  const space = name.indexOf(" ");
+  return { method: name.slice(0, space), path: name.slice(space + 1) };
+}

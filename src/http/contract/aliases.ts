@@ -1,0 +1,44 @@
+/** The routes of the first source design, kept as thin aliases. They say 400 for input of any kind that is refused. */
+import { Type } from "typebox";
+import { MAX_BODY_BYTES } from "./jobs.ts";
+import type { Route } from "./route.ts";
+import { AliasNewJob, Id, Job, JobSummary, Problem, PrunedJob, Status } from "./schemas.ts";
+
+const Accepted = Type.Object({ job_id: Id, status: Status });
+
+export const aliasRoutes = {
+  "POST /jobs": {
+    summary: "Enqueue a job (alias)",
+    scope: "enqueue",
+    body: AliasNewJob,
+    maxBody: MAX_BODY_BYTES,
+    inputStatus: 400,
+    answers: {
+      202: { when: "The job is stored.", is: Accepted },
+      409: {
+        when: "The key is known: the job that was stored under it. Or, as a problem: it belongs to a job with other content.",
+        is: Type.Union([Type.Object({ ...Accepted.properties, job: Type.Union([Job, PrunedJob]) }), Problem]),
+      },
+    },
+    problems: ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type", "queue_full", "unknown_type", "store_full"],
+  },
+  "GET /jobs/{id}": {
+    summary: "Look at a job (alias)",
+    scope: "read",
+    inputStatus: 400,
+    answers: { 200: { when: "The job.", is: Job } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "GET /dlq": {
+    summary: "List dead letters (alias)",
+    scope: "read",
+    answers: { 200: { when: "The newest 1,000.", is: Type.Object({ jobs: Type.Array(JobSummary) }) } },
+  },
+  "POST /dlq/{id}/retry": {
+    summary: "Give a dead letter a new life (alias)",
+    scope: "admin",
+    inputStatus: 400,
+    answers: { 200: { when: "It is pending.", is: Accepted } },
+    problems: ["invalid_input", "not_found", "wrong_status"],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,193 @@
+/** WORK OVER HTTP: claim jobs under a lease, keep it, report how it ended. And who works. */
+import { type Static, Type } from "typebox";
+import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
+import { MAX_QUEUES } from "../../core/work-limits.ts";
+import { MAX_BATCH_BYTES } from "./jobs.ts";
+import type { Route } from "./route.ts";
+import { closed, Count, duration, Id, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
+
+export const MAX_CLAIM = 1000;
+export const MAX_WAIT_MS = 30_000;
+const MAX_HOLDING = 10_000;
+const MAX_TYPES = 10_000;
+
+const Lease = { id: Id, fence: Type.Integer({ minimum: 0, description: "the fence that came with the job" }) };
+const aLease = duration('a time from 1s to 1h, in milliseconds or as "30s"');
+
+const ErrorInput = Type.Union(
+  [
+    Type.String({ maxLength: 64 * 1024 }),
+    closed({
+      name: Type.Optional(Type.String({ maxLength: 256 })),
+      message: Type.String({ maxLength: 64 * 1024 }),
+      stack: Type.Optional(nullable(Type.String({ maxLength: 64 * 1024 }))),
+      kind: Type.Optional(oneOf(["error", "timeout"])),
+    }),
+  ],
+  { description: "a text, or an object of message, name, stack and kind (error or timeout), each text of at most 64 KiB" },
+);
+
+/** How an attempt ended, as a worker says it. */
+export const OutcomeInput = closed({
+  ...Lease,
+  outcome: oneOf(["completed", "failed", "discard", "snooze", "release"]),
+  result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, with completed" })),
+  error: Type.Optional(ErrorInput),
+  delay: Type.Optional(duration("the time until the next attempt, with failed (instead of the job's own curve) or with snooze")),
+  run_ms: Type.Optional(
+    Type.Number({ minimum: 0, description: "how long the attempt ran, in milliseconds; without it, the time since the claim" }),
+  ),
+});
+export type OutcomeWire = Static<typeof OutcomeInput>;
+const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_CLAIM, description: `a list of at most ${MAX_CLAIM} outcomes` });
+
+const Result = Type.Object({
+  id: Id,
+  ok: Type.Boolean({ description: "Applied, or the repeat of what was." }),
+  code: Type.Optional(Type.Enum(["stale", "cancelled"])),
+});
+export type LeaseResultWire = Static<typeof Result>;
+const Results = Type.Object({ results: Type.Array(Result) });
+
+const LeasedJob = Type.Object({ ...Job.properties, lease_expires_at: Time });
+export type LeasedJobWire = Static<typeof LeasedJob>;
+
+const Progress = closed({
+  percent: Type.Number({ minimum: 0, maximum: 100, description: "a number from 0 to 100" }),
+  note: Type.Optional(nullable(Type.String({ maxLength: MAX_LOG_LINE_BYTES }))),
+});
+
+const NoteInput = closed({
+  ...Lease,
+  progress: Type.Optional(nullable(Progress)),
+  lines: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_LOG_LINE_BYTES }), {
+      maxItems: MAX_LOG_LINES,
+      description: `at most ${MAX_LOG_LINES} texts of at most ${MAX_LOG_LINE_BYTES} bytes`,
+    }),
+  ),
+});
+
+const Types = Type.Union([Type.Literal("*"), Type.Array(Name, { minItems: 1, maxItems: MAX_TYPES })], {
+  description: 'a list of types, or "*" for any',
+});
+const Queues = Type.Array(Name, { minItems: 1, maxItems: MAX_QUEUES, description: `a list of 1 to ${MAX_QUEUES} names of queues` });
+
+/** What a worker says about itself. */
+const ENTRY = {
+  host: Type.String({ maxLength: 255, description: "a text of at most 255 characters" }),
+  pid: Count,
+  state: oneOf(["idle", "busy", "stopping"]),
+  slots: Count,
+  queues: Queues,
+  types: Types,
+  started_at: Type.Union([Time, Type.Integer()], { description: "a time, ISO 8601 or in milliseconds since the epoch" }),
+  running: Type.Array(Id, { maxItems: 100, description: "the ids of at most 100 jobs" }),
+  running_count: Count,
+  processed: Count,
+  per_minute: Type.Number({ minimum: 0, description: "jobs a minute" }),
+  abandoned: Count,
+};
+
+const Worker = Type.Object({
+  id: Name,
+  ...ENTRY,
+  started_at: Time,
+  heartbeat_at: Time,
+});
+
+const INPUT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"] as const;
+
+export const leaseRoutes = {
+  "POST /api/v1/leases": {
+    summary: "Claim jobs to work on, and report outcomes in the same round trip",
+    scope: "work",
+    body: closed({
+      worker_id: Name,
+      queues: Type.Optional(Queues),
+      types: Type.Optional(Types),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CLAIM, description: `a whole number from 1 to ${MAX_CLAIM}` })),
+      lease: Type.Optional(aLease),
+      wait: Type.Optional(duration('how long to wait for a job when there is none, at most "30s"')),
+      holding: Type.Optional(
+        Type.Array(closed(Lease), {
+          maxItems: MAX_HOLDING,
+          description: "every lease that the worker has; others of this worker are given back at no cost",
+        }),
+      ),
+      turn: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 0xffff_ffff, description: "a whole number that counts the claims of this worker" }),
+      ),
+      again: Type.Optional(Type.Boolean({ description: "true when the answer to the claim of this turn was lost: gives what it granted" })),
+      outcomes: Type.Optional(outcomes),
+    }),
+    maxBody: MAX_BATCH_BYTES,
+    answers: {
+      200: {
+        when: "Each job runs under a lease until lease_expires_at: extend it, or settle. Empty when there was none.",
+        is: Type.Object({ jobs: Type.Array(LeasedJob), results: Type.Array(Result) }),
+      },
+    },
+    problems: INPUT_PROBLEMS,
+  },
+  "POST /api/v1/leases/extend": {
+    summary: "Keep leases",
+    scope: "work",
+    body: closed({
+      leases: Type.Array(closed(Lease), { maxItems: MAX_HOLDING, description: `a list of at most ${MAX_HOLDING} leases` }),
+      lease: Type.Optional(aLease),
+    }),
+    maxBody: MAX_BATCH_BYTES,
+    answers: { 200: { when: "In order. A lease that is not ok is gone: drop the job.", is: Results } },
+    problems: INPUT_PROBLEMS,
+    servedToTheEnd: true,
+  },
+  "POST /api/v1/leases/settle": {
+    summary: "Report how attempts ended",
+    scope: "work",
+    body: closed({ outcomes }),
+    maxBody: MAX_BATCH_BYTES,
+    answers: { 200: { when: "In order.", is: Results } },
+    problems: INPUT_PROBLEMS,
+    servedToTheEnd: true,
+  },
+  "POST /api/v1/leases/note": {
+    summary: "Write progress and log lines of running jobs",
+    scope: "work",
+    body: closed({ notes: Type.Array(NoteInput, { maxItems: MAX_CLAIM, description: `a list of at most ${MAX_CLAIM} notes` }) }),
+    maxBody: MAX_BATCH_BYTES,
+    answers: { 200: { when: "In order.", is: Results } },
+    problems: INPUT_PROBLEMS,
+    servedToTheEnd: true,
+  },
+  "GET /api/v1/leases/watch": {
+    summary: "Hints that there is work, or that leases were ended by somebody else",
+    scope: "work",
+    answers: {
+      200: {
+        when: "Server-sent events `work` {queue} and `lease` {}. A hint may be lost: claiming is the truth.",
+        mediaType: "text/event-stream",
+      },
+    },
+  },
+  "GET /api/v1/workers": {
+    summary: "Every live worker, as it last said about itself",
+    scope: "read",
+    answers: { 200: { when: "Live workers.", is: Type.Object({ workers: Type.Array(Worker) }) } },
+  },
+  "PUT /api/v1/workers/{worker}": {
+    summary: "Say what a worker does; the entry vanishes after its ttl",
+    scope: "work",
+    body: closed({ ...ENTRY, ttl: Type.Optional(duration('a time of at most 24 hours, in milliseconds or as "15s"')) }),
+    answers: { 200: { when: "Written.", is: Type.Object({ ...Message, worker_id: Name, ttl: Milliseconds }) } },
+    problems: INPUT_PROBLEMS,
+    servedToTheEnd: true,
+  },
+  "DELETE /api/v1/workers/{worker}": {
+    summary: "Take a worker out of the registry",
+    scope: "work",
+    answers: { 200: { when: "It is not there any more.", is: Type.Object({ ...Message, worker_id: Name }) } },
+    problems: ["invalid_input"],
+    servedToTheEnd: true,
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,95 @@
+/** Queues and figures. */
+import { Type } from "typebox";
+import { STATUSES } from "../../core/job.ts";
+import type { Route } from "./route.ts";
+import { closed, Count, duration, Message, Milliseconds, Name, nullable } from "./schemas.ts";
+
+const StatusCounts = Type.Object(
+  Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
+);
+const LevelCounts = Type.Object({ critical: Count, high: Count, default: Count, low: Count }, { description: "Waiting jobs by level." });
+const Percentiles = Type.Object({ p50: nullable(Milliseconds), p95: nullable(Milliseconds), p99: nullable(Milliseconds) });
+
+const Queue = Type.Object({
+  name: Name,
+  paused: Type.Boolean(),
+  counts: StatusCounts,
+  waiting: LevelCounts,
+  capacity: nullable(Count),
+  head_start: nullable(Milliseconds),
+  dead_letters: Type.Boolean(),
+  retention: Type.Object({ age: Milliseconds, count: Count, keep_at_least: Milliseconds }),
+});
+
+const Settings = closed({
+  capacity: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "how many jobs may wait, at least 1, or null for no bound" }),
+  ),
+  head_start: Type.Optional(
+    Type.Union([duration(""), Type.Null()], {
+      description: 'a time of at most 365 days, in milliseconds or as "1m", or null for strict priority',
+    }),
+  ),
+  dead_letters: Type.Optional(Type.Boolean({ description: "true or false" })),
+  retention: Type.Optional(
+    closed(
+      {
+        age: Type.Optional(duration('a time of at most 10 years, in milliseconds or as "24h", "7d"')),
+        count: Type.Optional(Type.Integer({ minimum: 0, description: "a whole number of at least 0" })),
+        keep_at_least: Type.Optional(duration('a time of at most 10 years, in milliseconds or as "10m"')),
+      },
+      { description: "an object of age, count and keep_at_least" },
+    ),
+  ),
+});
+
+export const queueRoutes = {
+  "GET /api/v1/stats": {
+    summary: "Figures over all queues",
+    scope: "read",
+    answers: {
+      200: {
+        when: "Nothing of it is counted by looking at jobs.",
+        is: Type.Object({
+          queues: LevelCounts,
+          by_queue: Type.Record(Type.String(), Type.Object({ counts: StatusCounts, waiting: LevelCounts, paused: Type.Boolean() })),
+          counts: StatusCounts,
+          total_processed: Count,
+          total_failed: Count,
+          total_enqueued: Count,
+          total_retried: Count,
+          dead_count: Count,
+          active_workers: Count,
+          jobs_today: Type.Object({ processed: Count, failed: Count }, { description: "Since midnight UTC." }),
+          throughput: Type.Number({ description: "Jobs completed a second, over the last full minute." }),
+          latency: Percentiles,
+          wait: Percentiles,
+        }),
+      },
+    },
+  },
+  "GET /api/v1/queues": {
+    summary: "Every queue with its settings and counts",
+    scope: "read",
+    answers: { 200: { when: "By name.", is: Type.Object({ queues: Type.Array(Queue) }) } },
+  },
+  "PATCH /api/v1/queues/{queue}": {
+    summary: "Change settings of a queue; what is not named stays",
+    scope: "admin",
+    body: Settings,
+    answers: { 200: { when: "The queue as it is now.", is: Queue } },
+    problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
+  },
+  "POST /api/v1/queues/{queue}/pause": {
+    summary: "Let no job of a queue start; running ones go on",
+    scope: "admin",
+    answers: { 200: { when: "Paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) } },
+    problems: ["invalid_input"],
+  },
+  "POST /api/v1/queues/{queue}/resume": {
+    summary: "Let jobs of a queue start again",
+    scope: "admin",
+    answers: { 200: { when: "Resumed.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) } },
+    problems: ["invalid_input"],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,120 @@
+/** Schedules: jobs that are made again and again. */
+import { Type } from "typebox";
+import { MAX_PREVIEW } from "../../core/schedule.ts";
+import type { Route } from "./route.ts";
+import { closed, Count, duration, Id, Job, JOB_FIELDS, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
+
+const Schedule = Type.Object({
+  name: Name,
+  cron: nullable(Type.String()),
+  every: nullable(Milliseconds),
+  time_zone: nullable(Type.String()),
+  type: Name,
+  payload: Type.Unknown(),
+  queue: Name,
+  priority: Job.properties.priority,
+  max_retries: Count,
+  retry_delay: Milliseconds,
+  timeout: Milliseconds,
+  tags: Type.Array(Type.String()),
+  meta: Job.properties.meta,
+  webhook_url: nullable(Type.String()),
+  catch_up: Type.Enum(["one", "skip"]),
+  overlap: Type.Enum(["allow", "skip"]),
+  paused: Type.Boolean(),
+  next_run_at: nullable(Time),
+  last_run_at: nullable(Time),
+  last_job_id: nullable(Id),
+  created_at: Time,
+  updated_at: Time,
+});
+
+const TIMING = {
+  cron: Type.Optional(Type.String({ maxLength: 1000, description: 'a cron of 5 or 6 fields, or such as "@hourly"' })),
+  every: Type.Optional(duration('a time of at least 1 s, in milliseconds or as "10s"')),
+  time_zone: Type.Optional(Type.String({ maxLength: 100, description: 'the IANA name of a time zone, such as "Europe/Berlin"' })),
+};
+
+const SCHEDULE_FIELDS = {
+  ...TIMING,
+  type: Name,
+  payload: Type.Optional(Type.Unknown()),
+  ...JOB_FIELDS,
+  catch_up: Type.Optional(oneOf(["one", "skip"])),
+  overlap: Type.Optional(oneOf(["allow", "skip"])),
+};
+
+const UPSERTED = {
+  201: { when: "The schedule was made.", is: Schedule },
+  200: { when: "There was one of that name: it is now as was said.", is: Schedule },
+};
+const UPSERT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"] as const;
+
+const howMany = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PREVIEW, description: `a whole number from 1 to ${MAX_PREVIEW}` }));
+const Runs = Type.Object({ runs: Type.Array(Time) });
+
+export const scheduleRoutes = {
+  "GET /api/v1/schedules": {
+    summary: "Every schedule",
+    scope: "read",
+    answers: { 200: { when: "By name.", is: Type.Object({ schedules: Type.Array(Schedule) }) } },
+  },
+  "POST /api/v1/schedules": {
+    summary: "Make or change the schedule of the given name",
+    scope: "admin",
+    body: closed({ name: Name, ...SCHEDULE_FIELDS }),
+    answers: UPSERTED,
+    problems: UPSERT_PROBLEMS,
+  },
+  "POST /api/v1/schedules/preview": {
+    summary: "The next runs of a timing that is only tried",
+    scope: "read",
+    body: closed({ ...TIMING, count: howMany }),
+    answers: { 200: { when: "In order.", is: Runs } },
+    problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
+  },
+  "GET /api/v1/schedules/{name}": {
+    summary: "Look at a schedule",
+    scope: "read",
+    answers: { 200: { when: "The schedule.", is: Schedule } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "PUT /api/v1/schedules/{name}": {
+    summary: "Make or change a schedule; the same again changes nothing",
+    scope: "admin",
+    body: closed(SCHEDULE_FIELDS),
+    answers: UPSERTED,
+    problems: UPSERT_PROBLEMS,
+  },
+  "DELETE /api/v1/schedules/{name}": {
+    summary: "Remove a schedule; jobs that it made stay",
+    scope: "admin",
+    answers: { 200: { when: "Removed.", is: Type.Object({ ...Message, name: Name }) } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "POST /api/v1/schedules/{name}/run": {
+    summary: "Make a job now, beside the ticks",
+    scope: "admin",
+    answers: { 201: { when: "The job.", is: Job, headers: { Location: "Where the job is." } } },
+    problems: ["invalid_input", "not_found", "queue_full"],
+  },
+  "POST /api/v1/schedules/{name}/pause": {
+    summary: "Let no tick of a schedule make a job",
+    scope: "admin",
+    answers: { 200: { when: "The schedule.", is: Schedule } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "POST /api/v1/schedules/{name}/resume": {
+    summary: "Let a schedule tick again; ticks that passed are not made up for",
+    scope: "admin",
+    answers: { 200: { when: "The schedule.", is: Schedule } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "GET /api/v1/schedules/{name}/preview": {
+    summary: "The next runs of a schedule",
+    scope: "read",
+    query: closed({ count: howMany }),
+    answers: { 200: { when: "In order.", is: Runs } },
+    problems: ["invalid_input", "not_found"],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,207 @@
+/**
+ * THE SHAPES OF THE WIRE. JSON in snake_case; times go out as ISO 8601 in UTC; what is not set is null, never left out.
+ *
+ * The description of an input is what it must be, in words that complete "… must be": it is the error message and the reference at once.
+ */
+import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
+import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
+import { JOB_OPTIONS } from "../../core/job-options.ts";
+import { NAME, NAME_RULE } from "../../core/read-fields.ts";
+
+// ── Parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
+
+export const Id = Type.String({ pattern: ID_PATTERN, description: "the id of a job, a UUIDv7 in lower case" });
+export const Name = Type.String({ pattern: NAME.source, description: NAME_RULE });
+export const Count = Type.Integer({ minimum: 0 });
+const Amount = Type.Number({ minimum: 0 });
+export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
+export const Milliseconds = Type.Number({ minimum: 0, description: "milliseconds" });
+
+/** How many milliseconds, or a text such as `30s`: what a duration may be beyond that is said where it is used. */
+export function duration(mustBe: string): TUnion<[TInteger, TString]> {
+  return Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 40 })], { description: mustBe });
+}
+
+/** A point in time, as a caller may write it. */
+export function moment(mustBe: string): TUnion<[TString, TInteger]> {
+  return Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: mustBe });
+}
+
+export function nullable<Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** An object that has no fields but these. */
+export function closed<Properties extends Record<string, TSchema>>(
+  properties: Properties,
+  options: { readonly description?: string } = {},
+): TObject<Properties> {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+export function oneOf<const Values extends string[]>(values: [...Values]): TEnum<Values> {
+  return Type.Enum<Values>(values, { description: `one of ${values.join(", ")}` });
+}
+
+const LEVELS = Object.keys(PRIORITY_LEVELS) as (keyof typeof PRIORITY_LEVELS)[];
+const PriorityInput = Type.Union([Type.Enum(LEVELS), Type.Integer({ minimum: MIN_PRIORITY, maximum: MAX_PRIORITY })], {
+  description: JOB_OPTIONS.priority.mustBe,
+});
+const Priority = Type.Union([Type.Enum(LEVELS), Type.Integer()], { description: "The name where it equals a level, else the number." });
+export const Status = Type.Enum([...STATUSES]);
+
+export const JobErrorShape = Type.Object(
+  {
+    name: Type.String(),
+    message: Type.String(),
+    stack: nullable(Type.String()),
+    kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+  },
+  { description: "Why an attempt did not succeed." },
+);
+
+export const ProgressShape = Type.Object({ percent: Amount, note: nullable(Type.String()) });
+
+// ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const SUMMARY = {
+  id: Id,
+  type: Name,
+  queue: Name,
+  priority: Priority,
+  status: Status,
+  max_retries: Count,
+  retry_count: Count,
+  attempt: Type.Integer({ minimum: 0, description: "Attempts started." }),
+  retry_delay: Milliseconds,
+  timeout: Milliseconds,
+  error: nullable(JobErrorShape),
+  progress: nullable(ProgressShape),
+  idempotency_key: nullable(Type.String()),
+  webhook_url: nullable(Type.String()),
+  tags: Type.Array(Type.String()),
+  meta: nullable(Type.Record(Type.String(), Type.Unknown())),
+  worker_id: nullable(Type.String()),
+  fence: Count,
+  created_at: Time,
+  updated_at: Time,
+  scheduled_at: nullable(Time),
+  started_at: nullable(Time),
+  completed_at: nullable(Time),
+  duration_ms: nullable(Milliseconds),
+};
+
+/** What lists show of a job: everything but payload, result and stacks. */
+export const JobSummary = Type.Object(SUMMARY);
+export type JobSummaryWire = Static<typeof JobSummary>;
+
+export const Job = Type.Object({ ...SUMMARY, payload: Type.Unknown(), result: Type.Unknown() });
+export type JobWire = Static<typeof Job>;
+
+/** All that is left of a job whose key still lives. */
+export const PrunedJob = Type.Object({ id: Id, type: Name, queue: Name, status: Status, pruned: Type.Literal(true) });
+export type PrunedJobWire = Static<typeof PrunedJob>;
+
+/** An option of a job, described as the library describes it. */
+function option<Schema extends TSchema>(name: keyof typeof JOB_OPTIONS, schema: Schema) {
+  return Type.Optional(Type.Union([schema], { description: JOB_OPTIONS[name].mustBe }));
+}
+
+/** What can be said about a job beside its type and payload. Bounds are the library's to check: it says what is wrong with more words. */
+export const JOB_FIELDS = {
+  queue: Type.Optional(Name),
+  priority: Type.Optional(PriorityInput),
+  max_retries: option("maxRetries", Type.Integer({ minimum: 0, maximum: 100 })),
+  retry_delay: Type.Optional(duration(JOB_OPTIONS.retryDelay.mustBe)),
+  timeout: Type.Optional(duration(JOB_OPTIONS.timeout.mustBe)),
+  tags: option("tags", Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 })),
+  meta: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description: JOB_OPTIONS.meta.mustBe })),
+  webhook_url: Type.Optional(Type.Union([Type.String({ maxLength: 2048 }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe })),
+};
+
+const TIMES = {
+  delay: Type.Optional(duration(JOB_OPTIONS.delay.mustBe)),
+  run_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: JOB_OPTIONS.runAt.mustBe })),
+  scheduled_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: `the same as run_at: ${JOB_OPTIONS.runAt.mustBe}` })),
+};
+
+const KEYS = {
+  idempotency_key: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: 255 }), Type.Null()], { description: JOB_OPTIONS.idempotencyKey.mustBe }),
+  ),
+  key_ttl: Type.Optional(duration(JOB_OPTIONS.keyTtl.mustBe)),
+  id: Type.Optional(
+    Type.String({
+      pattern: ID_PATTERN,
+      description:
+        "a UUIDv7 that carries the partition of its queue: Millrace clients make it, so that a repeat of a request is the same job",
+    }),
+  ),
+};
+
+/** A job to be made. */
+export const NewJob = closed({ type: Name, payload: Type.Optional(Type.Unknown()), ...JOB_FIELDS, ...TIMES, ...KEYS });
+export type NewJobWire = Static<typeof NewJob>;
+
+/** A job to be made, as the first source design has it. */
+export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unknown(), ...JOB_FIELDS, ...TIMES, ...KEYS });
+
+// ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, from the year 2000 on";
+
+/** Which jobs are meant; what is not named does not matter. */
+export const JOB_FILTER = {
+  type: Type.Optional(Name),
+  queue: Type.Optional(Name),
+  priority: Type.Optional(PriorityInput),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "a text of 1 to 64 characters" })),
+  from: Type.Optional(moment(`${A_MOMENT}: created at or after`)),
+  to: Type.Optional(moment(`${A_MOMENT}: created before`)),
+};
+
+/** Which page of a list. */
+export const PAGE = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "a whole number from 1 to 1000" })),
+  cursor: Type.Optional(Type.String({ maxLength: 1000, description: "next_cursor of an answer of this list" })),
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: "the number of a page, from 1, without a cursor; page × limit is at most 10000",
+    }),
+  ),
+};
+
+export const JobPage = Type.Object({
+  jobs: Type.Array(JobSummary),
+  total: nullable(
+    Type.Integer({ description: "How many match: where they have to be walked over, up to 10,000. null where a cursor asked." }),
+  ),
+  total_is_capped: Type.Boolean({ description: "There may be more than total." }),
+  page: nullable(Type.Integer({ description: "null where a cursor asked." })),
+  limit: Type.Integer(),
+  next_cursor: nullable(Type.String()),
+});
+
+// ── Problems ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A problem (RFC 9457). */
+export const Problem = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String(),
+  code: Type.String(),
+  hint: Type.String(),
+  request_id: Type.String(),
+  field: Type.Optional(Type.String({ description: "The field that was refused." })),
+  job_id: Type.Optional(Type.String()),
+  retry_after_ms: Type.Optional(Milliseconds),
+});
+export type ProblemWire = Static<typeof Problem>;
+
+/** What was done, in words. */
+export const Message = { message: Type.String() };

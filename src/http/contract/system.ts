@@ -1,0 +1,40 @@
+/** What happens, how the server is, and what it can do. */
+import { Type } from "typebox";
+import type { Route } from "./route.ts";
+
+const Health = Type.Object({ status: Type.Enum(["ok", "unavailable"]) });
+const HEALTH = { 200: { when: "ok", is: Health }, 503: { when: "not ok", is: Health } };
+
+export const systemRoutes = {
+  "GET /api/v1/events": {
+    summary: "What happens, as it happens, in all processes",
+    scope: "read",
+    headers: { "Last-Event-ID": "Asks for what came after that event." },
+    answers: {
+      200: {
+        when: "Server-sent events: job:created, job:started, job:completed, job:failed, job:dead, job:cancelled, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; and gap, when some were missed.",
+        mediaType: "text/event-stream",
+      },
+    },
+  },
+  "GET /metrics": {
+    summary: "The figures of this process and of its store",
+    scope: "read",
+    headers: { Accept: "application/json asks for JSON instead." },
+    answers: { 200: { when: "Text as Prometheus reads it.", mediaType: "text/plain" } },
+    problems: ["not_found"],
+  },
+  "GET /health": { summary: "Whether the server can work", scope: "open", answers: HEALTH },
+  "GET /health/live": { summary: "Whether the process answers", scope: "open", answers: { 200: HEALTH[200] } },
+  "GET /health/ready": { summary: "Whether a claim round trip succeeded lately", scope: "open", answers: HEALTH },
+  "GET /openapi.json": {
+    summary: "This contract as OpenAPI 3.1",
+    scope: "read",
+    answers: { 200: { when: "The document.", is: Type.Record(Type.String(), Type.Unknown()) } },
+  },
+  "GET /docs": {
+    summary: "This contract as a page",
+    scope: "read",
+    answers: { 200: { when: "The page; it needs nothing else.", mediaType: "text/html" } },
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,46 @@
+import type { LeasedJob, LeaseFacts, LeaseRef } from "../client/client.ts";
+
+/** What is remembered of a lease that was granted here. */
+export interface Grant {
+  readonly facts: LeaseFacts;
+  readonly startedAt: number;
+}
+
+const MAX_GRANTS = 100_000;
+
+/**
+ * LEASES THAT WERE GRANTED HERE. What the rules need to know when one is settled is kept, so that the store need not be asked; it is never
+ * taken from the worker, who could give itself retries. A lease that is not here (granted by another process, or long ago) is looked up.
+ */
+export class Grants {
+  readonly #max: number;
+  readonly #grants = new Map<string, Grant>();
+
+  constructor(max: number = MAX_GRANTS) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#grants.size;
+  }
+
+  add(jobs: readonly LeasedJob[]): void {
+    for (const { job, fence, facts } of jobs) this.#grants.set(nameOf({ id: job.id, fence }), { facts, startedAt: job.startedAt ?? 0 });
+    for (const oldest of this.#grants.keys()) {
+      if (this.#grants.size <= this.#max) return;
+      this.#grants.delete(oldest);
+    }
+  }
+
+  get(lease: LeaseRef): Grant | undefined {
+    return this.#grants.get(nameOf(lease));
+  }
+
+  delete(lease: LeaseRef): void {
+    this.#grants.delete(nameOf(lease));
+  }
+}
+
+function nameOf({ id, fence }: LeaseRef): string {
+  return `${id} ${fence}`;
+}

@@ -1,0 +1,97 @@
+/**
+ * A call that came over Node's own server, without a Request and a Response made for it: measured, that is a third of what a small request
+ * costs beyond a bare server.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Answer, BodyHolder, Call } from "./call.ts";
+import { cutOff, readLength, tooLarge } from "./fetch-call.ts";
+
+export class NodeCall implements Call {
+  readonly search: string;
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  #ending: AbortController | null = null;
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, search: string) {
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    this.search = search;
+  }
+
+  get method(): string {
+    return this.#incoming.method ?? "GET";
+  }
+
+  get address(): string | null {
+    return this.#incoming.socket.remoteAddress ?? null;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#ending === null) {
+      const ending = new AbortController();
+      const outgoing = this.#outgoing;
+      if (outgoing.destroyed) ending.abort();
+      else outgoing.once("close", () => outgoing.writableFinished || ending.abort());
+      this.#ending = ending;
+    }
+    return this.#ending.signal;
+  }
+
+  header(name: string): string | null {
+    const value = this.#incoming.headers[name];
+    return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
+  }
+
+  readBody(maxBytes: number, holder: BodyHolder): Promise<Uint8Array | null> {
+    const length = this.header("content-length");
+    const bytes = length === null ? null : readLength(length, maxBytes);
+    if (bytes === 0) return Promise.resolve(null);
+    if (bytes !== null) holder.hold(bytes);
+    return new Promise((resolve, reject) => {
+      const incoming = this.#incoming;
+      let first: Uint8Array | null = null;
+      let more: Uint8Array[] | null = null;
+      let size = 0;
+      let isOver = false;
+      incoming.on("data", (chunk: Uint8Array) => {
+        if (isOver) return;
+        size += chunk.byteLength;
+        // A body that does not say how long it is may go on for ever.
+        if (bytes === null && !take(chunk.byteLength)) return;
+        if (first === null) first = chunk;
+        else (more ??= [first]).push(chunk);
+      });
+      incoming.on("end", () => {
+        isOver = true;
+        resolve(more === null ? first : Buffer.concat(more));
+      });
+      incoming.on("error", () => end(cutOff()));
+      incoming.on("close", () => isOver || end(cutOff()));
+
+      function take(more: number): boolean {
+        try {
+          if (size > maxBytes) throw tooLarge(maxBytes);
+          holder.hold(more);
+          return true;
+        } catch (error) {
+          end(error as Error);
+          return false;
+        }
+      }
+
+      function end(error: Error): void {
+        isOver = true;
+        reject(error);
+      }
+    });
+  }
+}
+
+/** Writes an answer that is a text. */
+export function writeAnswer(outgoing: ServerResponse, { status, headers, body }: Answer): void {
+  if (outgoing.destroyed) return;
+  const text = body as string | null;
+  if (text !== null) headers["Content-Length"] = String(Buffer.byteLength(text));
+  outgoing.writeHead(status, headers);
+  outgoing.end(text);
+}

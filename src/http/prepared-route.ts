@@ -1,0 +1,39 @@
+/** A row of the contract, made ready: its checks compiled, its handler beside it. */
+import { inputCheck, type InputCheck } from "./check-input.ts";
+import { MAX_BODY_BYTES } from "./contract/jobs.ts";
+import type { Route } from "./contract/route.ts";
+import { type RouteName, ROUTES, splitName } from "./contract.ts";
+import { type QueryReader, queryReader } from "./read-query.ts";
+import type { RawReply, Reply, RouteInput } from "./route-input.ts";
+
+/** Any handler: what it takes and gives was checked where it was written. */
+export type AnyHandler = (input: RouteInput<never>) => Promise<Reply<unknown> | RawReply> | Reply<unknown> | RawReply;
+
+export interface PreparedRoute {
+  readonly name: RouteName;
+  readonly method: string;
+  readonly path: string;
+  readonly rule: Route;
+  readonly paramNames: readonly string[];
+  readonly readQuery: QueryReader;
+  /** Absent where the route has no body. */
+  readonly checkBody: InputCheck | undefined;
+  readonly maxBody: number;
+  readonly handle: AnyHandler;
+}
+
+export function prepareRoute(name: RouteName, handle: AnyHandler): PreparedRoute {
+  const rule: Route = ROUTES[name];
+  const { method, path } = splitName(name);
+  return {
+    name,
+    method,
+    path,
+    rule,
+    paramNames: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
+    readQuery: queryReader(rule.query),
+    checkBody: rule.body === undefined ? undefined : inputCheck(rule.body),
+    maxBody: rule.maxBody ?? MAX_BODY_BYTES,
+    handle,
+  };
+}

@@ -1,0 +1,232 @@
+/** THE CLIENT OVER HTTP. The same interface as over a store, by the routes of the contract. Runs in Node and in the browser: all it needs is fetch. */
+import type {
+  Client,
+  EnqueuedJob,
+  EnqueueOptions,
+  Handlers,
+  JobDefinition,
+  JobInput,
+  QueueOptions,
+  WorkerHandle,
+  WorkOptions,
+} from "../client/client.ts";
+import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
+import type { JobOptions } from "../core/job-options.ts";
+import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
+import type { Clock } from "../lib/clock.ts";
+import { RemoteEnqueuer } from "./remote/enqueue.ts";
+import { RemoteEvents } from "./remote/events.ts";
+import { RemoteLeases } from "./remote/leases.ts";
+import { createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
+import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
+import { Transport } from "./remote/transport.ts";
+import { wireText } from "./remote/wire-text.ts";
+import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
+import { fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
+
+export interface RemoteOptions {
+  /** Of the server, with the path under which it is mounted, if it is. */
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  readonly clock: Clock;
+  /** In [0, 1); spreads tries. */
+  readonly random: () => number;
+  /** How long a call may wait for the server. */
+  readonly deadlineMs: number;
+  readonly defaults?: JobOptions | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  /** Starts a worker, where this program can have some. */
+  readonly startWorker?:
+    | ((
+        client: Pick<Client, "leases" | "get">,
+        handlers: Handlers,
+        options: WorkOptions | undefined,
+        onStopped: () => void,
+      ) => WorkerHandle)
+    | undefined;
+}
+
+/** The longest that one request waits for the end of a job. */
+const LONG_POLL_MS = 25_000;
+const DEFAULT_WAIT_MS = 30_000;
+
+/** Makes a client of a server. */
+export function createRemoteClient(options: RemoteOptions): Client {
+  const { clock, random, deadlineMs } = options;
+  const transport = new Transport({
+    url: readUrl(options.url),
+    apiKey: readKey(options.apiKey),
+    deadlineMs,
+    clock,
+    random,
+    // Bound here: a browser refuses to call it as somebody's method.
+    fetch: options.fetch ?? ((...args) => fetch(...args)),
+  });
+  const enqueuer = new RemoteEnqueuer({ transport, clock, defaults: options.defaults ?? {} });
+  const leases = new RemoteLeases({ transport, clock, random });
+  const workers = new Set<WorkerHandle>();
+  let isClosing = false;
+  let closed: Promise<void> | null = null;
+
+  async function get(id: string): Promise<Job | null> {
+    const found = await orNull(transport.ask("GET /api/v1/jobs/{id}", { params: { id: readId(id) }, repeatable: true }));
+    return found === null ? null : fromJobWire(found.body);
+  }
+
+  function work(handlers: Handlers, workOptions?: WorkOptions): WorkerHandle {
+    if (isClosing) throw clientClosed();
+    if (options.startWorker === undefined) throw new MillraceError("invalid_input", "this client cannot run workers: use connect()");
+    const worker = options.startWorker({ leases, get: get as Client["get"] }, handlers, workOptions, () => workers.delete(worker));
+    workers.add(worker);
+    return worker;
+  }
+
+  async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
+    const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
+    await enqueuer.whenIdle();
+    transport.end(clientClosed());
+    for (const end of stopped) if (end.status === "rejected") throw end.reason;
+  }
+
+  async function close(closeOptions?: { readonly grace?: Duration | undefined }): Promise<void> {
+    const { grace } = closeOptions === undefined ? {} : readFields(closeOptions, "the options of close", ["grace"]);
+    const stopOptions = grace === undefined ? {} : { grace: grace as Duration };
+    if (isClosing && grace !== undefined) for (const worker of workers) void worker.stop(stopOptions).catch(() => {});
+    isClosing = true;
+    await (closed ??= shutDown(stopOptions));
+  }
+
+  function enqueue(kind: string | JobDefinition<unknown>, payload?: unknown, enqueueOptions?: EnqueueOptions): Promise<EnqueuedJob> {
+    return transport.ending.aborted ? Promise.reject(clientClosed()) : enqueuer.enqueue(kind, payload, enqueueOptions);
+  }
+
+  const client: Client = {
+    enqueue: enqueue as Client["enqueue"],
+    async enqueueMany(jobs: readonly JobInput[], many) {
+      transport.ending.throwIfAborted();
+      return enqueuer.enqueueMany(jobs, many === undefined ? undefined : readFields(many, "the options of enqueueMany", ["tx"]).tx);
+    },
+    get: get as Client["get"],
+    list: async (query) => listJobs(transport, query),
+    async attempts(id) {
+      const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/attempts", { params: { id: readId(id) }, repeatable: true }));
+      return (found?.body.attempts ?? []).map(fromAttemptWire);
+    },
+    async logs(id, page) {
+      const query = queryOf(page, "a page of log lines");
+      const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/logs", { params: { id: readId(id) }, query, repeatable: true }));
+      return (found?.body.lines ?? []).map(fromLogLineWire);
+    },
+    wait: ((id: string, waitOptions: unknown) => waitForEnd({ transport, clock }, id, waitOptions)) as Client["wait"],
+    cancel: async (id) => changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, repeatable: false })),
+    async retry(id, retryOptions) {
+      const { now = false } = retryOptions === undefined ? {} : readFields(retryOptions, "the options of retry", ["now"]);
+      if (typeof now !== "boolean") throw invalid("now", "true or false", now);
+      const query = { now: now ? "true" : undefined };
+      return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", { params: { id: readId(id) }, query, repeatable: false }));
+    },
+    async remove(id) {
+      await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query: { purge: "true" }, repeatable: false });
+    },
+    stats: async () => fromStatsWire((await transport.ask("GET /api/v1/stats", { repeatable: true })).body),
+    queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
+    async configure(queue, settings) {
+      const body = settingsText(settings);
+      await transport.ask("PATCH /api/v1/queues/{queue}", { params: { queue: readQueueName(queue) }, body, repeatable: true });
+    },
+    async pause(queue) {
+      await transport.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: readQueueName(queue) }, repeatable: true });
+    },
+    async resume(queue) {
+      await transport.ask("POST /api/v1/queues/{queue}/resume", { params: { queue: readQueueName(queue) }, repeatable: true });
+    },
+    dead: createRemoteDead(transport),
+    schedules: createRemoteSchedules(transport),
+    workers: async () => (await transport.ask("GET /api/v1/workers", { repeatable: true })).body.workers.map(fromWorkerWire),
+    events(eventOptions) {
+      transport.ending.throwIfAborted();
+      const { signal } = eventOptions === undefined ? {} : readFields(eventOptions, "the options of events", ["signal"]);
+      if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+      return new RemoteEvents({
+        transport,
+        clock,
+        random,
+        signals: signal === undefined ? [transport.ending] : [transport.ending, signal],
+      });
+    },
+    work,
+    leases,
+    close,
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+  return client;
+}
+
+/** Asks the server to wait, again and again, until the job has ended or the time is over. */
+async function waitForEnd({ transport, clock }: { transport: Transport; clock: Clock }, id: string, options: unknown): Promise<Job> {
+  const { timeout = DEFAULT_WAIT_MS, signal } =
+    options === undefined ? {} : readFields(options, "the options of wait", ["timeout", "signal"]);
+  const timeoutMs = readDuration(timeout, "timeout", 'a time in milliseconds or as "30s", "5m"', MAX_DELAY_MS);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
+  const until = clock.monotonic() + timeoutMs;
+  for (;;) {
+    const waitMs = Math.ceil(Math.min(Math.max(0, until - clock.monotonic()), LONG_POLL_MS));
+    const demand = { params: { id: readId(id) }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal };
+    const { body } = await transport.ask("GET /api/v1/jobs/{id}", demand);
+    if (isTerminal(body.status)) return fromJobWire(body);
+    if (clock.monotonic() >= until) {
+      throw new MillraceError("wait_timeout", `job ${id} did not end within ${timeoutMs} ms: it is ${body.status}`, {
+        jobId: id,
+        field: "timeout",
+      });
+    }
+  }
+}
+
+function changed({ body }: { readonly body: { readonly job: Parameters<typeof fromSummaryWire>[0] } }): JobSummary {
+  return fromSummaryWire(body.job);
+}
+
+function settingsText(settings: QueueOptions): string {
+  const given = readFields(settings, "settings", ["capacity", "headStart", "deadLetters", "retention"]);
+  const { retention, ...rest } = given;
+  if (retention === undefined) return wireText(rest);
+  return wireText(rest, { retention: wireText(readFields(retention, "retention", ["age", "count", "keepAtLeast"], "retention.")) });
+}
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** An id stands in the path: one that is none could mean another route. */
+function readId(id: unknown): string {
+  if (typeof id !== "string" || !UUID_V7.test(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
+  return id;
+}
+
+function readQueueName(queue: unknown): string {
+  if (!isName(queue)) throw invalid("queue", NAME_RULE, queue);
+  return queue;
+}
+
+function readUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid("url", "the http or https address of a server", text);
+  if (url.username !== "" || url.password !== "") {
+    throw new MillraceError("invalid_input", "url must not hold a key or password, which would end up in logs: give apiKey instead", {
+      field: "url",
+    });
+  }
+  if (url.search !== "" || url.hash !== "") throw new MillraceError("invalid_input", "url must end with its path", { field: "url" });
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+function readKey(apiKey: unknown): string | undefined {
+  // The value stays out of the message: it is a secret.
+  if (apiKey === undefined || (typeof apiKey === "string" && /^[\x21-\x7e]+$/.test(apiKey))) return apiKey;
+  throw new MillraceError("invalid_input", "apiKey must be a text of printable ASCII characters", { field: "apiKey" });
+}
+
+function clientClosed(): MillraceError {
+  return new MillraceError("closed", "the client was closed");
+}

@@ -1,0 +1,195 @@
+/** Jobs go out: checked as far as only this side can, given their ids, gathered, and sent in batches. */
+import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
+import { checkPayload } from "../../core/check-payload.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
+import type { JobOptions } from "../../core/job-options.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { partitionOf } from "../../core/partition.ts";
+import { DEFAULT_QUEUE } from "../../core/queue.ts";
+import { isName, NAME_RULE } from "../../core/read-fields.ts";
+import { Batcher, WaitingRoom } from "../../lib/batcher.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { fromJobWire, fromPrunedWire } from "../wire/job.ts";
+import { idMaker } from "./ids.ts";
+import { errorOf } from "./problems.ts";
+import type { Transport } from "./transport.ts";
+import { wireText } from "./wire-text.ts";
+
+type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
+type JobKind = string | JobDefinition<unknown>;
+
+/** A job that is ready to be sent. */
+interface Parcel {
+  readonly text: string;
+  readonly payload: string;
+  readonly idempotencyKey: string | null;
+}
+
+const MAX_ITEMS = 1000;
+/** The body of a batch may be a little larger than this. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_WAITING = 10_000;
+
+export interface RemoteEnqueuerOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** What holds for jobs of which neither the call nor the definition says anything. */
+  readonly defaults: JobOptions;
+}
+
+export class RemoteEnqueuer {
+  readonly #transport: Transport;
+  readonly #defaults: JobOptions;
+  readonly #makeId: (tenBits: number) => string;
+  readonly #batcher: Batcher<Parcel, EnqueuedJob>;
+
+  constructor({ transport, clock, defaults }: RemoteEnqueuerOptions) {
+    this.#transport = transport;
+    this.#defaults = defaults;
+    this.#makeId = idMaker(() => clock.now());
+    this.#batcher = new Batcher<Parcel, EnqueuedJob>({
+      run: (parcels) => this.#send(parcels),
+      inFlight: 2,
+      maxItems: MAX_ITEMS,
+      maxWeight: MAX_BYTES,
+      weigh: ({ text }) => utf8Length(text),
+      room: new WaitingRoom(MAX_WAITING, () => {
+        return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
+          retryAfterMs: 1000,
+        });
+      }),
+    });
+  }
+
+  async enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
+    return this.#batcher.add(await this.#prepare(kind, payload, options));
+  }
+
+  /** One slice after the other, so that the order of the list is the order in the store. After a failed slice the rest is not tried. */
+  async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
+    if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
+    refuseTransaction(tx);
+    const parcels = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
+    const results: EnqueueResult[] = [];
+    let failure: MillraceError | null = null;
+    for (const slice of slices(parcels)) {
+      const sound = slice.filter((parcel): parcel is Parcel => !(parcel instanceof MillraceError));
+      const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#send(sound).catch(asInputError));
+      if (answers instanceof MillraceError) failure = answers;
+      const next = (Array.isArray(answers) ? answers : sound.map(() => answers)).values();
+      for (const parcel of slice) results.push(resultOf(parcel instanceof MillraceError ? parcel : next.next().value!));
+    }
+    return results;
+  }
+
+  /** Resolves when every call that was accepted has its answer. */
+  whenIdle(): Promise<void> {
+    return this.#batcher.whenIdle();
+  }
+
+  async #prepareItem(item: JobInput): Promise<Parcel> {
+    if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
+    const { type, payload, ...options } = item;
+    if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
+    return this.#prepare(type, payload, options);
+  }
+
+  async #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+    try {
+      return await this.#pack(kind, payload, options);
+    } catch (error) {
+      throw asInputError(error);
+    }
+  }
+
+  async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+    const { type, schema, defaults } = readKind(kind);
+    if (options !== undefined && options !== null && (typeof options !== "object" || Array.isArray(options))) {
+      throw invalid("options", "an object", options);
+    }
+    const { tx, id, ...own } = options ?? {};
+    refuseTransaction(tx);
+    const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+    // As the handler will see it, not as the caller has it.
+    if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
+    const said = merge(this.#defaults, defaults, own);
+    const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
+    const given = { ...said, type, queue, id: id ?? this.#makeId(partitionOf(String(queue))) };
+    return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
+  }
+
+  /** The ids are made already, so a batch may be sent again. */
+  async #send(parcels: readonly Parcel[]): Promise<(EnqueuedJob | MillraceError)[]> {
+    if (parcels.length === 0) return [];
+    const { body } = await this.#transport.ask("POST /api/v1/jobs/batch", {
+      body: `{"jobs":[${parcels.map(({ text }) => text).join(",")}]}`,
+      headers: { Prefer: "return=minimal" },
+      repeatable: true,
+    });
+    return parcels.map((parcel, index) => answerOf(parcel, body.results[index]!));
+  }
+}
+
+function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
+  return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
+}
+
+function answerOf({ payload, idempotencyKey }: Parcel, result: BatchResult): EnqueuedJob | MillraceError {
+  if ("error" in result) return errorOf(result.error);
+  const { job } = result;
+  if ("pruned" in job) return fromPrunedWire(job, idempotencyKey);
+  return { ...fromJobWire(job), payload: JSON.parse(payload) as unknown, created: result.status === 201, pruned: false };
+}
+
+function readKind(kind: JobKind): { type: string; schema: JobDefinition<unknown>["input"]; defaults: JobOptions } {
+  const type: unknown = typeof kind === "object" && kind !== null ? kind.type : kind;
+  if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  return typeof kind === "string" ? { type, schema: undefined, defaults: {} } : { type, schema: kind.input, defaults: kind.options };
+}
+
+/** What the call says counts before the definition, and that before the defaults. A time that is named stands instead of one given otherwise. */
+function merge(...layers: readonly JobOptions[]): JobOptions {
+  return layers.reduce((below, layer) => {
+    const said = Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as JobOptions;
+    const { delay: _, runAt: __, ...untimed } = below;
+    return "delay" in said || "runAt" in said ? { ...untimed, ...said } : { ...below, ...said };
+  }, {});
+}
+
+function refuseTransaction(tx: unknown): void {
+  if (tx === undefined || tx === null) return;
+  throw noTransaction();
+}
+
+/** A transaction lives in a connection to the store, and this client has none. */
+export function noTransaction(): MillraceError {
+  return new MillraceError(
+    "invalid_transaction",
+    "a client of a server cannot take part in a transaction: connect to the store itself for that",
+    { field: "tx" },
+  );
+}
+
+function* slices(parcels: readonly (Parcel | MillraceError)[]): Generator<(Parcel | MillraceError)[]> {
+  let slice: (Parcel | MillraceError)[] = [];
+  let bytes = 0;
+  for (const parcel of parcels) {
+    const next = parcel instanceof MillraceError ? 0 : utf8Length(parcel.text);
+    if (slice.length > 0 && (slice.length === MAX_ITEMS || bytes + next > MAX_BYTES)) {
+      yield slice;
+      slice = [];
+      bytes = 0;
+    }
+    slice.push(parcel);
+    bytes += next;
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
+function asInputError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
+}

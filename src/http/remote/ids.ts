@@ -1,0 +1,28 @@
+/**
+ * Ids of jobs, made here before the first try, so that a request whose answer was lost can be sent again. As lib/id makes them (UUIDv7: time,
+ * counter, ten bits of the caller's, random), with nothing that a browser lacks.
+ */
+export function idMaker(now: () => number): (tenBits: number) => string {
+  const random = new Uint8Array(7);
+  let time = 0;
+  let counter = 0;
+  return (tenBits) => {
+    const present = now();
+    if (present > time) {
+      time = present;
+      counter = 0;
+    } else if (++counter > 0xfff) {
+      time++; // 4,096 ids in one millisecond: borrow the next
+      counter = 0;
+    }
+    crypto.getRandomValues(random);
+    const stamp = hex(time, 12);
+    const variant = 0x8000 | ((tenBits & 0x3ff) << 4) | (random[0]! & 0x0f);
+    const rest = Array.from(random.subarray(1), (byte) => hex(byte, 2)).join("");
+    return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${hex(counter, 3)}-${hex(variant, 4)}-${rest}`;
+  };
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
+}

@@ -1,0 +1,159 @@
+/** What workers on this side of the wire are made of. */
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseResult, Leases, Report } from "../../client/client.ts";
+import type { Job } from "../../core/job.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { LeasedJobWire, LeaseResultWire } from "../contract/leases.ts";
+import { fromJobWire } from "../wire/job.ts";
+import { toEntryWire } from "../wire/queue.ts";
+import { fromTime } from "../wire/values.ts";
+import { noTransaction } from "./enqueue.ts";
+import { readEventSource, type SourceEvent } from "./event-source.ts";
+import type { Transport } from "./transport.ts";
+
+/** The most reports and notes, and the most leases, that one request takes. */
+const MAX_REPORTS = 1000;
+const MAX_LEASES = 10_000;
+
+export interface RemoteLeasesOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+type Listener = Parameters<Leases["watch"]>[0];
+
+export class RemoteLeases implements Leases {
+  readonly #options: RemoteLeasesOptions;
+  readonly #transport: Transport;
+  readonly #listeners = new Set<Listener>();
+  #watching: AbortController | null = null;
+
+  constructor(options: RemoteLeasesOptions) {
+    this.#options = options;
+    this.#transport = options.transport;
+  }
+
+  /** A claim is not sent again from here: whoever claims does so, with `again`. */
+  async exchange(reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
+    const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_REPORTS);
+    const early = await inBatches(reports.slice(0, ahead), MAX_REPORTS, (batch) => this.#settle(batch));
+    if (claim === null) return { results: early, jobs: [] };
+    const { workerId, queues, types, limit, leaseMs, turn, again } = claim;
+    const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again };
+    const { body } = await this.#transport.ask("POST /api/v1/leases", {
+      body: `${JSON.stringify(request).slice(0, -1)},"outcomes":[${reports.slice(ahead).map(outcomeText).join(",")}]}`,
+      repeatable: false,
+    });
+    return { results: [...early, ...body.results.map(resultOf)], jobs: body.jobs.map(toLeasedJob) };
+  }
+
+  settleWithin(): Promise<LeaseResult> {
+    return Promise.reject(noTransaction());
+  }
+
+  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]> {
+    return inBatches(leases, MAX_LEASES, async (batch) => {
+      const { body } = await this.#transport.ask("POST /api/v1/leases/extend", {
+        body: JSON.stringify({ leases: batch.map(({ id, fence }) => ({ id, fence })), lease: leaseMs }),
+        repeatable: true,
+      });
+      return body.results.map(resultOf);
+    });
+  }
+
+  /** Lines might be written twice, so a request whose fate is not known is not sent again. */
+  note(notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
+    return inBatches(notes, MAX_REPORTS, async (batch) => {
+      const { body } = await this.#transport.ask("POST /api/v1/leases/note", {
+        body: JSON.stringify({ notes: batch.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })) }),
+        repeatable: false,
+      });
+      return body.results.map(resultOf);
+    });
+  }
+
+  async register(worker: WorkerEntry, ttlMs: number): Promise<void> {
+    const body = JSON.stringify({ ...toEntryWire(worker), ttl: ttlMs });
+    await this.#transport.ask("PUT /api/v1/workers/{worker}", { params: { worker: worker.id }, body, repeatable: true });
+  }
+
+  async unregister(workerId: string): Promise<void> {
+    await this.#transport.ask("DELETE /api/v1/workers/{worker}", { params: { worker: workerId }, repeatable: true });
+  }
+
+  /** All who watch share one stream. */
+  watch(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    if (this.#watching === null) this.#startWatching();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#watching?.abort();
+      this.#watching = null;
+    };
+  }
+
+  #startWatching(): void {
+    const watching = new AbortController();
+    this.#watching = watching;
+    const { ending } = this.#transport;
+    ending.addEventListener("abort", () => watching.abort(), { once: true, signal: watching.signal });
+    // A stream that is open again tells first where there is work, so nothing has to be done when it breaks.
+    const onBroken = (): void => {};
+    void readEventSource(
+      { ...this.#options, route: "GET /api/v1/leases/watch", onEvent: (event) => this.#tell(event), onBroken },
+      watching.signal,
+    );
+  }
+
+  #tell({ event, data }: SourceEvent): void {
+    const { queue } = data as { queue?: string };
+    for (const listener of this.#listeners) {
+      if (event === "lease") listener({ topic: "lease" });
+      else if (event === "work" && queue !== undefined) listener({ topic: "work", queue });
+    }
+  }
+
+  async #settle(reports: readonly Report[]): Promise<LeaseResult[]> {
+    const { body } = await this.#transport.ask("POST /api/v1/leases/settle", {
+      body: `{"outcomes":[${reports.map(outcomeText).join(",")}]}`,
+      repeatable: true,
+    });
+    return body.results.map(resultOf);
+  }
+}
+
+/** The result is JSON text already. */
+function outcomeText({ id, fence, outcome }: Report): string {
+  const said: Record<string, unknown> = { id, fence, outcome: outcome.kind };
+  if ("runMs" in outcome) said["run_ms"] = outcome.runMs;
+  if ("delayMs" in outcome) said["delay"] = outcome.delayMs;
+  if ("error" in outcome) said["error"] = outcome.error;
+  const text = JSON.stringify(said);
+  return outcome.kind === "completed" && outcome.result !== null ? `${text.slice(0, -1)},"result":${outcome.result}}` : text;
+}
+
+function resultOf({ ok, code }: LeaseResultWire): LeaseResult {
+  return ok ? "ok" : (code ?? "stale");
+}
+
+function toLeasedJob(wire: LeasedJobWire): LeasedJob {
+  const job = fromJobWire(wire);
+  return { job, fence: wire.fence, leaseUntil: fromTime(wire.lease_expires_at), facts: factsOf(job) };
+}
+
+/** What is not on the wire is the server's to know: it settles by its own facts, not by these. */
+function factsOf({ type, queue, retryCount, maxRetries, retryDelay, webhookUrl }: Job): LeaseFacts {
+  return { type, queue, retryCount, maxRetries, retryDelayMs: retryDelay, webhookUrl, snoozes: 0, deadLetters: true };
+}
+
+async function inBatches<Item>(
+  items: readonly Item[],
+  most: number,
+  run: (batch: readonly Item[]) => Promise<LeaseResult[]>,
+): Promise<LeaseResult[]> {
+  const results: LeaseResult[] = [];
+  for (let from = 0; from < items.length; from += most) results.push(...(await run(items.slice(from, from + most))));
+  return results;
+}

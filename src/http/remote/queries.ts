@@ -1,0 +1,74 @@
+/** Filters and pages -> query strings, and jobs by filter. */
+import type { DeadLetters, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { fromSummaryWire } from "../wire/job.ts";
+import { toMoment, toSnakeCase } from "../wire/values.ts";
+import type { Transport } from "./transport.ts";
+import { wireText } from "./wire-text.ts";
+
+export async function listJobs(transport: Transport, query: ListJobs | undefined): Promise<JobPage> {
+  const { body } = await transport.ask("GET /api/v1/jobs", { query: queryOf(query, "a list of jobs"), repeatable: true });
+  return toPage(body);
+}
+
+export function createRemoteDead(transport: Transport): DeadLetters {
+  return {
+    async list(query) {
+      const { body } = await transport.ask("GET /api/v1/dead", { query: queryOf(query, "a list of dead letters"), repeatable: true });
+      return toPage(body);
+    },
+    async retry(filter) {
+      const { body } = await transport.ask("POST /api/v1/dead/retry", { body: filterText(filter), repeatable: false });
+      return body.retried;
+    },
+    async purge(filter) {
+      const { body } = await transport.ask("DELETE /api/v1/dead", {
+        query: queryOf(filter, "a filter of dead letters"),
+        repeatable: false,
+      });
+      return body.purged;
+    },
+  };
+}
+
+function toPage({ jobs, next_cursor }: AnswerFrom<"GET /api/v1/jobs">): JobPage {
+  return { jobs: jobs.map(fromSummaryWire), cursor: next_cursor };
+}
+
+function filterText(filter: JobFilter | undefined): string {
+  const given = readObject(filter, "a filter of dead letters");
+  return wireText(Object.fromEntries(Object.entries(given).map(([name, value]) => [name, toMoment(value)])));
+}
+
+/** Query strings hold texts: what is neither text, number nor list of texts would become one, and mean something else. */
+export function queryOf(input: object | null | undefined, what: string): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(readObject(input, what)).flatMap(([name, given]) => {
+      const value = toMoment(given);
+      if (value === undefined || value === null) return [];
+      if (name === "cursor" && typeof value !== "string") {
+        throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
+      }
+      return [[toSnakeCase(name), paramText(name, value)]];
+    }),
+  );
+}
+
+const TEXTS = new Set(["type", "queue", "tag", "cursor"]);
+const NUMBERS = new Set(["limit", "after", "count"]);
+
+function paramText(name: string, value: unknown): string {
+  if (name === "status" && Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string"))
+    return value.join(",");
+  const isText = typeof value === "string" && !NUMBERS.has(name);
+  const isNumber = typeof value === "number" && !TEXTS.has(name);
+  if (isText || isNumber || typeof value === "boolean") return String(value);
+  throw invalid(name, "what the reference says", value);
+}
+
+function readObject(input: object | null | undefined, what: string): object {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== "object" || Array.isArray(input)) throw invalid(what, "an object", input);
+  return input;
+}

@@ -1,0 +1,91 @@
+/** Schedules, over the wire. */
+import type { EnqueuedJob, Schedule, ScheduleInput, Schedules, ScheduleTiming } from "../../client/client.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
+import { isName, NAME_RULE } from "../../core/read-fields.ts";
+import { fromJobWire } from "../wire/job.ts";
+import { fromScheduleWire } from "../wire/schedule.ts";
+import { fromTime } from "../wire/values.ts";
+import { queryOf } from "./queries.ts";
+import type { Transport } from "./transport.ts";
+import { wireText } from "./wire-text.ts";
+
+export function createRemoteSchedules(transport: Transport): Schedules {
+  return {
+    upsert: (schedule) => upsert(transport, schedule),
+    get: (name) => get(transport, name),
+
+    async list() {
+      const { body } = await transport.ask("GET /api/v1/schedules", { repeatable: true });
+      return body.schedules.map(fromScheduleWire);
+    },
+
+    /** Sent again, a removal that was done finds nothing any more: whether there was one is then not known, and false. */
+    async remove(name) {
+      return (
+        (await orNull(transport.ask("DELETE /api/v1/schedules/{name}", { params: { name: readName(name) }, repeatable: true }))) !== null
+      );
+    },
+
+    async pause(name) {
+      const { body } = await transport.ask("POST /api/v1/schedules/{name}/pause", { params: { name: readName(name) }, repeatable: true });
+      return fromScheduleWire(body);
+    },
+
+    async resume(name) {
+      const { body } = await transport.ask("POST /api/v1/schedules/{name}/resume", { params: { name: readName(name) }, repeatable: true });
+      return fromScheduleWire(body);
+    },
+
+    async run(name): Promise<EnqueuedJob> {
+      const { body } = await transport.ask("POST /api/v1/schedules/{name}/run", { params: { name: readName(name) }, repeatable: false });
+      return { ...fromJobWire(body), created: true, pruned: false };
+    },
+
+    preview: (schedule, count) => preview(transport, schedule, count),
+  };
+}
+
+async function upsert(transport: Transport, input: ScheduleInput): Promise<Schedule> {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
+  const { name, ...rest } = input;
+  const { body } = await transport.ask("PUT /api/v1/schedules/{name}", {
+    params: { name: readName(name) },
+    body: wireText(rest),
+    repeatable: true,
+  });
+  return fromScheduleWire(body);
+}
+
+async function get(transport: Transport, name: string): Promise<Schedule | null> {
+  const found = await orNull(transport.ask("GET /api/v1/schedules/{name}", { params: { name: readName(name) }, repeatable: true }));
+  return found === null ? null : fromScheduleWire(found.body);
+}
+
+async function preview(transport: Transport, schedule: string | ScheduleTiming, count: number | undefined): Promise<number[]> {
+  if (typeof schedule === "object" && schedule !== null) {
+    const { body } = await transport.ask("POST /api/v1/schedules/preview", { body: wireText({ ...schedule, count }), repeatable: true });
+    return body.runs.map(fromTime);
+  }
+  const { body } = await transport.ask("GET /api/v1/schedules/{name}/preview", {
+    params: { name: readName(schedule) },
+    query: queryOf({ count }, "a preview"),
+    repeatable: true,
+  });
+  return body.runs.map(fromTime);
+}
+
+/** A name stands in the path: one that is none could mean another route. */
+function readName(name: unknown): string {
+  if (!isName(name)) throw invalid("name", NAME_RULE, name);
+  return name;
+}
+
+/** Null where the server has no such thing. */
+export async function orNull<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === "not_found") return null;
+    throw error;
+  }
+}

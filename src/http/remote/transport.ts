@@ -1,0 +1,206 @@
+/**
+ * REQUESTS OF A REMOTE CLIENT. Each has a deadline, until which it waits and tries again: at once what the server refused for now, and what
+ * may have been done already only if doing it twice is doing it once. Nothing here is Node's alone.
+ */
+import { formatDuration } from "../../core/duration.ts";
+import { MillraceError } from "../../core/errors.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { AnswerFrom, ParamsIn, RouteName } from "../contract.ts";
+import { errorOf, FATE_UNKNOWN, isProblem, REFUSED_FOR_NOW } from "./problems.ts";
+import { Turnstile } from "./turnstile.ts";
+
+export interface TransportOptions {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly apiKey: string | undefined;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  /** In [0, 1); spreads tries. */
+  readonly random: () => number;
+  readonly fetch: typeof fetch;
+}
+
+/** What a request says. */
+export interface Demand<Name extends RouteName> {
+  readonly params?: ParamsIn<Name>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** JSON text. */
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether doing it twice is doing it once. */
+  readonly repeatable: boolean;
+  /** How long the server may take beyond the usual, because it waits for something. */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer that is not a problem. */
+export interface Answered<Name extends RouteName> {
+  readonly status: number;
+  readonly body: AnswerFrom<Name>;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2000;
+
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #turnstile = new Turnstile();
+  readonly #ending = new AbortController();
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  /** Aborts when the client closes. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Ends everything that is under way. */
+  end(reason: Error): void {
+    this.#ending.abort(reason);
+  }
+
+  /** Asks, and answers unless the server had a problem: then throws what a client over the store would. */
+  async ask<Name extends RouteName>(name: Name, demand: Demand<Name>): Promise<Answered<Name>> {
+    const { clock, deadlineMs } = this.#options;
+    this.ending.throwIfAborted();
+    const until = clock.monotonic() + deadlineMs + (demand.waitMs ?? 0);
+    for (let tries = 0; ; tries++) {
+      const outcome = await this.#try(name, demand, until);
+      if (outcome instanceof Failure) await this.#pauseOrGiveUp(outcome, demand.repeatable, tries, until);
+      else return outcome;
+    }
+  }
+
+  /** Opens a stream of text. The caller reads it to its end, or aborts `signal`. */
+  async openStream(name: RouteName, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const { fetch, url } = this.#options;
+    const [, path = ""] = name.split(" ");
+    const response = await fetch(url + path, { headers: { ...this.#headers(), ...headers, Accept: "text/event-stream" }, signal });
+    if (response.ok && response.body !== null) return response.body;
+    throw errorIn(response.status, await readBody(response));
+  }
+
+  async #try<Name extends RouteName>(name: Name, demand: Demand<Name>, until: number): Promise<Answered<Name> | Failure> {
+    const { clock } = this.#options;
+    const attempt = new AbortController();
+    const stop = (): void => attempt.abort(demand.signal?.aborted === true ? demand.signal.reason : this.ending.reason);
+    const timer = clock.setTimer(() => attempt.abort(new TooLate()), until - clock.monotonic());
+    demand.signal?.addEventListener("abort", stop);
+    this.ending.addEventListener("abort", stop);
+    try {
+      if (demand.signal?.aborted === true) stop();
+      return await this.#send(name, demand, attempt.signal);
+    } catch (error) {
+      if (error instanceof MillraceError || demand.signal?.aborted === true || this.ending.aborted) throw error;
+      return new Failure(unreachable(error, this.#options.deadlineMs), wasNeverSent(error) ? "nothing" : "unknown");
+    } finally {
+      timer.cancel();
+      demand.signal?.removeEventListener("abort", stop);
+      this.ending.removeEventListener("abort", stop);
+    }
+  }
+
+  async #send<Name extends RouteName>(name: Name, demand: Demand<Name>, signal: AbortSignal): Promise<Answered<Name> | Failure> {
+    const isLong = demand.waitMs !== undefined && demand.waitMs > 0;
+    if (!isLong) await this.#turnstile.enter(signal);
+    try {
+      const [method = ""] = name.split(" ");
+      const { body, headers } = demand;
+      const response = await this.#options.fetch(this.#address(name, demand), {
+        method,
+        headers: { ...this.#headers(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+        body: body ?? null,
+        signal,
+      });
+      return judge<Name>(response.status, await readBody(response));
+    } finally {
+      if (!isLong) this.#turnstile.leave();
+    }
+  }
+
+  #address<Name extends RouteName>(name: Name, { params, query }: Demand<Name>): string {
+    const [, path = ""] = name.split(" ");
+    const filled = path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent((params as Record<string, string>)[param] ?? ""));
+    const search = new URLSearchParams();
+    for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.append(key, value);
+    return `${this.#options.url}${filled}${search.size === 0 ? "" : `?${search.toString()}`}`;
+  }
+
+  #headers(): Record<string, string> {
+    const { apiKey } = this.#options;
+    return apiKey === undefined ? {} : { "X-API-Key": apiKey };
+  }
+
+  async #pauseOrGiveUp({ error, done }: Failure, repeatable: boolean, tries: number, until: number): Promise<void> {
+    const { clock, random } = this.#options;
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(tries, 10)) * (0.5 + random() / 2);
+    const waitMs = error.code === "rate_limited" ? Math.max(pause, error.retryAfterMs ?? 0) : pause;
+    if ((done === "unknown" && !repeatable) || clock.monotonic() + waitMs >= until) throw error;
+    await sleep(clock, waitMs, this.ending);
+    this.ending.throwIfAborted();
+  }
+}
+
+/** A try that did not succeed, and what is known to have been done. */
+class Failure {
+  readonly error: MillraceError;
+  readonly done: "nothing" | "unknown";
+
+  constructor(error: MillraceError, done: "nothing" | "unknown") {
+    this.error = error;
+    this.done = done;
+  }
+}
+
+class TooLate extends Error {}
+
+function judge<Name extends RouteName>(status: number, body: unknown): Answered<Name> | Failure {
+  if (status >= 200 && status < 300 && body !== undefined) return { status, body: body as AnswerFrom<Name> };
+  const error = errorIn(status, body);
+  if (!isProblem(body)) return status >= 500 ? new Failure(error, "unknown") : raise(error);
+  if (REFUSED_FOR_NOW.has(body.code)) return new Failure(error, "nothing");
+  if (FATE_UNKNOWN.has(body.code)) return new Failure(error, "unknown");
+  throw error;
+}
+
+function raise(error: Error): never {
+  throw error;
+}
+
+function errorIn(status: number, body: unknown): MillraceError {
+  if (isProblem(body)) return errorOf(body);
+  if (status >= 500) return new MillraceError("store_unavailable", `the server, or a proxy before it, answered ${status}`);
+  return new MillraceError(
+    "unsupported_store",
+    `the address does not answer as a Millrace server does (status ${status}): is the URL right?`,
+    { field: "url" },
+  );
+}
+
+/** undefined where the body is not JSON. */
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node says so; browsers do not tell. */
+function wasNeverSent(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return cause?.code === "ECONNREFUSED" || cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN";
+}
+
+function unreachable(error: unknown, deadlineMs: number): MillraceError {
+  if (error instanceof TooLate) {
+    return new MillraceError("store_unavailable", `the server did not answer within ${formatDuration(deadlineMs)}`, { cause: error });
+  }
+  const { cause, message } = error as { cause?: unknown; message: string };
+  const why = cause instanceof Error ? cause.message || cause.name : message;
+  return new MillraceError("store_unavailable", `the server cannot be reached: ${why}`, { cause: error });
+}

@@ -1,0 +1,43 @@
+import { MillraceError } from "../../core/errors.ts";
+
+/** At most so many requests at once, each with a connection; and so many that wait for one of these to end. */
+const MAX_AT_ONCE = 64;
+const MAX_WAITING = 10_000;
+
+/** Lets so many through at once, the others in the order in which they came. */
+export class Turnstile {
+  #inside = 0;
+  readonly #waiting = new Set<() => void>();
+
+  async enter(signal: AbortSignal): Promise<void> {
+    if (this.#inside < MAX_AT_ONCE) {
+      this.#inside++;
+      return;
+    }
+    if (this.#waiting.size >= MAX_WAITING) {
+      throw new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", { retryAfterMs: 1000 });
+    }
+    await new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      };
+      const giveUp = (): void => {
+        this.#waiting.delete(go);
+        reject(signal.reason as Error);
+      };
+      this.#waiting.add(go);
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#inside--;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}

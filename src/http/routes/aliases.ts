@@ -1,0 +1,34 @@
+/** The routes of the first source design: the same calls, in its words. */
+import type { aliasRoutes } from "../contract/aliases.ts";
+import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { toEnqueuedWire, toJobWire, toSummaryWire } from "../wire/job.ts";
+import { demandJob } from "./jobs.ts";
+import { readNewJob } from "./new-job.ts";
+
+const DEFAULT_TYPE = "default";
+const MAX_DEAD = 1000;
+
+export function aliasHandlers({ client }: RouteParts): Handlers<keyof typeof aliasRoutes> {
+  return {
+    async "POST /jobs"({ body, call }) {
+      const { payload, options } = readNewJob(body, call.header("idempotency-key"));
+      const job = await client.enqueue(body.type ?? DEFAULT_TYPE, payload, options);
+      const accepted = { job_id: job.id, status: job.status };
+      return job.created ? { status: 202, body: accepted } : { status: 409, body: { ...accepted, job: toEnqueuedWire(job, false) } };
+    },
+
+    async "GET /jobs/{id}"({ params: { id } }) {
+      return ok(toJobWire(await demandJob(client, id)));
+    },
+
+    async "GET /dlq"() {
+      const { jobs } = await client.dead.list({ limit: MAX_DEAD });
+      return ok({ jobs: jobs.map(toSummaryWire) });
+    },
+
+    async "POST /dlq/{id}/retry"({ params: { id } }) {
+      const { status } = await client.retry(id);
+      return ok({ job_id: id, status });
+    },
+  };
+}

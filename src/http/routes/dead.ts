@@ -1,0 +1,23 @@
+/** Dead letters: listed, given a new life, removed. */
+import type { deadRoutes } from "../contract/dead.ts";
+import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { readPage } from "./job-page.ts";
+
+export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof deadRoutes> {
+  return {
+    async "GET /api/v1/dead"({ query }) {
+      const { limit, cursor, page, ...filter } = query;
+      return ok(await readPage(client, (list) => client.dead.list(list), filter, { limit, cursor, page }, "dead"));
+    },
+
+    async "DELETE /api/v1/dead"({ query }) {
+      const purged = await client.dead.purge(query);
+      return ok({ message: `Purged ${purged} dead jobs`, purged });
+    },
+
+    async "POST /api/v1/dead/retry"({ body }) {
+      const retried = await client.dead.retry(body);
+      return ok({ message: `Retried ${retried} dead jobs`, retried });
+    },
+  };
+}

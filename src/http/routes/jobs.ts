@@ -1,0 +1,130 @@
+/** Jobs: made, looked at, changed. */
+import type { Client } from "../../client/client.ts";
+import { MillraceError } from "../../core/errors.ts";
+import { isTerminal, type Job } from "../../core/job.ts";
+import { inputCheck } from "../check-input.ts";
+import { type jobRoutes, MAX_BATCH_JOBS } from "../contract/jobs.ts";
+import { NewJob, type NewJobWire } from "../contract/schemas.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { toProblem, WireError } from "../problem.ts";
+import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
+import { toAttemptWire, toEnqueuedWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
+import { readPage } from "./job-page.ts";
+import { prefersMinimal, readNewJob } from "./new-job.ts";
+import { readWait } from "./wait.ts";
+
+type BatchResults = AnswerFrom<"POST /api/v1/jobs/batch">["results"];
+
+const REPLAYED = { "Idempotent-Replayed": "true" };
+const checkNewJob = inputCheck(NewJob);
+
+export function jobHandlers({ client }: RouteParts): Handlers<keyof typeof jobRoutes> {
+  return {
+    async "POST /api/v1/jobs"({ body, call }) {
+      const { payload, options } = readNewJob(body, call.header("idempotency-key"));
+      const job = await client.enqueue(body.type, payload, options);
+      const wire = toEnqueuedWire(job, prefersMinimal(call.header("prefer")));
+      // Relative to this very route, so that it is right under any mount.
+      return job.created
+        ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
+        : { status: 200, body: wire, headers: REPLAYED };
+    },
+
+    async "POST /api/v1/jobs/batch"({ body, call, requestId }) {
+      if (body.jobs.length > MAX_BATCH_JOBS) {
+        throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH_JOBS} jobs; got ${body.jobs.length}`, { field: "jobs" });
+      }
+      return ok({ results: await enqueueBatch(client, body.jobs, prefersMinimal(call.header("prefer")), requestId) });
+    },
+
+    async "GET /api/v1/jobs"({ query }) {
+      const { limit, cursor, page, ...filter } = query;
+      return ok(await readPage(client, (list) => client.list(list), filter, { limit, cursor, page }));
+    },
+
+    async "GET /api/v1/jobs/{id}"(input) {
+      return ok(toJobWire(await lookAtJob(client, input)));
+    },
+
+    async "DELETE /api/v1/jobs/{id}"({ params: { id }, query }) {
+      if (query.purge === true) return ok(await purge(client, id));
+      const { status } = await client.cancel(id);
+      return ok({ message: "Job cancelled", job_id: id, status });
+    },
+
+    async "POST /api/v1/jobs/{id}/cancel"({ params: { id } }) {
+      const job = await client.cancel(id);
+      return ok({ message: "Job cancelled", job_id: id, status: job.status, job: toSummaryWire(job) });
+    },
+
+    async "POST /api/v1/jobs/{id}/retry"({ params: { id }, query }) {
+      const job = await client.retry(id, { now: query.now });
+      return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
+    },
+
+    async "GET /api/v1/jobs/{id}/attempts"({ params: { id } }) {
+      const attempts = await client.attempts(id);
+      if (attempts.length === 0) await demandJob(client, id);
+      return ok({ attempts: attempts.map(toAttemptWire) });
+    },
+
+    async "GET /api/v1/jobs/{id}/logs"({ params: { id }, query }) {
+      const lines = await client.logs(id, query);
+      if (lines.length === 0) await demandJob(client, id);
+      return ok({ lines: lines.map(toLogLineWire) });
+    },
+  };
+}
+
+/** Each item is checked by itself, and its refusal is its alone. */
+async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: boolean, requestId: string): Promise<BatchResults> {
+  const results: BatchResults = [];
+  const refuse = (index: number, error: unknown): void => {
+    const { status, body } = toProblem(error, requestId);
+    results[index] = { status, error: body };
+  };
+  const sound: { readonly index: number; readonly input: Parameters<Client["enqueueMany"]>[0][number] }[] = [];
+  jobs.forEach((job, index) => {
+    try {
+      checkNewJob(job);
+      const { payload, options } = readNewJob(job as NewJobWire, null);
+      sound.push({ index, input: { ...options, type: (job as NewJobWire).type, payload } });
+    } catch (error) {
+      refuse(index, error);
+    }
+  });
+  const answers = await client.enqueueMany(sound.map(({ input }) => input));
+  answers.forEach((answer, at) => {
+    const { index } = sound[at]!;
+    if (!answer.ok) refuse(index, answer.error);
+    else results[index] = { status: answer.job.created ? 201 : 200, job: toEnqueuedWire(answer.job, minimal) };
+  });
+  return results;
+}
+
+/** The job; with `wait`, once it has ended or the time is over. */
+async function lookAtJob(client: Client, input: RouteInput<"GET /api/v1/jobs/{id}">): Promise<Job> {
+  const { id } = input.params;
+  const waitMs = readWait(input.query.wait);
+  const job = await demandJob(client, id);
+  if (waitMs === 0 || isTerminal(job.status)) return job;
+  input.startWaiting();
+  try {
+    return await client.wait(id, { timeout: waitMs, signal: input.ending });
+  } catch (error) {
+    if (input.ending.aborted || (error instanceof MillraceError && error.code === "wait_timeout")) return demandJob(client, id);
+    throw error;
+  }
+}
+
+export async function demandJob(client: Client, id: string): Promise<Job> {
+  const job = await client.get(id);
+  if (job === null) throw new MillraceError("not_found", `there is no job ${id}`, { jobId: id });
+  return job;
+}
+
+async function purge(client: Client, id: string): Promise<AnswerFrom<"DELETE /api/v1/jobs/{id}">> {
+  const { status } = await demandJob(client, id);
+  await client.remove(id);
+  return { message: "Job removed", job_id: id, status };
+}

@@ -1,0 +1,170 @@
+/** WORK OVER HTTP: claim, keep, settle, note; and who works. */
+import type { ClaimRequest, Client, LeaseRef, LeaseResult, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
+import { DEFAULT_QUEUE } from "../../core/queue.ts";
+import { readDuration } from "../../core/read-fields.ts";
+import { readLease } from "../../core/work-limits.ts";
+import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
+import type { BodyIn } from "../contract.ts";
+import { Grants } from "../granted.ts";
+import { Lobby } from "../lobby.ts";
+import { type Handlers, ok, RawReply, type RouteInput, type RouteParts } from "../route-input.ts";
+import { toLeasedWire } from "../wire/job.ts";
+import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
+import { readOutcomes } from "./outcomes.ts";
+import { readWait } from "./wait.ts";
+import { watchStream } from "./watch.ts";
+
+type ClaimBody = BodyIn<"POST /api/v1/leases">;
+
+const DEFAULT_LEASE = "30s";
+const DEFAULT_TTL_MS = 15_000;
+const MAX_TTL_MS = 86_400_000;
+const LIST_PAGE = 1000;
+
+export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRoutes> {
+  const { client } = parts;
+  const { leases } = client;
+  const desk = new LeaseDesk(parts);
+  return {
+    async "POST /api/v1/leases"(input) {
+      const { jobs, results } = await desk.exchange(input);
+      return ok({ jobs: jobs.map(toLeasedWire), results });
+    },
+
+    async "POST /api/v1/leases/extend"({ body }) {
+      const results = await leases.extend(body.leases, readLease(body.lease ?? DEFAULT_LEASE));
+      return ok({ results: toResults(body.leases, results) });
+    },
+
+    async "POST /api/v1/leases/settle"({ body }) {
+      return ok({ results: await desk.settle(await desk.read(body.outcomes)) });
+    },
+
+    async "POST /api/v1/leases/note"({ body: { notes } }) {
+      const results = await leases.note(await Promise.all(notes.map((note) => desk.completeNote(note))));
+      return ok({ results: toResults(notes, results) });
+    },
+
+    "GET /api/v1/leases/watch": async (input) => {
+      input.startWaiting();
+      return new RawReply("text/event-stream", await watchStream(parts, input));
+    },
+
+    async "GET /api/v1/workers"() {
+      return ok({ workers: (await client.workers()).map(toWorkerWire) });
+    },
+
+    async "PUT /api/v1/workers/{worker}"({ params: { worker }, body: { ttl = DEFAULT_TTL_MS, ...entry } }) {
+      const ttlMs = readDuration(ttl, "ttl", 'a time of at most 24 hours, in milliseconds or as "15s"', MAX_TTL_MS, 1);
+      await leases.register(fromEntryWire(worker, entry), ttlMs);
+      return ok({ message: "Worker registered", worker_id: worker, ttl: ttlMs });
+    },
+
+    async "DELETE /api/v1/workers/{worker}"({ params: { worker } }) {
+      await leases.unregister(worker);
+      return ok({ message: "Worker removed", worker_id: worker });
+    },
+  };
+}
+
+/** Where leases are granted and ended. */
+class LeaseDesk {
+  readonly grants = new Grants();
+  readonly #client: Client;
+  readonly #clock: RouteParts["clock"];
+  readonly #lobby: Lobby;
+
+  constructor({ client, clock }: RouteParts) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#lobby = new Lobby(client, clock);
+  }
+
+  /** Reports first, then a claim; with `wait`, until there is work. One who hung up gets nothing: what it was granted meanwhile goes back. */
+  async exchange(input: RouteInput<"POST /api/v1/leases">): Promise<{ jobs: LeasedJob[]; results: LeaseResultWire[] }> {
+    const { body, call } = input;
+    const claim = readClaim(body);
+    const waitMs = readWait(body.wait);
+    const reports = await this.read(body.outcomes ?? []);
+    if (body.holding !== undefined) await this.#giveBackOthers(claim.workerId, [...body.holding, ...reports]);
+    const hungUp = call.signal.aborted;
+    const answer = await this.#client.leases.exchange(reports, hungUp ? null : claim);
+    const results = this.#settled(reports, answer.results);
+    const jobs = answer.jobs.length === 0 && waitMs > 0 && !hungUp ? await this.#wait(input, claim, waitMs) : answer.jobs;
+    this.grants.add(jobs);
+    if (jobs.length === 0 || !call.signal.aborted) return { jobs, results };
+    await this.settle(jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "release" } })));
+    return { jobs: [], results };
+  }
+
+  /** Reads what a worker says. How long an attempt ran is counted from its claim where the worker does not say. */
+  async read(outcomes: readonly OutcomeWire[]): Promise<Report[]> {
+    const now = this.#clock.now();
+    const unknown = outcomes.filter((given) => given.run_ms === undefined && this.grants.get(given) === undefined);
+    const jobs = await Promise.all(unknown.map(({ id }) => this.#client.get(id)));
+    const starts = new Map(jobs.map((job) => [job?.id, job?.startedAt ?? now]));
+    return readOutcomes(outcomes, this.grants, now, (lease) => this.grants.get(lease)?.startedAt ?? starts.get(lease.id) ?? now);
+  }
+
+  async settle(reports: readonly Report[]): Promise<LeaseResultWire[]> {
+    if (reports.length === 0) return [];
+    const { results } = await this.#client.leases.exchange(reports, null);
+    return this.#settled(reports, results);
+  }
+
+  /** Type and queue of the job are only for those who listen to events. */
+  async completeNote(note: BodyIn<"POST /api/v1/leases/note">["notes"][number]): Promise<LeaseNote> {
+    const { id, fence, progress = null, lines = [] } = note;
+    const known = this.grants.get(note)?.facts ?? (await this.#client.get(id));
+    const { type = "unknown", queue = DEFAULT_QUEUE } = known ?? {};
+    return {
+      id,
+      fence,
+      type,
+      queue,
+      lines,
+      progress: progress === null ? null : { percent: progress.percent, note: progress.note ?? null },
+    };
+  }
+
+  #settled(reports: readonly Report[], results: readonly LeaseResult[]): LeaseResultWire[] {
+    for (const report of reports) this.grants.delete(report);
+    return toResults(reports, results);
+  }
+
+  #wait(input: RouteInput<"POST /api/v1/leases">, claim: ClaimRequest, waitMs: number): Promise<LeasedJob[]> {
+    const { queues, types, limit } = claim;
+    input.startWaiting();
+    const take = async (): Promise<LeasedJob[]> => (await this.#client.leases.exchange([], claim)).jobs;
+    return this.#lobby.wait({ queues, types, limit, claim: take }, waitMs, input.ending);
+  }
+
+  /** A worker that lost an answer does not know what it was granted: whatever it does not name is given back, so that it costs no attempt. */
+  async #giveBackOthers(workerId: string, holding: readonly LeaseRef[]): Promise<void> {
+    const held = new Set(holding.map(({ id, fence }) => `${id} ${fence}`));
+    let cursor: string | null | undefined;
+    do {
+      const page = await this.#client.list({ status: "running", limit: LIST_PAGE, cursor });
+      const others = page.jobs.filter((job) => job.workerId === workerId && !held.has(`${job.id} ${job.fence}`));
+      await this.settle(others.map(({ id, fence }) => ({ id, fence, outcome: { kind: "release" } })));
+      cursor = page.cursor;
+    } while (cursor !== null);
+  }
+}
+
+function readClaim(body: ClaimBody): ClaimRequest {
+  const { worker_id, queues = [DEFAULT_QUEUE], types = "*", limit = 1, lease = DEFAULT_LEASE, turn, again = false } = body;
+  if (again && turn === undefined) throw invalid("turn", "the turn of the claim whose answer was lost", turn);
+  if (again && body.wait !== undefined) {
+    throw new MillraceError("invalid_input", "wait and again exclude each other: what was granted is there at once", { field: "wait" });
+  }
+  return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
+}
+
+function toResults(leases: readonly LeaseRef[], results: readonly LeaseResult[]): LeaseResultWire[] {
+  return leases.map(({ id }, index) => {
+    const result = results[index]!;
+    return result === "ok" ? { id, ok: true } : { id, ok: false, code: result };
+  });
+}

@@ -1,0 +1,62 @@
+/** A job as it comes in over the wire -> what enqueue takes. */
+import type { EnqueueOptions } from "../../client/client.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
+import { JOB_OPTIONS } from "../../core/job-options.ts";
+import { readTime } from "../../core/read-fields.ts";
+import type { NewJobWire } from "../contract/schemas.ts";
+
+export interface NewJobParts {
+  readonly payload: unknown;
+  readonly options: EnqueueOptions;
+}
+
+type Options = { -readonly [K in keyof EnqueueOptions]: unknown };
+
+/** The names that differ are written out: this runs for every job. `key` is that of the Idempotency-Key header. */
+export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): NewJobParts {
+  const options: Options = {};
+  if (job.queue !== undefined) options.queue = job.queue;
+  if (job.priority !== undefined) options.priority = job.priority;
+  if (job.delay !== undefined) options.delay = job.delay;
+  if (job.max_retries !== undefined) options.maxRetries = job.max_retries;
+  if (job.retry_delay !== undefined) options.retryDelay = job.retry_delay;
+  if (job.timeout !== undefined) options.timeout = job.timeout;
+  if (job.key_ttl !== undefined) options.keyTtl = job.key_ttl;
+  if (job.tags !== undefined) options.tags = job.tags;
+  if (job.id !== undefined) options.id = job.id;
+  if (isGiven(job.meta)) options.meta = job.meta;
+  if (isGiven(job.webhook_url)) options.webhookUrl = job.webhook_url;
+  if (isGiven(job.run_at)) options.runAt = job.run_at;
+  if (isGiven(job.scheduled_at)) options.runAt = readScheduledAt(job, job.scheduled_at);
+  if (isGiven(job.idempotency_key)) options.idempotencyKey = job.idempotency_key;
+  if (key !== null) options.idempotencyKey = readKeyHeader(job, key);
+  return { payload: job.payload, options: options as EnqueueOptions };
+}
+
+/** What a job shows as null may be sent back as null. */
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== undefined && value !== null;
+}
+
+/** Checked here, so that its own name stands in the message. */
+function readScheduledAt(job: Omit<NewJobWire, "type">, at: string | number): string | number {
+  if (isGiven(job.run_at)) {
+    throw new MillraceError("invalid_input", "scheduled_at and run_at are the same: give one of them", { field: "scheduled_at" });
+  }
+  if (readTime(at) === undefined) throw invalid("scheduled_at", JOB_OPTIONS.runAt.mustBe, at);
+  return at;
+}
+
+function readKeyHeader(job: Omit<NewJobWire, "type">, key: string): string {
+  if (!isGiven(job.idempotency_key) || job.idempotency_key === key) return key;
+  throw new MillraceError("invalid_input", "idempotency_key and the Idempotency-Key header differ: give one of them", {
+    field: "idempotency_key",
+  });
+}
+
+const MINIMAL = /(?:^|[,;\s])return=minimal(?:$|[,;\s])/i;
+
+/** Whether the caller asked for an answer without what it sent. */
+export function prefersMinimal(prefer: string | null): boolean {
+  return prefer !== null && MINIMAL.test(prefer);
+}

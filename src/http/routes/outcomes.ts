@@ -1,0 +1,57 @@
+/** How attempts ended, as workers say it over the wire -> reports. */
+import type { LeaseRef, Report } from "../../client/client.ts";
+import { MAX_DELAY_MS } from "../../core/duration.ts";
+import { MillraceError } from "../../core/errors.ts";
+import type { JobError } from "../../core/job.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
+import type { Outcome } from "../../core/lifecycle.ts";
+import { readDuration } from "../../core/read-fields.ts";
+import type { OutcomeWire } from "../contract/leases.ts";
+import type { Grants } from "../granted.ts";
+
+/** Reads outcomes. Throws `invalid_input` at the first that does not hold what its kind needs. `startOf` tells when an attempt began. */
+export function readOutcomes(
+  outcomes: readonly OutcomeWire[],
+  grants: Grants,
+  now: number,
+  startOf: (lease: LeaseRef) => number,
+): Report[] {
+  return outcomes.map((given, index) => {
+    const { id, fence } = given;
+    const runMs = given.run_ms ?? Math.max(0, now - startOf(given));
+    return { id, fence, facts: grants.get(given)?.facts, outcome: readOutcome(given, runMs, `outcomes[${index}]`) };
+  });
+}
+
+function readOutcome(given: OutcomeWire, runMs: number, place: string): Outcome {
+  switch (given.outcome) {
+    case "completed":
+      return { kind: "completed", result: readResult(given.result, `${place}.result`), runMs };
+    case "failed":
+      return { kind: "failed", error: readError(given.error, place), delayMs: readDelay(given.delay, `${place}.delay`), runMs };
+    case "discard":
+      return { kind: "discard", error: readError(given.error, place), runMs };
+    case "snooze":
+      return { kind: "snooze", delayMs: readDelay(given.delay, `${place}.delay`) ?? missing(`${place}.delay`, "how long to wait") };
+    case "release":
+      return { kind: "release" };
+  }
+}
+
+function readResult(result: unknown, field: string): string | null {
+  return result === undefined || result === null ? null : encodeJson(result, field, MAX_PAYLOAD_BYTES);
+}
+
+function readError(error: OutcomeWire["error"], place: string): JobError {
+  if (error === undefined) return missing(`${place}.error`, "why the attempt did not succeed");
+  if (typeof error === "string") return { name: "Error", message: error, stack: null, kind: "error" };
+  return { name: error.name ?? "Error", message: error.message, stack: error.stack ?? null, kind: error.kind ?? "error" };
+}
+
+function readDelay(delay: string | number | undefined, field: string): number | undefined {
+  return delay === undefined ? undefined : readDuration(delay, field, "a time of at most 10 years", MAX_DELAY_MS);
+}
+
+function missing(field: string, what: string): never {
+  throw new MillraceError("invalid_input", `${field} is missing: it says ${what}`, { field });
+}

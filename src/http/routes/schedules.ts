@@ -1,0 +1,77 @@
+/** Schedules. */
+import type { Client, ScheduleInput, ScheduleTiming } from "../../client/client.ts";
+import { MillraceError } from "../../core/errors.ts";
+import type { scheduleRoutes } from "../contract/schedules.ts";
+import type { AnswerFrom, BodyIn } from "../contract.ts";
+import { type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
+import { toJobWire } from "../wire/job.ts";
+import { toScheduleWire } from "../wire/schedule.ts";
+import { fieldsToCamelCase, toTime } from "../wire/values.ts";
+
+type ScheduleBody = BodyIn<"PUT /api/v1/schedules/{name}">;
+
+export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof scheduleRoutes> {
+  return {
+    async "GET /api/v1/schedules"() {
+      return ok({ schedules: (await client.schedules.list()).map(toScheduleWire) });
+    },
+
+    "POST /api/v1/schedules": ({ body: { name, ...body } }) => upsert(client, name, body),
+    "PUT /api/v1/schedules/{name}": ({ params: { name }, body }) => upsert(client, name, body),
+
+    async "POST /api/v1/schedules/preview"({ body: { count, ...timing } }) {
+      const runs = await client.schedules.preview(fieldsToCamelCase(timing) as ScheduleTiming, count);
+      return ok({ runs: runs.map(toTime) });
+    },
+
+    async "GET /api/v1/schedules/{name}"({ params: { name } }) {
+      const schedule = await client.schedules.get(name);
+      if (schedule === null) throw noSchedule(name);
+      return ok(toScheduleWire(schedule));
+    },
+
+    async "DELETE /api/v1/schedules/{name}"({ params: { name } }) {
+      if (!(await client.schedules.remove(name))) throw noSchedule(name);
+      return ok({ message: "Schedule removed", name });
+    },
+
+    async "POST /api/v1/schedules/{name}/run"({ params: { name } }) {
+      const job = await client.schedules.run(name);
+      return { status: 201, body: toJobWire(job), headers: { Location: `../../jobs/${job.id}` } };
+    },
+
+    async "POST /api/v1/schedules/{name}/pause"({ params: { name } }) {
+      return ok(toScheduleWire(await client.schedules.pause(name)));
+    },
+
+    async "POST /api/v1/schedules/{name}/resume"({ params: { name } }) {
+      return ok(toScheduleWire(await client.schedules.resume(name)));
+    },
+
+    async "GET /api/v1/schedules/{name}/preview"({ params: { name }, query }) {
+      const runs = await client.schedules.preview(name, query.count);
+      return ok({ runs: runs.map(toTime) });
+    },
+  };
+}
+
+/** Whether it was there is looked at before: of two who make it at once, both may be told that they did. */
+async function upsert(client: Client, name: string, body: ScheduleBody): Promise<Reply<AnswerFrom<"PUT /api/v1/schedules/{name}">>> {
+  const before = await client.schedules.get(name);
+  const schedule = await client.schedules.upsert({ ...scheduleFields(body), name } as ScheduleInput);
+  return { status: before === null ? 201 : 200, body: toScheduleWire(schedule) };
+}
+
+/** What a schedule shows as null may be sent back as null. */
+function scheduleFields(body: ScheduleBody): Record<string, unknown> {
+  const { meta, webhook_url, ...rest } = body;
+  return fieldsToCamelCase({
+    ...rest,
+    ...(meta === null || meta === undefined ? {} : { meta }),
+    ...(webhook_url === null || webhook_url === undefined ? {} : { webhook_url }),
+  });
+}
+
+function noSchedule(name: string): MillraceError {
+  return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
+}

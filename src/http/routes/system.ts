@@ -1,0 +1,46 @@
+/** What happens, how the server is, and what it can do. */
+import { MillraceError } from "../../core/errors.ts";
+import type { systemRoutes } from "../contract/system.ts";
+import { DOCS_HEADERS, docsPage } from "../docs-page.ts";
+import { openApiText } from "../openapi.ts";
+import { type Handlers, ok, RawReply, type Reply, type RouteParts } from "../route-input.ts";
+import { newsStream } from "./events.ts";
+
+type Health = Reply<{ status: "ok" | "unavailable" }>;
+
+export interface SystemParts extends RouteParts {
+  readonly version: string;
+  /** Whether this process can work. */
+  readonly isReady: () => Promise<boolean>;
+  readonly figures?: Figures | undefined;
+}
+
+/** What GET /metrics tells, where the server was given it. */
+export interface Figures {
+  /** The media type of the text. */
+  readonly textType: string;
+  text(): Promise<string>;
+  json(): Promise<unknown>;
+}
+
+export function systemHandlers(parts: SystemParts): Handlers<keyof typeof systemRoutes> {
+  const ready = async (): Promise<Health> =>
+    (await parts.isReady()) ? ok({ status: "ok" }) : { status: 503, body: { status: "unavailable" } };
+  return {
+    "GET /api/v1/events": (input) => {
+      input.startWaiting();
+      return new RawReply("text/event-stream", newsStream(parts, input));
+    },
+    "GET /metrics": async ({ call }) => {
+      if (parts.figures === undefined) throw new MillraceError("not_found", "this server keeps no figures");
+      const isJson = call.header("accept")?.includes("application/json") === true;
+      if (isJson) return new RawReply("application/json", JSON.stringify(await parts.figures.json()));
+      return new RawReply(parts.figures.textType, await parts.figures.text());
+    },
+    "GET /health": ready,
+    "GET /health/live": () => ok({ status: "ok" }),
+    "GET /health/ready": ready,
+    "GET /openapi.json": () => new RawReply("application/json", openApiText(parts.version)),
+    "GET /docs": () => new RawReply("text/html; charset=utf-8", docsPage(), DOCS_HEADERS),
+  };
+}

@@ -1,0 +1,46 @@
+/** Hints for workers on other machines, as a stream: that there is work in a queue, or that leases were ended by somebody else. */
+import type { RouteInput, RouteParts } from "../route-input.ts";
+import { eventStream, eventText } from "../server-sent-events.ts";
+
+const LEASE = eventText("lease", {});
+
+/** Between two readings equal hints are one, so a slow reader is behind by no more than one hint a queue. */
+export async function watchStream(
+  { client, clock }: RouteParts,
+  input: RouteInput<"GET /api/v1/leases/watch">,
+): Promise<ReadableStream<Uint8Array>> {
+  const hints = new Set<string>();
+  let wake: () => void = () => {};
+  const hear = (text: string): void => {
+    hints.add(text);
+    wake();
+  };
+  const unwatch = client.leases.watch((hint) => hear(hint.topic === "lease" ? LEASE : workText(hint.queue)));
+  // What came before the stream was open: there may be work already, and leases may be gone.
+  hints.add(LEASE);
+  for (const queue of await client.queues()) if (queue.counts.pending > 0 && !queue.paused) hints.add(workText(queue.name));
+
+  return eventStream({
+    clock,
+    ending: input.ending,
+    async next(signal) {
+      while (hints.size === 0 && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+      const text = [...hints].join("");
+      hints.clear();
+      return text;
+    },
+    ended: () => {
+      unwatch();
+      input.leave();
+    },
+  });
+}
+
+function workText(queue: string): string {
+  return eventText("work", { queue });
+}

@@ -1,0 +1,178 @@
+/**
+ * THE SERVER: match, check, call the Client, answer. One fetch handler does all of it and can be mounted in any application; `listen` opens a
+ * port of its own.
+ */
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Client } from "../client/client.ts";
+import { invalid } from "../core/errors.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { Answerer, type RequestFacts } from "./answerer.ts";
+import { FetchCall, toResponse } from "./fetch-call.ts";
+import { type RouteName, ROUTES } from "./contract.ts";
+import { Gate } from "./gate.ts";
+import { Readiness } from "./health.ts";
+import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type Room } from "./limits.ts";
+import { NodeCall, writeAnswer } from "./node-call.ts";
+import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
+import type { Handlers } from "./route-input.ts";
+import { aliasHandlers } from "./routes/aliases.ts";
+import { deadHandlers } from "./routes/dead.ts";
+import { jobHandlers } from "./routes/jobs.ts";
+import { leaseHandlers } from "./routes/leases.ts";
+import { queueHandlers } from "./routes/queues.ts";
+import { scheduleHandlers } from "./routes/schedules.ts";
+import { type Figures, systemHandlers, type SystemParts } from "./routes/system.ts";
+
+export type { RequestFacts } from "./answerer.ts";
+export type { Limiter, RateLimit, Room } from "./limits.ts";
+
+/** What a server can be told. */
+export interface ServerOptions {
+  /** Keys that are accepted, each a secret (all scopes) or `name:scope+scope:secret`. Without any, only this machine is answered. */
+  readonly keys?: readonly string[] | undefined;
+  /** The application around this server decides who may call: no key is asked for. */
+  readonly open?: boolean | undefined;
+  /** Where it is mounted, such as `/queue`, if the application around it does not take that off the path. */
+  readonly basePath?: string | undefined;
+  /** Host names under which it may be called. Default: any; without keys, those of this machine. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Origins of web pages elsewhere that may call, such as `https://admin.example.com`. */
+  readonly origins?: readonly string[] | undefined;
+  /** How many requests one caller may send: by key, or without one by address. */
+  readonly rateLimit?: RateLimit | null | undefined;
+  /** Counts them, where that shall not be done in this process alone. */
+  readonly limiter?: Limiter | undefined;
+  /** How many proxies stand before it: the caller's address is then taken from X-Forwarded-For. */
+  readonly trustedProxies?: number | undefined;
+  /** What it takes on at once. */
+  readonly room?: Partial<Room> | undefined;
+  /** Told of every request that was answered, for the log and for figures. */
+  readonly onRequest?: ((facts: RequestFacts) => void) | undefined;
+  /** Whether the process can work, beside its store: asked for /health/ready. */
+  readonly isHealthy?: (() => boolean) | undefined;
+  /** What GET /metrics tells. */
+  readonly figures?: Figures | undefined;
+  readonly version?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** A server over a client. */
+export interface Server {
+  /** Answers a request: what Hono, Next.js, Bun and others mount. */
+  readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>;
+  /** The same for `node:http` and Express. */
+  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  /** Whether callers on other machines would be refused for want of a key. */
+  readonly isLocalOnly: boolean;
+  /**
+   * Begins a shutdown: readiness fails, long polls are answered, streams end, new requests are refused but for those that report work under
+   * way. Resolves when nobody waits for an answer any more. May be called twice.
+   */
+  drain(): Promise<void>;
+}
+
+const ROOM: Room = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024 };
+
+/** Makes a server over a client. It opens no port: mount its `fetch` or its `listener`, or hand it to `listen`. */
+export function createServer(client: Client, options: ServerOptions = {}): Server {
+  const { clock = systemClock, basePath = "", rateLimit } = options;
+  if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at its end", basePath);
+  const gate = new Gate({
+    keys: options.keys ?? [],
+    open: options.open ?? false,
+    hosts: options.hosts ?? null,
+    origins: options.origins ?? [],
+    limiter: options.limiter ?? (rateLimit ? new MemoryLimiter(rateLimit) : null),
+    trustedProxies: options.trustedProxies ?? 0,
+    clock,
+  });
+  const answerer = new Answerer({ gate, clock, occupancy: new Occupancy({ ...ROOM, ...options.room }), onRequest: options.onRequest });
+  const readiness = new Readiness(client, clock);
+  const { version = "0.0.0", figures } = options;
+  const isReady = async (): Promise<boolean> => {
+    if (answerer.isDraining || options.isHealthy?.() === false) return false;
+    return readiness.isReady();
+  };
+  const routes = prepareRoutes({ client, clock, version, isReady, figures });
+  const { fetch } = createApp(routes, answerer, basePath);
+  return {
+    fetch: (request, env) => fetch(request, env),
+    listener: createListener(routes, answerer, basePath, fetch),
+    isLocalOnly: gate.isLocalOnly,
+    drain: () => answerer.drain(),
+  };
+}
+
+function prepareRoutes(parts: SystemParts): PreparedRoute[] {
+  const handlers: Handlers<RouteName> = {
+    ...jobHandlers(parts),
+    ...deadHandlers(parts),
+    ...queueHandlers(parts),
+    ...scheduleHandlers(parts),
+    ...leaseHandlers(parts),
+    ...systemHandlers(parts),
+    ...aliasHandlers(parts),
+  };
+  return (Object.keys(ROUTES) as RouteName[]).map((name) => prepareRoute(name, handlers[name] as AnyHandler));
+}
+
+/** No middleware: what is asked of every call is asked in one place, and a call that meets one handler costs Hono least. */
+function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string): Hono {
+  const app = new Hono({ strict: true });
+  for (const route of routes) {
+    app.on(route.method, basePath + route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) =>
+      toResponse(
+        await answerer.answer(
+          route,
+          new FetchCall(c.req.raw, c.env),
+          paramsOf(route, (name) => c.req.param(name)),
+        ),
+      ),
+    );
+  }
+  app.notFound(async (c) =>
+    toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
+  );
+  return app;
+}
+
+/**
+ * Routes whose path is fixed, which are those that are called most, are answered without Request and Response; all others, and all streams,
+ * by the fetch handler.
+ */
+function createListener(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, fetch: Hono["fetch"]): Server["listener"] {
+  const direct = new Map(routes.filter(isDirect).map((route) => [`${route.method} ${basePath}${route.path}`, route]));
+  const others = getRequestListener((request, env) => fetch(request, env));
+  return (incoming, outgoing) => {
+    const { method, url = "/" } = incoming;
+    const mark = url.indexOf("?");
+    const route = direct.get(`${method} ${mark === -1 ? url : url.slice(0, mark)}`);
+    if (route === undefined) return void others(incoming, outgoing);
+    const call = new NodeCall(incoming, outgoing, mark === -1 ? "" : url.slice(mark + 1));
+    void answerer.answer(route, call, NO_PARAMS).then((answer) => writeAnswer(outgoing, answer));
+  };
+}
+
+function isDirect({ paramNames, rule }: PreparedRoute): boolean {
+  return paramNames.length === 0 && Object.values(rule.answers).every(({ mediaType }) => mediaType !== "text/event-stream");
+}
+
+const NO_PARAMS = {};
+
+function paramsOf({ paramNames }: PreparedRoute, param: (name: string) => string | undefined): Record<string, string> {
+  return paramNames.length === 0 ? NO_PARAMS : Object.fromEntries(paramNames.map((name) => [name, param(name) ?? ""]));
+}
+
+/** The methods that a path has; none when there is no such path. */
+function methodsAt(routes: readonly PreparedRoute[], path: string, basePath: string): string[] {
+  const steps = path.slice(basePath.length).split("/");
+  return routes.filter((route) => fits(route.path.split("/"), steps)).map((route) => route.method);
+}
+
+function fits(pattern: readonly string[], steps: readonly string[]): boolean {
+  return (
+    pattern.length === steps.length && pattern.every((part, index) => (part.startsWith("{") ? steps[index] !== "" : part === steps[index]))
+  );
+}

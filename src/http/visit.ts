@@ -1,0 +1,121 @@
+/** A call on its way through the server. What it takes of the server's room it gives back, once, when it leaves. */
+import type { Caller } from "./auth.ts";
+import type { Call } from "./call.ts";
+import type { Occupancy } from "./limits.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
+import { WireError } from "./problem.ts";
+import { readJson } from "./read-json.ts";
+import type { RouteInput } from "./route-input.ts";
+
+/** What stands in the path, by its names. */
+export type PathParams = Readonly<Record<string, string>>;
+
+/** Who wants to know that a visit is over. */
+export interface VisitHost {
+  left(visit: Visit): void;
+}
+
+export class Visit implements RouteInput<never> {
+  readonly call: Call;
+  readonly params: never;
+  readonly requestId: string;
+  query: never = undefined as never;
+  body: never = undefined as never;
+  caller: Caller | null = null;
+  readonly #route: PreparedRoute;
+  readonly #occupancy: Occupancy;
+  readonly #host: VisitHost;
+  #ending: AbortController | null = null;
+  #isEnding = false;
+  #place: "arrived" | "answered" | "waiting" | "left" = "arrived";
+  #bytes = 0;
+
+  constructor(route: PreparedRoute, call: Call, params: PathParams, requestId: string, occupancy: Occupancy, host: VisitHost) {
+    this.#host = host;
+    this.#route = route;
+    this.call = call;
+    this.params = params as never;
+    this.requestId = requestId;
+    this.#occupancy = occupancy;
+  }
+
+  /** Made when somebody asks for it: most calls do not wait. */
+  get ending(): AbortSignal {
+    if (this.#ending === null) {
+      const ending = new AbortController();
+      const { signal } = this.call;
+      if (this.#isEnding || signal.aborted) ending.abort();
+      else signal.addEventListener("abort", () => ending.abort(), { once: true });
+      this.#ending = ending;
+    }
+    return this.#ending.signal;
+  }
+
+  /** The server shuts down: who waits shall answer now. */
+  end(): void {
+    this.#isEnding = true;
+    this.#ending?.abort();
+  }
+
+  enter(): void {
+    this.#occupancy.enter();
+    this.#place = "answered";
+  }
+
+  startWaiting(): void {
+    this.#occupancy.startWaiting();
+    this.#place = "waiting";
+  }
+
+  leave(): void {
+    if (this.#place === "left") return;
+    if (this.#bytes > 0) this.#occupancy.giveBack(this.#bytes);
+    if (this.#place === "answered") this.#occupancy.leave();
+    if (this.#place === "waiting") this.#occupancy.stopWaiting();
+    this.#bytes = 0;
+    this.#place = "left";
+    this.#host.left(this);
+  }
+
+  /** Reads and checks what the call says. */
+  async read(): Promise<void> {
+    const { rule, readQuery, checkBody } = this.#route;
+    if (this.call.search !== "" || rule.query !== undefined) this.query = readQuery(this.call.search) as never;
+    if (checkBody === undefined) return;
+    const body = await this.#readBody();
+    if (body === undefined) return;
+    checkBody(body);
+    this.body = body as never;
+  }
+
+  async #readBody(): Promise<unknown> {
+    const { maxBody, rule } = this.#route;
+    const bytes = await this.call.readBody(maxBody, this);
+    if (bytes !== null) {
+      demandJson(this.call);
+      return readJson(bytes);
+    }
+    if (rule.bodyIsOptional === true) return undefined;
+    throw new WireError("malformed_body", "the body is missing");
+  }
+
+  hold(bytes: number): void {
+    this.#occupancy.hold(bytes);
+    this.#bytes += bytes;
+  }
+}
+
+const JSON_TYPE = /^application\/json *(?:; *charset *= *"?utf-?8"? *)?$/i;
+
+/** A page elsewhere can send forms and plain text without being asked; JSON it cannot. */
+function demandJson(call: Call): void {
+  const type = call.header("content-type") ?? "";
+  // The usual is looked for first: this is asked of every body.
+  if (type !== "application/json" && !JSON_TYPE.test(type)) {
+    throw new WireError("unsupported_media_type", "the Content-Type must be application/json, in UTF-8");
+  }
+  const encoding = call.header("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    throw new WireError("unsupported_media_type", "the body must not be compressed");
+  }
+}

@@ -1,0 +1,159 @@
+/** A JOB ON THE WIRE, both ways. Written out field by field: this runs for every job that goes over the wire. */
+import type { EnqueuedJob, LeasedJob } from "../../client/client.ts";
+import type { Attempt, Job, JobSummary, LogLine } from "../../core/job.ts";
+import type { LeasedJobWire } from "../contract/leases.ts";
+import type { JobSummaryWire, JobWire, PrunedJobWire } from "../contract/schemas.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { fromPriority, fromTime, fromTimeOrNull, toPriority, toTime, toTimeOrNull } from "./values.ts";
+
+type AttemptWire = AnswerFrom<"GET /api/v1/jobs/{id}/attempts">["attempts"][number];
+type LogLineWire = AnswerFrom<"GET /api/v1/jobs/{id}/logs">["lines"][number];
+
+export function toJobWire(job: Job): JobWire {
+  const wire = toSummaryWire(job) as JobWire;
+  wire.payload = job.payload;
+  wire.result = job.result;
+  return wire;
+}
+
+export function toSummaryWire(job: JobSummary): JobSummaryWire {
+  return {
+    id: job.id,
+    type: job.type,
+    queue: job.queue,
+    priority: toPriority(job.priority),
+    status: job.status,
+    max_retries: job.maxRetries,
+    retry_count: job.retryCount,
+    attempt: job.attempt,
+    retry_delay: job.retryDelay,
+    timeout: job.timeout,
+    error: job.error,
+    progress: job.progress,
+    idempotency_key: job.idempotencyKey,
+    webhook_url: job.webhookUrl,
+    tags: job.tags as string[],
+    meta: job.meta,
+    worker_id: job.workerId,
+    fence: job.fence,
+    created_at: toTime(job.createdAt),
+    updated_at: toTime(job.updatedAt),
+    scheduled_at: toTimeOrNull(job.scheduledAt),
+    started_at: toTimeOrNull(job.startedAt),
+    completed_at: toTimeOrNull(job.completedAt),
+    duration_ms: job.durationMs,
+  };
+}
+
+/** What enqueue answers with. With `minimal` the payload is left out: who sent it has it. */
+export function toEnqueuedWire(job: EnqueuedJob, minimal: boolean): JobWire | PrunedJobWire {
+  if (job.pruned) return { id: job.id, type: job.type, queue: job.queue, status: job.status, pruned: true };
+  const wire = toJobWire(job);
+  if (minimal) delete (wire as Partial<JobWire>).payload;
+  return wire;
+}
+
+export function fromJobWire(wire: JobWire): Job {
+  return { ...fromSummaryWire(wire), payload: wire.payload, result: wire.result };
+}
+
+export function fromSummaryWire(wire: JobSummaryWire): JobSummary {
+  return {
+    id: wire.id,
+    type: wire.type,
+    queue: wire.queue,
+    priority: fromPriority(wire.priority),
+    status: wire.status,
+    maxRetries: wire.max_retries,
+    retryCount: wire.retry_count,
+    attempt: wire.attempt,
+    retryDelay: wire.retry_delay,
+    timeout: wire.timeout,
+    error: wire.error,
+    progress: wire.progress,
+    idempotencyKey: wire.idempotency_key,
+    webhookUrl: wire.webhook_url,
+    tags: wire.tags,
+    meta: wire.meta,
+    workerId: wire.worker_id,
+    fence: wire.fence,
+    createdAt: fromTime(wire.created_at),
+    updatedAt: fromTime(wire.updated_at),
+    scheduledAt: fromTimeOrNull(wire.scheduled_at),
+    startedAt: fromTimeOrNull(wire.started_at),
+    completedAt: fromTimeOrNull(wire.completed_at),
+    durationMs: wire.duration_ms,
+  };
+}
+
+/** Only the key is left of the job: its id, type, queue and status are known, and nothing else is pretended. */
+export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | null): EnqueuedJob {
+  return {
+    id: wire.id,
+    type: wire.type,
+    queue: wire.queue,
+    priority: 0,
+    status: wire.status,
+    maxRetries: 3,
+    retryCount: 0,
+    attempt: 0,
+    retryDelay: 1000,
+    timeout: 30_000,
+    error: null,
+    progress: null,
+    idempotencyKey,
+    webhookUrl: null,
+    tags: [],
+    meta: null,
+    workerId: null,
+    fence: 0,
+    createdAt: 0,
+    updatedAt: 0,
+    scheduledAt: null,
+    startedAt: null,
+    completedAt: null,
+    durationMs: null,
+    payload: null,
+    result: null,
+    created: false,
+    pruned: true,
+  };
+}
+
+export function toLeasedWire({ job, leaseUntil }: LeasedJob): LeasedJobWire {
+  const wire = toJobWire(job) as LeasedJobWire;
+  wire.lease_expires_at = toTime(leaseUntil);
+  return wire;
+}
+
+export function toAttemptWire(attempt: Attempt): AttemptWire {
+  return {
+    number: attempt.number,
+    worker_id: attempt.workerId,
+    started_at: toTime(attempt.startedAt),
+    ended_at: toTimeOrNull(attempt.endedAt),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    error: attempt.error,
+  };
+}
+
+export function fromAttemptWire(wire: AttemptWire): Attempt {
+  return {
+    number: wire.number,
+    workerId: wire.worker_id,
+    startedAt: fromTime(wire.started_at),
+    endedAt: fromTimeOrNull(wire.ended_at),
+    durationMs: wire.duration_ms,
+    outcome: wire.outcome,
+    error: wire.error,
+  };
+}
+
+export function toLogLineWire({ number, at, attempt, text }: LogLine): LogLineWire {
+  return { number, at: toTime(at), attempt, text };
+}
+
+export function fromLogLineWire({ number, at, attempt, text }: LogLineWire): LogLine {
+  return { number, at: fromTime(at), attempt, text };
+}

@@ -1,0 +1,119 @@
+/** Queues, figures and workers on the wire, both ways. */
+import type { QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { AnswerFrom, BodyIn } from "../contract.ts";
+import { fromTime, toTime } from "./values.ts";
+
+type StatsWire = AnswerFrom<"GET /api/v1/stats">;
+type QueueWire = AnswerFrom<"PATCH /api/v1/queues/{queue}">;
+type WorkerWire = AnswerFrom<"GET /api/v1/workers">["workers"][number];
+type EntryWire = Omit<BodyIn<"PUT /api/v1/workers/{worker}">, "ttl">;
+
+export function toStatsWire(stats: Stats): StatsWire {
+  return {
+    queues: stats.waiting,
+    by_queue: stats.queues,
+    counts: stats.counts,
+    total_processed: stats.totalProcessed,
+    total_failed: stats.totalFailed,
+    total_enqueued: stats.totalEnqueued,
+    total_retried: stats.totalRetried,
+    dead_count: stats.deadCount,
+    active_workers: stats.activeWorkers,
+    jobs_today: stats.today,
+    throughput: stats.throughput,
+    latency: stats.latency,
+    wait: stats.wait,
+  };
+}
+
+export function fromStatsWire(wire: StatsWire): Stats {
+  return {
+    counts: wire.counts,
+    waiting: wire.queues,
+    queues: wire.by_queue,
+    totalProcessed: wire.total_processed,
+    totalFailed: wire.total_failed,
+    totalEnqueued: wire.total_enqueued,
+    totalRetried: wire.total_retried,
+    deadCount: wire.dead_count,
+    activeWorkers: wire.active_workers,
+    today: wire.jobs_today,
+    throughput: wire.throughput,
+    latency: wire.latency,
+    wait: wire.wait,
+  };
+}
+
+export function toQueueWire({ name, paused, counts, waiting, capacity, headStart, deadLetters, retention }: QueueInfo): QueueWire {
+  const { age, count, keepAtLeast } = retention;
+  return {
+    name,
+    paused,
+    counts,
+    waiting,
+    capacity,
+    head_start: headStart,
+    dead_letters: deadLetters,
+    retention: { age, count, keep_at_least: keepAtLeast },
+  };
+}
+
+export function fromQueueWire({ name, paused, counts, waiting, capacity, head_start, dead_letters, retention }: QueueWire): QueueInfo {
+  const { age, count, keep_at_least } = retention;
+  return {
+    name,
+    paused,
+    counts,
+    waiting,
+    capacity,
+    headStart: head_start,
+    deadLetters: dead_letters,
+    retention: { age, count, keepAtLeast: keep_at_least },
+  };
+}
+
+/** What a worker says about itself. */
+export function toEntryWire(entry: WorkerEntry): EntryWire {
+  return {
+    host: entry.host,
+    pid: entry.pid,
+    state: entry.state,
+    slots: entry.slots,
+    queues: entry.queues as string[],
+    types: entry.types as string[] | "*",
+    started_at: toTime(entry.startedAt),
+    running: entry.running as string[],
+    running_count: entry.runningCount,
+    processed: entry.processed,
+    per_minute: entry.perMinute,
+    abandoned: entry.abandoned,
+  };
+}
+
+export function fromEntryWire(id: string, wire: EntryWire): WorkerEntry {
+  const { started_at } = wire;
+  return {
+    id,
+    host: wire.host,
+    pid: wire.pid,
+    state: wire.state,
+    slots: wire.slots,
+    queues: wire.queues,
+    types: wire.types,
+    startedAt: typeof started_at === "number" ? started_at : fromTime(started_at),
+    running: wire.running,
+    runningCount: wire.running_count,
+    processed: wire.processed,
+    perMinute: wire.per_minute,
+    abandoned: wire.abandoned,
+  };
+}
+
+export function toWorkerWire(worker: WorkerInfo): WorkerWire {
+  return { id: worker.id, ...toEntryWire(worker), started_at: toTime(worker.startedAt), heartbeat_at: toTime(worker.heartbeatAt) };
+}
+
+export function fromWorkerWire(wire: WorkerWire): WorkerInfo {
+  return { ...fromEntryWire(wire.id, wire), heartbeatAt: fromTime(wire.heartbeat_at) };
+}
