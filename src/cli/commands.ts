@@ -1,0 +1,45 @@
+/** EVERY COMMAND, ONCE. What one needs beyond this is loaded when it is called, so that none waits for another's imports. */
+import type { Command, CommandGroup } from "./command.ts";
+
+/** A command as the list of commands shows it. */
+export interface CommandRow {
+  readonly name: string;
+  readonly group: string;
+  readonly summary: string;
+  readonly load: () => Promise<Command | CommandGroup>;
+}
+
+function row(group: string, name: string, summary: string, load: CommandRow["load"]): CommandRow {
+  return { name, group, summary, load };
+}
+
+/** The commands, in the order of the help. */
+export const COMMANDS: readonly CommandRow[] = [
+  row("Jobs", "enqueue", "Add a job", async () => (await import("./commands/enqueue.ts")).enqueue),
+  row("Jobs", "status", "Show a job with its attempts and log", async () => (await import("./commands/status.ts")).status),
+  row("Jobs", "list", "List jobs", async () => (await import("./commands/list.ts")).list),
+  row("Jobs", "cancel", "End a job that waits or runs", async () => (await import("./commands/cancel.ts")).cancel),
+  row("Jobs", "retry", "Give a job a new life", async () => (await import("./commands/retry.ts")).retry),
+  row("Jobs", "retry-dead", "Give all dead letters a new life", async () => (await import("./commands/retry-dead.ts")).retryDead),
+  row("Jobs", "purge-dead", "Delete all dead letters", async () => (await import("./commands/purge-dead.ts")).purgeDead),
+  row("Queues", "queues", "Show queues, change their settings", async () => (await import("./commands/queues.ts")).queues),
+  row("Queues", "pause", "Keep the jobs of a queue from starting", async () => (await import("./commands/pause.ts")).pause),
+  row("Queues", "resume", "Let them start again", async () => (await import("./commands/resume.ts")).resume),
+  row("Queues", "schedules", "Show and change recurring jobs", async () => (await import("./commands/schedules.ts")).schedules),
+  row("Watch", "stats", "Show the figures over all queues", async () => (await import("./commands/stats.ts")).stats),
+  row("Watch", "workers", "Show the workers of all processes", async () => (await import("./commands/workers.ts")).workers),
+  row("Watch", "top", "A live view of queues, workers and errors", async () => (await import("./commands/top.ts")).top),
+  row("Watch", "tail", "Show what happens, as it happens", async () => (await import("./commands/tail.ts")).tail),
+  row("Run", "start", "Serve the API and run jobs", async () => (await import("./commands/start.ts")).start),
+  row("Run", "server", "Serve the API", async () => (await import("./commands/server.ts")).server),
+  row("Run", "worker", "Run jobs", async () => (await import("./commands/worker.ts")).worker),
+  row("Run", "demo", "Show a queue at work", async () => (await import("./commands/demo.ts")).demo),
+  row("Set up", "migrate", "Bring the store to the newest schema", async () => (await import("./commands/migrate.ts")).migrate),
+  row("Set up", "doctor", "Look whether all is well", async () => (await import("./commands/doctor.ts")).doctor),
+  row("Set up", "completion", "Print a completion script for a shell", async () => (await import("./commands/completion.ts")).completion),
+];
+
+/** Whether it has verbs of its own. */
+export function isGroup(command: Command | CommandGroup): command is CommandGroup {
+  return "commands" in command;
+}

@@ -1,0 +1,139 @@
+import type { Client, EnqueueResult, Handlers, Stats } from "../../client/client.ts";
+import { MillraceError } from "../../core/errors.ts";
+import { PRIORITY_LEVELS, type PriorityLevel } from "../../core/job.ts";
+import { toStatsWire } from "../../http/wire/queue.ts";
+import { sleep, systemClock } from "../../lib/clock.ts";
+import { defineCommand } from "../command.ts";
+import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
+import { count, counted } from "../figures.ts";
+import type { Output } from "../output.ts";
+import type { Session } from "../session.ts";
+
+const QUEUE = "demo";
+const CAPACITY = 100;
+const SEEDS = 15;
+const FLOOD = 150;
+const SLOTS = 5;
+const LOOK_EVERY_MS = 500;
+const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
+
+/** A queue at work, live. */
+export const demo = defineCommand({
+  about:
+    "Shows a queue at work: jobs of random priority, an idempotency key that is used twice, a flood that meets the capacity of the queue, then how all of it drains, with retries and dead letters. It happens in memory and leaves nothing behind, unless --url names a store.",
+  examples: ["millrace demo", "millrace demo --url sqlite:demo.db"],
+  async run(_input, session) {
+    const { config, sources } = await session.settings("url");
+    // Not the store of the environment or a file: that may be one that others live from.
+    const client = await session.openClient(sources.url.from === "flag" ? config.url : "memory:");
+    try {
+      return await show(client, session);
+    } finally {
+      await client.close({ grace: 0 });
+    }
+  },
+});
+
+async function show(client: Client, session: Session): Promise<ExitCode> {
+  const { output } = session;
+  const signal = session.interrupted();
+  await client.configure(QUEUE, { capacity: CAPACITY });
+  const before = await client.stats();
+  await seed(client, output);
+  await useKeyTwice(client, output);
+  await flood(client, output);
+  client.work(handlers, { concurrency: SLOTS, queues: [QUEUE] });
+  await watchDrain(client, before, output, signal);
+  if (signal.aborted) return EXIT.interrupted;
+  await tellDead(client, output);
+  return EXIT.ok;
+}
+
+async function seed(client: Client, output: Output): Promise<void> {
+  const jobs = Array.from({ length: SEEDS }, (_, number) => ({ number, priority: LEVELS[Math.floor(Math.random() * LEVELS.length)]! }));
+  for (const { number, priority } of jobs) await client.enqueue("demo:order", { number }, { ...JOB, priority });
+  const byLevel = LEVELS.toReversed().map((level) => `${jobs.filter(({ priority }) => priority === level).length} ${level}`);
+  tell(output, { step: "seed", enqueued: SEEDS }, `1. ${SEEDS} jobs of random priority: ${byLevel.join(", ")}`);
+}
+
+async function useKeyTwice(client: Client, output: Output): Promise<void> {
+  const key = { ...JOB, idempotencyKey: `order-${Date.now()}` };
+  const first = await client.enqueue("demo:order", { number: 42 }, key);
+  const again = await client.enqueue("demo:order", { number: 42 }, key);
+  const refusal = await client.enqueue("demo:order", { number: 43 }, key).catch((error: unknown) => error);
+  if (!(refusal instanceof MillraceError)) throw new CommandRefused("the idempotency key was not honoured", EXIT.failure);
+  tell(
+    output,
+    { step: "key", same_job: first.id === again.id, refused: refusal.code },
+    `2. the same key again gives the same job: ${first.id === again.id}`,
+  );
+  tell(output, null, `   the same key for another payload is refused: ${refusal.message}`);
+}
+
+async function flood(client: Client, output: Output): Promise<void> {
+  const results = await client.enqueueMany(
+    Array.from({ length: FLOOD }, (_, number) => ({ type: kindOf(number), payload: { number }, ...JOB })),
+  );
+  const accepted = results.filter(({ ok }) => ok).length;
+  const refusal = results.find((result): result is EnqueueResult & { ok: false } => !result.ok);
+  tell(
+    output,
+    { step: "flood", accepted, refused: FLOOD - accepted },
+    `3. a flood of ${FLOOD} more: ${accepted} fit, ${FLOOD - accepted} are refused`,
+  );
+  if (refusal !== undefined) tell(output, null, `   ${refusal.error.message}`);
+  tell(output, null, `4. ${SLOTS} slots begin to work; some jobs need a second try, some never succeed`);
+}
+
+const JOB = { queue: QUEUE, maxRetries: 2, retryDelay: 200 } as const;
+
+function kindOf(number: number): string {
+  if (number % 20 === 0) return "demo:hopeless";
+  return number % 5 === 0 ? "demo:flaky" : "demo:order";
+}
+
+const handlers: Handlers = {
+  "demo:order": async (_payload, ctx) => sleep(systemClock, 40 + Math.random() * 160, ctx.signal),
+  "demo:flaky": async (_payload, ctx) => {
+    if (ctx.job.attempt === 1) throw new Error("connection reset");
+  },
+  "demo:hopeless": async () => {
+    throw new Error("no such customer");
+  },
+};
+
+/** A line of figures each half second, until nothing waits or runs any more. */
+async function watchDrain(client: Client, before: Stats, output: Output, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const stats = await client.stats();
+    const { pending, scheduled, retrying, running } = stats.queues[QUEUE]!.counts;
+    const figures = {
+      waiting: pending + scheduled,
+      retrying,
+      running,
+      completed: stats.totalProcessed - before.totalProcessed,
+      retried: stats.totalRetried - before.totalRetried,
+      dead: stats.totalFailed - before.totalFailed,
+    };
+    const line = Object.entries(figures).map(([name, value]) => `${count(value).padStart(4)} ${name}`);
+    tell(output, { step: "drain", ...figures }, `   ${line.join("  ")}`);
+    if (signal.aborted || pending + scheduled + retrying + running === 0) return;
+    await sleep(systemClock, LOOK_EVERY_MS, signal);
+  }
+}
+
+async function tellDead(client: Client, output: Output): Promise<void> {
+  const { jobs } = await client.dead.list({ queue: QUEUE });
+  tell(
+    output,
+    { step: "end", stats: toStatsWire(await client.stats()) },
+    `5. done: ${counted(jobs.length, "dead letter")}, which stay until someone acts`,
+  );
+  for (const message of new Set(jobs.map(({ error }) => error?.message ?? ""))) tell(output, null, `   ${message}`);
+  output.talk("Next: millrace --help lists the commands, docs/guide.md shows the library.");
+}
+
+function tell(output: Output, value: object | null, line: string): void {
+  if (!output.json) output.line(line);
+  else if (value !== null) output.value(value);
+}

@@ -1,0 +1,65 @@
+import type { Client, EnqueuedJob } from "../../client/client.ts";
+import type { Duration } from "../../core/duration.ts";
+import { toEnqueuedWire } from "../../http/wire/job.ts";
+import { defineCommand, optional, text, time, toggle } from "../command.ts";
+import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
+import { JOB_INPUT, readJobInput, readJson } from "../job-input.ts";
+import { showJob } from "../job-view.ts";
+import type { Session } from "../session.ts";
+
+/** Adds a job; prints its id. */
+export const enqueue = defineCommand({
+  about: "Adds a job and prints its id. With --wait it stays until the job has ended, and prints the job.",
+  examples: [
+    `millrace enqueue --type email:send --payload '{"to":"ann@example.com"}'`,
+    "millrace enqueue report:make @report.json --delay 5m --priority low",
+    "millrace enqueue --type charge --payload '{\"order\":42}' --key order-42 --wait",
+  ],
+  arguments: {
+    kind: optional("type", "the type of the job, instead of --type"),
+    content: optional("payload", "its payload, instead of --payload"),
+  },
+  options: {
+    type: text("<type>", "which handler it is for"),
+    payload: text("<json>", "any JSON; @file reads a file, - what is piped in (default: null)"),
+    ...JOB_INPUT,
+    delay: time("starts so much later: 30s, 5m, 2h, 1d"),
+    runAt: text("<time>", "starts at this time: 2026-03-01T10:00:00Z"),
+    key: { ...text("<key>", "idempotency key: the same key again gives the same job"), field: "idempotencyKey" },
+    keyTtl: time("how long the key outlives the job"),
+    wait: toggle("wait until the job has ended; exits with 8 if it did not complete"),
+    waitTimeout: { ...time("how long to wait at most (default: 30s)"), field: "timeout" },
+  },
+  async run(input, session) {
+    const type = input.type ?? input.kind;
+    if (type === undefined) throw new CommandRefused("which type? Give it with --type");
+    const given = input.payload ?? input.content;
+    const payload = given === undefined ? null : await readJson(given, "--payload", session);
+    const { delay, runAt, key: idempotencyKey, keyTtl } = input;
+    const options = { ...(await readJobInput(input, session)), delay, runAt: millisOr(runAt), idempotencyKey, keyTtl };
+    return session.withClient(async (client) => {
+      const job = await client.enqueue(type, payload, options);
+      if (input.wait) return waitFor(client, job, input.waitTimeout, session);
+      tell(job, session);
+      return EXIT.ok;
+    });
+  },
+});
+
+function millisOr(given: string | undefined): string | number | undefined {
+  return given !== undefined && /^\d+$/.test(given) ? Number(given) : given;
+}
+
+function tell(job: EnqueuedJob, { output }: Session): void {
+  if (output.json) return output.value({ ...toEnqueuedWire(job, false), created: job.created });
+  output.line(job.id);
+  if (!job.created) output.talk(`the key is known: this is the job that has it, and it is ${job.status}`);
+}
+
+async function waitFor(client: Client, { id, created }: EnqueuedJob, timeout: Duration | undefined, session: Session): Promise<ExitCode> {
+  const signal = session.interrupted();
+  session.output.talk(created ? `enqueued ${id}, waiting for its end` : `the key is known: waiting for the end of ${id}`);
+  const { status } = await client.wait(id, { timeout, signal });
+  await showJob(client, id, session);
+  return status === "completed" ? EXIT.ok : EXIT.jobFailed;
+}

@@ -1,0 +1,91 @@
+import type { QueueInfo, QueueOptions } from "../../client/client.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { STATUSES } from "../../core/job.ts";
+import { toQueueWire } from "../../http/wire/queue.ts";
+import { type CommandGroup, defineCommand, number, type Option, required, text, time } from "../command.ts";
+import { CommandRefused } from "../exit-codes.ts";
+import { count, NOTHING } from "../figures.ts";
+import type { Column } from "../table.ts";
+
+const columns: readonly Column<QueueInfo>[] = [
+  { title: "QUEUE", text: ({ name }) => name, shrinks: true },
+  { title: "STATE", text: ({ paused }) => (paused ? "paused" : "running"), style: ({ paused }) => (paused ? "yellow" : undefined) },
+  ...STATUSES.map((status): Column<QueueInfo> => ({
+    title: status.toUpperCase(),
+    text: ({ counts }) => count(counts[status]),
+    align: "right",
+  })),
+  { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right" },
+  { title: "HEAD START", text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)), align: "right" },
+  { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off") },
+  { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}` },
+];
+
+/** A value, or a word that stands for null. */
+function orNone<Value>(option: Option<Value>, word: string): Option<Value | null> {
+  return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
+}
+
+/** On or off. What is neither is handed on: the client refuses it. */
+function onOrOff(about: string): Option<boolean | undefined> {
+  const words = ["on", "off"];
+  return {
+    ...text("<on|off>", about, words),
+    read: (given) => (given === "on" ? true : given === "off" ? false : (given as boolean | undefined)),
+  };
+}
+
+/** Queues and their settings. */
+export const queues: CommandGroup = {
+  about: "Shows queues with their counts and settings, and changes the settings.",
+  examples: ["millrace queues", "millrace queues set mail --capacity 10000 --head-start 1m"],
+  commands: {
+    list: {
+      summary: "Show all queues",
+      ...defineCommand({
+        about: "Shows every queue that ever had a job or a setting.",
+        examples: ["millrace queues list --json | jq 'select(.paused)'"],
+        async run(_input, session) {
+          const all = await session.withClient((client) => client.queues());
+          const { output } = session;
+          if (output.json) for (const queue of all) output.value(toQueueWire(queue));
+          else if (all.length === 0) output.talk("no queues yet: the first job makes one");
+          else output.table(columns, all);
+        },
+      }),
+    },
+    set: {
+      summary: "Change the settings of a queue",
+      ...defineCommand({
+        about: "Changes the settings that are named; the others stay.",
+        examples: [
+          "millrace queues set mail --capacity 10000",
+          "millrace queues set mail --capacity none --head-start strict --keep-age 7d",
+        ],
+        arguments: { queue: required("queue", "the name of a queue") },
+        options: {
+          capacity: orNone(number("how many jobs may wait; none is no bound"), "none"),
+          headStart: orNone(time("how much earlier one step of priority counts: 1m; strict: priority always goes first"), "strict"),
+          deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
+          keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
+          keepCount: { ...number("how many of them are kept"), field: "retention.count" },
+          keepAtLeast: { ...time("how long they are kept in any case"), field: "retention.keepAtLeast" },
+        },
+        async run({ queue, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
+          const retention = { age: keepAge, count: keepCount, keepAtLeast };
+          const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
+          const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
+          if (isEmpty) throw new CommandRefused("nothing to set: name a setting, such as --capacity 1000");
+          const { output } = session;
+          await session.withClient(async (client) => {
+            await client.configure(queue, settings);
+            const changed = (await client.queues()).find(({ name }) => name === queue);
+            if (changed === undefined) return;
+            if (output.json) output.value(toQueueWire(changed));
+            else output.table(columns, [changed]);
+          });
+        },
+      }),
+    },
+  },
+};

@@ -1,0 +1,205 @@
+import type { Schedule, ScheduleTiming } from "../../client/client.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { toEnqueuedWire } from "../../http/wire/job.ts";
+import { toScheduleWire } from "../../http/wire/schedule.ts";
+import { toPriority } from "../../http/wire/values.ts";
+import { type CommandGroup, defineCommand, number, optional, required, toggle } from "../command.ts";
+import { confirm } from "../confirm.ts";
+import { CommandRefused, EXIT } from "../exit-codes.ts";
+import { moment, NOTHING } from "../figures.ts";
+import type { Output } from "../output.ts";
+import { safePrettyJson } from "../safe-text.ts";
+import { changedSchedule, readScheduleInput, SCHEDULE_INPUT, TIMING_INPUT } from "../schedule-input.ts";
+import type { Column } from "../table.ts";
+
+const name = required("name", "the name of a schedule");
+
+/** Recurring jobs. */
+export const schedules: CommandGroup = {
+  about: "Schedules make jobs by a cron or at an interval. They fire while some process has a worker or is a server.",
+  examples: [
+    "millrace schedules",
+    `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
+    "millrace schedules preview nightly",
+  ],
+  commands: {
+    list: {
+      summary: "Show all schedules",
+      ...defineCommand({
+        about: "Shows all schedules by name.",
+        examples: ["millrace schedules list", "millrace schedules list --json | jq .next_run_at"],
+        async run(_input, session) {
+          const all = await session.withClient((client) => client.schedules.list());
+          const { output } = session;
+          if (output.json) for (const schedule of all) output.value(toScheduleWire(schedule));
+          else if (all.length === 0) output.talk("no schedules");
+          else output.table(columns(Date.now()), all);
+        },
+      }),
+    },
+    show: {
+      summary: "Show one schedule",
+      ...defineCommand({
+        about: "Shows all that is known of a schedule.",
+        examples: ["millrace schedules show nightly"],
+        arguments: { name },
+        async run({ name }, session) {
+          const found = await session.withClient((client) => client.schedules.get(name));
+          if (found === null) throw unknownSchedule(name);
+          print(found, session.output);
+        },
+      }),
+    },
+    create: {
+      summary: "Make a schedule",
+      ...defineCommand({
+        about: "Makes a schedule. A name that is taken is refused (exit code 5): `update` changes what is there.",
+        examples: [
+          `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
+          "millrace schedules create poll --every 10s --type inbox:poll --overlap skip",
+        ],
+        arguments: { name },
+        options: SCHEDULE_INPUT,
+        async run(input, session) {
+          if (input.type === undefined) throw new CommandRefused("which type do its jobs have? Give it with --type");
+          const wanted = await readScheduleInput(input.name, input, session);
+          await session.withClient(async (client) => {
+            if ((await client.schedules.get(input.name)) !== null)
+              throw new CommandRefused(`there is a schedule ${input.name} already: change it with "schedules update"`, EXIT.conflict);
+            print(await client.schedules.upsert(wanted), session.output);
+          });
+        },
+      }),
+    },
+    update: {
+      summary: "Change a schedule",
+      ...defineCommand({
+        about: "Changes what is named of a schedule; the rest stays. A new timing counts from now on.",
+        examples: [`millrace schedules update nightly --cron "30 2 * * *"`, "millrace schedules update poll --every 1m --priority low"],
+        arguments: { name },
+        options: SCHEDULE_INPUT,
+        async run(input, session) {
+          const changes = await readScheduleInput(input.name, input, session);
+          await session.withClient(async (client) => {
+            const stored = await client.schedules.get(input.name);
+            if (stored === null) throw unknownSchedule(input.name);
+            print(await client.schedules.upsert(changedSchedule(stored, changes)), session.output);
+          });
+        },
+      }),
+    },
+    remove: {
+      summary: "Delete a schedule",
+      ...defineCommand({
+        about: "Deletes a schedule; jobs that it made stay. Asks first, unless --yes says that it shall not.",
+        examples: ["millrace schedules remove poll --yes"],
+        arguments: { name },
+        options: { yes: toggle("do not ask") },
+        run: ({ name, yes }, session) =>
+          session.withClient(async (client) => {
+            const { output } = session;
+            if ((await client.schedules.get(name)) === null) throw unknownSchedule(name);
+            await confirm(`Delete the schedule ${name}?`, yes, session);
+            if (!(await client.schedules.remove(name))) throw unknownSchedule(name);
+            if (output.json) output.value({ name, removed: true });
+            else output.talk(`schedule ${name} is deleted`);
+          }),
+      }),
+    },
+    run: {
+      summary: "Make a job of a schedule now",
+      ...defineCommand({
+        about: "Makes a job now, beside the ticks of the schedule, and prints its id.",
+        examples: ["millrace schedules run nightly"],
+        arguments: { name },
+        async run({ name }, session) {
+          const job = await session.withClient((client) => client.schedules.run(name));
+          if (session.output.json) session.output.value(toEnqueuedWire(job, false));
+          else session.output.line(job.id);
+        },
+      }),
+    },
+    pause: {
+      summary: "Keep a schedule from firing",
+      ...defineCommand({
+        about: "The schedule does not fire until it is resumed.",
+        examples: ["millrace schedules pause nightly"],
+        arguments: { name },
+        run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.pause(name)), session.output),
+      }),
+    },
+    resume: {
+      summary: "Let a schedule fire again",
+      ...defineCommand({
+        about: "The schedule fires again, from its next tick on; ticks that passed meanwhile are not made up for.",
+        examples: ["millrace schedules resume nightly"],
+        arguments: { name },
+        run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.resume(name)), session.output),
+      }),
+    },
+    preview: {
+      summary: "Show when a schedule will fire",
+      ...defineCommand({
+        about: "Shows the next times of a schedule, or of a timing that is only tried.",
+        examples: [
+          "millrace schedules preview nightly --count 3",
+          `millrace schedules preview --cron "0 3 * * 1" --time-zone America/New_York`,
+        ],
+        arguments: { name: optional("name", "the name of a schedule; none with --cron or --every") },
+        options: { ...TIMING_INPUT, count: number("how many times (default: 10)") },
+        async run({ name, cron, timeZone, every, count }, session) {
+          const timing = { cron, timeZone, every };
+          const isTried = cron !== undefined || every !== undefined;
+          if (isTried === (name !== undefined)) throw new CommandRefused("preview of what? Name a schedule, or give --cron or --every");
+          const times = await session.withClient((client) => client.schedules.preview(name ?? (timing as ScheduleTiming), count));
+          const now = Date.now();
+          for (const at of times) {
+            if (session.output.json) session.output.value({ run_at: new Date(at).toISOString() });
+            else session.output.line(moment(at, now));
+          }
+        },
+      }),
+    },
+  },
+};
+
+function unknownSchedule(name: string): CommandRefused {
+  return new CommandRefused(`there is no schedule ${name}`, EXIT.notFound);
+}
+
+function timingOf({ cron, every, timeZone }: Schedule): string {
+  return cron === null ? `every ${formatDuration(every ?? 0)}` : `${cron} ${timeZone}`;
+}
+
+function columns(now: number): readonly Column<Schedule>[] {
+  return [
+    { title: "NAME", text: ({ name }) => name, shrinks: true },
+    { title: "WHEN", text: timingOf },
+    { title: "TYPE", text: ({ type }) => type, shrinks: true },
+    { title: "QUEUE", text: ({ queue }) => queue, shrinks: true },
+    { title: "STATE", text: ({ paused }) => (paused ? "paused" : "active"), style: ({ paused }) => (paused ? "yellow" : undefined) },
+    { title: "NEXT", text: ({ nextRunAt }) => moment(nextRunAt, now) },
+    { title: "LAST", text: ({ lastRunAt }) => moment(lastRunAt, now), shrinks: true },
+  ];
+}
+
+function print(schedule: Schedule, output: Output): void {
+  if (output.json) return output.value(toScheduleWire(schedule));
+  const now = Date.now();
+  const facts: readonly (readonly [name: string, value: string])[] = [
+    ["name", schedule.name],
+    ["when", timingOf(schedule)],
+    ["type", schedule.type],
+    ["queue", schedule.queue],
+    ["priority", String(toPriority(schedule.priority))],
+    ["state", schedule.paused ? "paused" : "active"],
+    ["next", moment(schedule.nextRunAt, now)],
+    ["last", moment(schedule.lastRunAt, now)],
+    ["last job", schedule.lastJobId ?? NOTHING],
+    ["catch up", schedule.catchUp],
+    ["overlap", schedule.overlap],
+    ["tags", schedule.tags.join(", ") || NOTHING],
+  ];
+  for (const [fact, value] of facts) if (value !== NOTHING) output.fact(fact, value);
+  output.block("payload", safePrettyJson(schedule.payload));
+}

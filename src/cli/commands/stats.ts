@@ -1,0 +1,49 @@
+import type { Percentiles, Stats } from "../../client/client.ts";
+import { STATUSES } from "../../core/job.ts";
+import { toStatsWire } from "../../http/wire/queue.ts";
+import { defineCommand } from "../command.ts";
+import { count, rate, took } from "../figures.ts";
+import type { Output } from "../output.ts";
+import type { Column } from "../table.ts";
+
+/** Shows the figures over all queues. */
+export const stats = defineCommand({
+  about: "Shows how many jobs there are in each status, what was done, how fast, and how long jobs waited and ran.",
+  examples: ["millrace stats", "millrace stats --json | jq .dead_count"],
+  async run(_input, session) {
+    const figures = await session.withClient((client) => client.stats());
+    if (session.output.json) session.output.value(toStatsWire(figures));
+    else print(figures, session.output);
+  },
+});
+
+function print(figures: Stats, output: Output): void {
+  output.fact("processed", `${count(figures.totalProcessed)} (${count(figures.today.processed)} today)`);
+  output.fact("failed", `${count(figures.totalFailed)} (${count(figures.today.failed)} today)`);
+  output.fact("retried", count(figures.totalRetried));
+  output.fact("dead", count(figures.deadCount), figures.deadCount > 0 ? "red" : undefined);
+  output.fact("workers", count(figures.activeWorkers));
+  output.fact("throughput", rate(figures.throughput));
+  output.fact("waited", percentiles(figures.wait));
+  output.fact("ran", percentiles(figures.latency));
+  const queues = Object.entries(figures.queues);
+  if (queues.length === 0) return;
+  output.line("");
+  output.table(queueColumns, queues);
+}
+
+function percentiles({ p50, p95, p99 }: Percentiles): string {
+  return `p50 ${took(p50)}, p95 ${took(p95)}, p99 ${took(p99)}`;
+}
+
+type Row = [name: string, queue: Stats["queues"][string]];
+
+const queueColumns: readonly Column<Row>[] = [
+  { title: "QUEUE", text: ([name, { paused }]) => (paused ? `${name} (paused)` : name), shrinks: true },
+  ...STATUSES.map((status): Column<Row> => ({
+    title: status.toUpperCase(),
+    text: ([, { counts }]) => count(counts[status]),
+    align: "right",
+    style: ([, { counts }]) => (status === "dead" && counts.dead > 0 ? "red" : undefined),
+  })),
+];

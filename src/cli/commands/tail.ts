@@ -1,0 +1,81 @@
+import type { Event } from "../../core/event.ts";
+import { toEventWire } from "../../http/wire/event.ts";
+import { defineCommand, number, text, texts } from "../command.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { took } from "../figures.ts";
+import type { Style } from "../table.ts";
+
+const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
+  "job:created": "cyan",
+  "job:started": "yellow",
+  "job:completed": "green",
+  "job:failed": "magenta",
+  "job:dead": "red",
+  "job:cancelled": "gray",
+  "job:retried": "cyan",
+  "job:progress": undefined,
+  "schedule:skipped": "yellow",
+  "queue:paused": "yellow",
+  "queue:resumed": "green",
+  gap: "red",
+};
+const NAME_WIDTH = Math.max(...Object.keys(STYLES).map((name) => name.length));
+
+/** Shows what happens, as it happens. */
+export const tail = defineCommand({
+  about: "Shows what happens in all processes, as it happens, until Ctrl-C. News, not history: a gap says that some was missed.",
+  examples: ["millrace tail", "millrace tail --event job:failed --event job:dead --json", "millrace tail --queue mail --limit 10"],
+  options: {
+    event: texts("<event>", "only this kind of event; several by comma", Object.keys(STYLES)),
+    type: text("<type>", "only of jobs of this type"),
+    queue: text("<name>", "only of this queue"),
+    limit: number("end after so many events"),
+  },
+  async run({ event, type, queue, limit }, session) {
+    const { output } = session;
+    const kinds = event?.flatMap((kind) => kind.split(","));
+    const signal = session.interrupted();
+    const store = await session.storeName();
+    return session.withClient(async (client): Promise<ExitCode> => {
+      const events = client.events({ signal });
+      output.talk(`listening to ${store}; Ctrl-C ends`);
+      let seen = 0;
+      for await (const event of events) {
+        if (kinds !== undefined && !kinds.includes(event.event)) continue;
+        if (type !== undefined && !("type" in event && event.type === type)) continue;
+        if (queue !== undefined && !("queue" in event && event.queue === queue)) continue;
+        if (output.json) output.value(toEventWire(event));
+        else output.line(describe(event), STYLES[event.event]);
+        if (++seen === limit) break;
+      }
+      return signal.aborted ? EXIT.interrupted : EXIT.ok;
+    });
+  },
+});
+
+function describe(event: Event): string {
+  const time = new Date(event.at).toISOString().slice(11, 23);
+  const subject = "jobId" in event ? `${event.jobId}  ${event.queue}  ${event.type}` : "queue" in event ? event.queue : "";
+  return [time, event.event.padEnd(NAME_WIDTH), subject, detail(event)].filter((part) => part !== "").join("  ");
+}
+
+function detail(event: Event): string {
+  switch (event.event) {
+    case "job:started":
+      return `attempt ${event.attempt} on ${event.workerId}`;
+    case "job:completed":
+      return `in ${took(event.durationMs)}`;
+    case "job:failed":
+      return `${event.error} (retry ${event.retryCount} at ${new Date(event.retryAt).toISOString()})`;
+    case "job:dead":
+      return event.error;
+    case "job:progress":
+      return `${event.progress.percent} % ${event.progress.note ?? ""}`.trimEnd();
+    case "schedule:skipped":
+      return `${event.schedule}: ${event.reason}`;
+    case "gap":
+      return event.missed === 0 ? "some events were missed" : `${event.missed} events were missed`;
+    default:
+      return "";
+  }
+}

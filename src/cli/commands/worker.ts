@@ -1,0 +1,74 @@
+import type { Client, WorkOptions } from "../../client/client.ts";
+import type { Config } from "../../config.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { DEFAULT_QUEUE } from "../../core/queue.ts";
+import { stopOnSignals } from "../../worker/stop-on-signals.ts";
+import { defineCommand, text } from "../command.ts";
+import { CommandRefused } from "../exit-codes.ts";
+import { counted } from "../figures.ts";
+import { loadHandlers, typesOf } from "../handlers-module.ts";
+import type { Session } from "../session.ts";
+
+const SETTINGS = ["workerConcurrency", "workerShutdownTimeout", "lockTtl", "queueCapacity", "poolSize"] as const;
+
+/** Runs jobs until it is told to stop. */
+export const worker = defineCommand({
+  about:
+    "Runs jobs until it is told to stop by SIGTERM or Ctrl-C: then it takes no more jobs, lets handlers finish, and gives back what is left. A second signal ends it at once.",
+  examples: ["millrace worker --handlers ./jobs.ts --concurrency 20", "millrace worker --handlers ./jobs.ts --queues mail=3,default=1"],
+  options: {
+    handlers: text("<file>", "a module that exports by default what client.work takes: type and handler"),
+    queues: text("<names>", "the queues it takes jobs from, by comma, with weights as mail=3,default=1 (default: default)"),
+  },
+  settings: SETTINGS,
+  async run(input, session) {
+    if (input.handlers === undefined) throw new CommandRefused("which handlers? Name a module with --handlers ./jobs.ts");
+    const queues = readQueues(input.queues);
+    const { config } = await session.settings(...SETTINGS);
+    const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
+    const store = await session.storeName();
+    const client = await session.openClient();
+    try {
+      await limitQueues(client, queues, config.queueCapacity);
+      const { slots } = client.work(handlers, workOptions(queues, config));
+      stopOnSignals(client, { grace: config.workerShutdownTimeout });
+      tellOfStop(config.workerShutdownTimeout, session);
+      const types = counted(typesOf(handlers).length, "type");
+      session.output.talk(
+        `millrace: a worker for ${types} on ${store}, ${counted(slots, "slot")}, queues ${Object.keys(queues).join(", ")}`,
+      );
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    // A signal ends the process: with 0 when all has stopped, with 1 if there is a second one.
+    await new Promise<never>(() => {});
+  },
+});
+
+/** `mail=3,default=1`, or names alone. What is no weight is handed on: the client refuses it. */
+function readQueues(given: string | undefined): Readonly<Record<string, number>> {
+  const parts = (given ?? DEFAULT_QUEUE).split(",").map((part) => part.trim().split("="));
+  return Object.fromEntries(parts.map(([name = "", weight = "1"]) => [name, Number(weight)]));
+}
+
+/** A bound that is set here holds for the queues that are served here. */
+async function limitQueues(client: Client, queues: Readonly<Record<string, number>>, capacity: number | null): Promise<void> {
+  if (capacity === null) return;
+  for (const queue of Object.keys(queues)) await client.configure(queue, { capacity });
+}
+
+function workOptions(
+  queues: WorkOptions["queues"],
+  config: Pick<Config, "workerConcurrency" | "workerShutdownTimeout" | "lockTtl">,
+): WorkOptions {
+  return { queues, concurrency: config.workerConcurrency, lease: config.lockTtl, grace: config.workerShutdownTimeout };
+}
+
+/** Who presses Ctrl-C should know what is waited for. */
+function tellOfStop(graceMs: number, { output }: Session): void {
+  const tell = (): void => {
+    output.talk(`millrace: stopping; running jobs have ${formatDuration(graceMs)} to finish, and a second signal ends at once`);
+  };
+  process.once("SIGTERM", tell).once("SIGINT", tell);
+}

@@ -1,0 +1,155 @@
+/** What `doctor` looks at. Each look is a check with a grade; none of them changes anything. */
+import type { Stats, WorkerInfo } from "../../client/client.ts";
+import { SETTING_NAMES } from "../../config.ts";
+import { readSetting, showValue, type Source } from "../../config/read-config.ts";
+import { isServerUrl } from "../../config/store-url.ts";
+import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
+import { count, counted, took } from "../figures.ts";
+import type { Session } from "../session.ts";
+import { packageVersion } from "../version.ts";
+
+/** One thing that was looked at. */
+export interface Check extends StoreFinding {
+  readonly name: string;
+}
+
+/** A setting as it holds, and where that comes from. A wrong one has no value. */
+export interface SettingCheck {
+  readonly name: string;
+  readonly value: string;
+  readonly source: Source | null;
+}
+
+const OLDEST_NODE = [22, 18] as const;
+/** Beyond this, times on two screens no longer agree. */
+const CLOCK_TOLERANCE_MS = 1000;
+const MANY_DEAD = 10_000;
+const DEADLINE_MS = 5000;
+
+/** Every setting, and a check for each that is wrong. */
+export async function examineSettings(session: Session): Promise<{ settings: SettingCheck[]; checks: Check[] }> {
+  const sources = await session.sources();
+  const settings: SettingCheck[] = [];
+  const checks: Check[] = [];
+  for (const name of SETTING_NAMES) {
+    try {
+      const { value, source } = readSetting(name, sources);
+      settings.push({ name, value: showValue(name, value), source });
+    } catch (error) {
+      settings.push({ name, value: "", source: null });
+      checks.push({ name: "setting", grade: "bad", message: messageOf(error) });
+    }
+  }
+  return { settings, checks };
+}
+
+/** The Node that runs this. */
+export function examineNode(version: string = process.versions.node): Check {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
+  return isOld
+    ? {
+        name: "node",
+        grade: "bad",
+        message: `Node ${version} is too old: Millrace ${packageVersion()} needs ${OLDEST_NODE.join(".")} or newer`,
+      }
+    : { name: "node", grade: "good", message: `Millrace ${packageVersion()} on Node ${version}` };
+}
+
+/** The store or server of a URL: whether it answers, what it is, what its clock says, and what is in it. */
+export async function examineStore(url: string, session: Session): Promise<Check[]> {
+  try {
+    return isServerUrl(url) ? await examineServer(url, session) : await examineOwnStore(url, session);
+  } catch (error) {
+    return [{ name: "store", grade: "bad", message: messageOf(error) }];
+  }
+}
+
+async function examineOwnStore(url: string, session: Session): Promise<Check[]> {
+  const { inspectStore } = await import("../../store/open-store.ts");
+  const since = Date.now();
+  const report = await inspectStore(url, { deadlineMs: DEADLINE_MS });
+  const until = Date.now();
+  const checks: Check[] = [
+    { name: "store", grade: "good", message: `${report.engine}, looked at in ${took(until - since)}` },
+    ...report.findings.map((finding) => ({ name: "store", ...finding })),
+    ...schemaCheck(report),
+    ...clockCheck(report.now, since, until),
+  ];
+  // To open a store is to migrate it, which is not what a look is for.
+  const isReady = report.schema === null || report.schema.found === report.schema.wanted;
+  return isReady && report.engine !== "memory" ? [...checks, ...(await contentChecks(session))] : checks;
+}
+
+function schemaCheck({ schema }: StoreReport): Check[] {
+  if (schema === null) return [];
+  const { found, wanted } = schema;
+  if (found === wanted) return [{ name: "schema", grade: "good", message: `schema ${found} is the newest` }];
+  if (found > wanted)
+    return [
+      {
+        name: "schema",
+        grade: "bad",
+        message: `schema ${found} is newer than ${wanted}, which this Millrace knows: install the newer version`,
+      },
+    ];
+  const what = found === 0 ? "there is no schema yet" : `schema ${found} is older than ${wanted}`;
+  return [{ name: "schema", grade: "doubtful", message: `${what}: the first use, or millrace migrate, brings it to ${wanted}` }];
+}
+
+/** The store's time lies between the two of ours, give or take the way. */
+function clockCheck(now: number | null, since: number, until: number): Check[] {
+  if (now === null) return [{ name: "clock", grade: "good", message: "the store goes by the clock of this machine" }];
+  const difference = now < since ? now - since : Math.max(0, now - until);
+  const isClose = Math.abs(difference) <= CLOCK_TOLERANCE_MS;
+  const words =
+    difference === 0
+      ? "agrees with this machine"
+      : `is ${took(Math.abs(difference))} ${difference > 0 ? "ahead of" : "behind"} this machine`;
+  return [
+    isClose
+      ? { name: "clock", grade: "good", message: `the clock of the store ${words}` }
+      : { name: "clock", grade: "doubtful", message: `the clock of the store ${words}: jobs go by the store's, but shown ages are off` },
+  ];
+}
+
+async function contentChecks(session: Session): Promise<Check[]> {
+  try {
+    return await session.withClient(async (client) => contentOf(await client.stats(), await client.workers()));
+  } catch (error) {
+    return [{ name: "content", grade: "bad", message: messageOf(error) }];
+  }
+}
+
+function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
+  const dead = stats.deadCount;
+  return [
+    dead >= MANY_DEAD
+      ? {
+          name: "dead letters",
+          grade: "doubtful",
+          message: `${count(dead)} dead letters pile up: look at "millrace list --status dead", then retry-dead or purge-dead`,
+        }
+      : { name: "dead letters", grade: "good", message: counted(dead, "dead letter") },
+    workers.length === 0 && stats.counts.pending > 0
+      ? { name: "workers", grade: "doubtful", message: `${counted(stats.counts.pending, "job")} waiting and no worker that would run them` }
+      : { name: "workers", grade: "good", message: counted(workers.length, "worker") },
+  ];
+}
+
+async function examineServer(url: string, session: Session): Promise<Check[]> {
+  const since = Date.now();
+  const response = await fetch(new URL("health", url.endsWith("/") ? url : `${url}/`), { signal: AbortSignal.timeout(DEADLINE_MS) });
+  const until = Date.now();
+  // The header tells whole seconds.
+  const told = Date.parse(response.headers.get("date") ?? "");
+  const health: Check = response.ok
+    ? { name: "server", grade: "good", message: `healthy, answered in ${took(until - since)}` }
+    : { name: "server", grade: "bad", message: `says that it is not well: HTTP ${response.status}` };
+  return [health, ...(Number.isNaN(told) ? [] : clockCheck(told, since - 1000, until)), ...(await contentChecks(session))];
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.message === "fetch failed" ? `not reachable: ${error.cause.message}` : error.message;
+}

@@ -1,0 +1,48 @@
+/** Numbers and times as people read them. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+
+/** What stands where there is nothing to say. */
+export const NOTHING = "-";
+
+/** 1234567 is "1,234,567". */
+export function count(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** How long ago something was, in its largest unit: "12s", "3m", "2h", "5d". */
+export function age(at: number | null, now: number): string {
+  return at === null ? NOTHING : span(Math.max(0, now - at));
+}
+
+/** A length of time in its largest unit. */
+export function span(ms: number): string {
+  if (ms >= DAY_MS) return `${Math.floor(ms / DAY_MS)}d`;
+  if (ms >= HOUR_MS) return `${Math.floor(ms / HOUR_MS)}h`;
+  if (ms >= MINUTE_MS) return `${Math.floor(ms / MINUTE_MS)}m`;
+  return `${Math.floor(ms / 1000)}s`;
+}
+
+/** A measured time: "3 ms", "1.2 s", "2m 5s". */
+export function took(ms: number | null): string {
+  if (ms === null) return NOTHING;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / MINUTE_MS)}m ${Math.floor((ms % MINUTE_MS) / 1000)}s`;
+}
+
+/** A point in time with its distance from now: "2026-03-01T10:00:00.000Z (3m ago)". */
+export function moment(at: number | null, now: number): string {
+  if (at === null) return NOTHING;
+  const distance = at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
+  return `${new Date(at).toISOString()} (${distance})`;
+}
+
+/** Jobs a second. */
+export function rate(perSecond: number): string {
+  return `${perSecond >= 10 || perSecond === 0 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+}
+
+/** "1 job", "2 jobs". */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

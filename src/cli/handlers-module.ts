@@ -1,0 +1,34 @@
+/** The module of handlers that a worker is given: what it exports by default is what `client.work` takes. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Handlers } from "../client/client.ts";
+import { CommandRefused, EXIT } from "./exit-codes.ts";
+
+/** Loads the module. A path is what was given at the start and nothing else: no type of a job ever becomes one. */
+export async function loadHandlers(file: string, folder: string): Promise<Handlers> {
+  const path = resolve(folder, file);
+  if (!existsSync(path)) throw new CommandRefused(`--handlers ${file}: there is no such file`);
+  const handlers = await importDefault(path, file);
+  const isSome = typeof handlers === "object" && handlers !== null && Object.keys(handlers).length > 0;
+  if (!isSome) {
+    throw new CommandRefused(
+      `--handlers ${file} must export handlers by default: an object of type and handler, or a list of handled definitions`,
+    );
+  }
+  return handlers as Handlers;
+}
+
+/** The names of the types that they handle. */
+export function typesOf(handlers: Handlers): string[] {
+  return Array.isArray(handlers) ? handlers.map(({ definition }) => definition.type) : Object.keys(handlers);
+}
+
+async function importDefault(path: string, file: string): Promise<unknown> {
+  try {
+    return ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw Object.assign(new CommandRefused(`--handlers ${file} cannot be loaded: ${reason}`, EXIT.failure), { cause: error });
+  }
+}

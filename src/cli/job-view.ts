@@ -1,0 +1,91 @@
+/** A job as people look at it: all that is known of it, its attempts, and the end of its log. */
+import type { Client } from "../client/client.ts";
+import type { Attempt, Job, LogLine, Status } from "../core/job.ts";
+import { toAttemptWire, toJobWire, toLogLineWire } from "../http/wire/job.ts";
+import { toPriority } from "../http/wire/values.ts";
+import { CommandRefused, EXIT } from "./exit-codes.ts";
+import { age, moment, NOTHING, took } from "./figures.ts";
+import type { Output } from "./output.ts";
+import { safeLines, safePrettyJson } from "./safe-text.ts";
+import type { Session } from "./session.ts";
+import type { Column, Style } from "./table.ts";
+
+/** So many lines of the log are shown, the latest; `--json` has them all. */
+const SHOWN_LINES = 20;
+const MAX_LINES = 1000;
+
+const STATUS_STYLES: Readonly<Record<Status, Style>> = {
+  scheduled: "blue",
+  pending: "cyan",
+  running: "yellow",
+  retrying: "magenta",
+  completed: "green",
+  failed: "red",
+  dead: "red",
+  cancelled: "gray",
+};
+
+/** The colour of a status. */
+export function statusStyle(status: Status): Style {
+  return STATUS_STYLES[status];
+}
+
+/** Looks a job up and prints it. */
+export async function showJob(client: Client, id: string, { output }: Session): Promise<void> {
+  const [job, attempts, logs] = await Promise.all([client.get(id), client.attempts(id), client.logs(id, { limit: MAX_LINES })]);
+  if (job === null)
+    throw new CommandRefused(`there is no job ${id}: it was removed, or pruned after its retention, or never existed`, EXIT.notFound);
+  if (output.json) return output.value({ ...toJobWire(job), attempts: attempts.map(toAttemptWire), logs: logs.map(toLogLineWire) });
+  printJob(job, output);
+  if (attempts.length > 0) printAttempts(attempts, output);
+  if (logs.length > 0) printLogs(logs, output);
+}
+
+function printJob(job: Job, output: Output): void {
+  const now = Date.now();
+  const { progress } = job;
+  const facts: readonly (readonly [name: string, value: string, style?: Style])[] = [
+    ["id", job.id],
+    ["type", job.type],
+    ["queue", job.queue],
+    ["status", job.status, statusStyle(job.status)],
+    ["priority", String(toPriority(job.priority))],
+    ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
+    ["created", moment(job.createdAt, now)],
+    ["scheduled", moment(job.scheduledAt, now)],
+    ["started", moment(job.startedAt, now)],
+    ["ended", moment(job.completedAt, now)],
+    ["duration", took(job.durationMs)],
+    ["worker", job.workerId ?? NOTHING],
+    ["progress", progress === null ? NOTHING : `${progress.percent} %${progress.note === null ? "" : ` ${progress.note}`}`],
+    ["key", job.idempotencyKey ?? NOTHING],
+    ["tags", job.tags.join(", ") || NOTHING],
+    ["webhook", job.webhookUrl ?? NOTHING],
+  ];
+  for (const [name, value, style] of facts) if (value !== NOTHING) output.fact(name, value, style);
+  if (job.meta !== null) output.block("meta", safePrettyJson(job.meta));
+  output.block("payload", safePrettyJson(job.payload));
+  if (job.status === "completed") output.block("result", safePrettyJson(job.result));
+  if (job.error !== null) output.block("error", safeLines(job.error.stack ?? `${job.error.name}: ${job.error.message}`));
+}
+
+function printAttempts(attempts: readonly Attempt[], output: Output): void {
+  const now = Date.now();
+  const columns: readonly Column<Attempt>[] = [
+    { title: "ATTEMPT", text: ({ number }) => String(number), align: "right" },
+    { title: "OUTCOME", text: ({ outcome }) => outcome },
+    { title: "STARTED", text: ({ startedAt }) => age(startedAt, now), align: "right" },
+    { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right" },
+    { title: "WORKER", text: ({ workerId }) => workerId ?? NOTHING, shrinks: true },
+    { title: "ERROR", text: ({ error }) => (error === null ? NOTHING : `${error.kind}: ${error.message}`), shrinks: true },
+  ];
+  output.line("");
+  output.table(columns, attempts);
+}
+
+function printLogs(logs: readonly LogLine[], output: Output): void {
+  output.line("");
+  const shown = logs.slice(-SHOWN_LINES);
+  if (shown.length < logs.length) output.line(`log (the last ${shown.length} of ${logs.length} lines)`);
+  for (const { at, text } of shown) output.line(`${new Date(at).toISOString()}  ${text}`);
+}

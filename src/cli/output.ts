@@ -1,0 +1,113 @@
+/** WHAT A COMMAND SAYS: data on stdout, as tables for people or JSON lines for programs; talk on stderr, where no program trips over it. */
+import { styleText } from "node:util";
+import type { Failure } from "./failure.ts";
+import { safeJson, safeLine } from "./safe-text.ts";
+import { padToWidth } from "./text-width.ts";
+import { type Column, layOut, type Style } from "./table.ts";
+import { mayColour, type Screen, showsUnicode, type Terminal } from "./terminal.ts";
+
+/** Names of facts are shorter than this. */
+const FACT_WIDTH = 10;
+
+/** How a person wants to be talked to. */
+export interface OutputOptions {
+  readonly json?: boolean | undefined;
+  readonly quiet?: boolean | undefined;
+  readonly color?: boolean | undefined;
+}
+
+/** The voice of a command. All text that it is given is made safe before it is shown. */
+export class Output {
+  readonly json: boolean;
+  readonly unicode: boolean;
+  readonly #terminal: Terminal;
+  readonly #isQuiet: boolean;
+  readonly #coloursData: boolean;
+  readonly #coloursTalk: boolean;
+
+  constructor(terminal: Terminal, { json = false, quiet = false, color }: OutputOptions) {
+    this.json = json;
+    this.unicode = showsUnicode(terminal);
+    this.#terminal = terminal;
+    this.#isQuiet = quiet;
+    this.#coloursData = mayColour(terminal, terminal.stdout, color);
+    this.#coloursTalk = mayColour(terminal, terminal.stderr, color);
+  }
+
+  /** Stands where a text was cut. */
+  get mark(): string {
+    return this.unicode ? "…" : "...";
+  }
+
+  /** One line of data. */
+  line(text: string, style?: Style): void {
+    this.#write(this.#terminal.stdout, this.paint(safeLine(text), style));
+  }
+
+  /** Lines that are safe and painted already. */
+  painted(lines: readonly string[]): void {
+    for (const line of lines) this.#write(this.#terminal.stdout, line);
+  }
+
+  /** One value for a program. */
+  value(value: unknown): void {
+    this.#write(this.#terminal.stdout, safeJson(value));
+  }
+
+  /** Rows under headings; on a terminal cut to its width. */
+  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void {
+    this.painted(layOut(columns, rows, { width: this.width(), mark: this.mark, paint: (text, style) => this.paint(text, style) }));
+  }
+
+  /** A name and its value, on one line. */
+  fact(name: string, value: string, style?: Style): void {
+    this.#write(
+      this.#terminal.stdout,
+      `${this.paint(padToWidth(safeLine(name), FACT_WIDTH), "dim")} ${this.paint(safeLine(value), style)}`,
+    );
+  }
+
+  /** A name and lines of text below it; the lines must be safe. */
+  block(name: string, lines: readonly string[]): void {
+    if (lines.length === 1) return this.fact(name, lines[0]!);
+    this.#write(this.#terminal.stdout, this.paint(name, "dim"));
+    for (const line of lines) this.#write(this.#terminal.stdout, `  ${line}`);
+  }
+
+  /** What is worth knowing and no data. */
+  talk(text: string): void {
+    if (!this.#isQuiet) this.#write(this.#terminal.stderr, safeLine(text));
+  }
+
+  /** What must be known, also by who wants no talk. */
+  warn(text: string): void {
+    this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text));
+  }
+
+  /** Why the command failed: a line for people, or a value for programs. */
+  fail({ message, code, field, exitCode }: Failure): void {
+    if (this.json) return this.#write(this.#terminal.stderr, safeJson({ error: { code, message, field, exit_code: exitCode } }));
+    const line = `millrace: ${safeLine(message)}`;
+    this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("red", line, { validateStream: false }) : line);
+  }
+
+  /** A text in its colour, where colours are wanted. */
+  paint(text: string, style?: Style): string {
+    return style === undefined || !this.#coloursData ? text : styleText(style, text, { validateStream: false });
+  }
+
+  /** Columns of the terminal; endless where a program or a file reads. */
+  width(): number {
+    const { isTTY, columns } = this.#terminal.stdout;
+    return isTTY === true && columns !== undefined && columns > 0 ? columns : Infinity;
+  }
+
+  /** Whether progress can be shown: a person looks on, and wants to be told. */
+  showsProgress(): boolean {
+    return this.#terminal.stderr.isTTY === true && !this.#isQuiet && !this.json;
+  }
+
+  #write(screen: Screen, line: string): void {
+    screen.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,53 @@
+/** A bar on stderr while a person looks on; nothing at all for anyone else. */
+import { count } from "./figures.ts";
+import type { Output } from "./output.ts";
+import type { Screen } from "./terminal.ts";
+
+const BAR_WIDTH = 30;
+const EVERY_MS = 200;
+const CLEAR_LINE = "\r\u001b[K";
+
+/** How far something is; `total` is null where nobody knows. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number | null;
+}
+
+/** Tells how far the work is; made right before it starts. */
+export type Look = () => Promise<Progress>;
+
+/** Does the work and shows meanwhile how far it is. A look that fails shows nothing: the work itself will tell. */
+export async function withProgress<Answer>(
+  { output, screen, what }: { readonly output: Output; readonly screen: Screen; readonly what: string },
+  start: () => Promise<Answer>,
+  prepareLook: () => Promise<Look>,
+): Promise<Answer> {
+  if (!output.showsProgress()) return start();
+  const look = await prepareLook();
+  const work = start();
+  const ended = work.then(
+    () => "ended",
+    () => "ended",
+  );
+  for (;;) {
+    const progress = await Promise.race([ended, look().catch(() => null)]);
+    if (progress === "ended") break;
+    if (typeof progress === "object" && progress !== null) screen.write(`${CLEAR_LINE}${progressLine(what, progress, output.unicode)}`);
+    await Promise.race([ended, rest()]);
+  }
+  screen.write(CLEAR_LINE);
+  return work;
+}
+
+/** `retrying ██████░░░░ 60 % 1,200 of 2,000` */
+export function progressLine(what: string, { done, total }: Progress, unicode: boolean): string {
+  if (total === null || total === 0) return done === 0 ? what : `${what} ${count(done)}`;
+  const share = Math.min(1, done / total);
+  const filled = Math.round(share * BAR_WIDTH);
+  const [full, empty] = unicode ? ["█", "░"] : ["#", "."];
+  return `${what} ${full.repeat(filled)}${empty.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} % ${count(done)} of ${count(total)}`;
+}
+
+function rest(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, EVERY_MS).unref());
+}

@@ -1,0 +1,58 @@
+/** argv -> command -> exit code. */
+import { CommanderError } from "commander";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { failureOf } from "./failure.ts";
+import { Output } from "./output.ts";
+import { buildProgram, type Call } from "./program.ts";
+import { safeLines } from "./safe-text.ts";
+import { Session } from "./session.ts";
+import type { Terminal } from "./terminal.ts";
+
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Runs what was typed to its end, and answers the number that the process shall exit with. Never throws. */
+export async function run(terminal: Terminal): Promise<ExitCode> {
+  let call: Call | null = null;
+  try {
+    const { program, args } = await buildProgram(terminal, (made) => (call = made));
+    program.parse(args, { from: "user" });
+    return call === null ? EXIT.ok : await start(terminal, call);
+  } catch (error) {
+    if (error instanceof CommanderError) return refusedByParser(terminal, error);
+    return failed(terminal, call, error);
+  }
+}
+
+async function start(terminal: Terminal, { command, input, global }: Call): Promise<ExitCode> {
+  const session = new Session(terminal, new Output(terminal, global), global);
+  // A store that only waits for news keeps no process alive; a command that is not done must.
+  const alive = setInterval(() => {}, MAX_TIMER_MS);
+  try {
+    return (await command.run(input as never, session)) ?? EXIT.ok;
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Help and version end here too, as does a mistake in what was typed. */
+function refusedByParser(terminal: Terminal, error: CommanderError): ExitCode {
+  if (error.exitCode === 0) return EXIT.ok;
+  // Without any command the help was shown, which says it all.
+  if (error.code === "commander.help") return EXIT.usage;
+  const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  new Output(terminal, { json: terminal.args.includes("--json") }).fail({
+    message,
+    code: "invalid_input",
+    field: null,
+    exitCode: EXIT.usage,
+  });
+  return EXIT.usage;
+}
+
+function failed(terminal: Terminal, call: Call | null, error: unknown): ExitCode {
+  const output = new Output(terminal, call?.global ?? {});
+  const failure = failureOf(error, call?.command);
+  output.fail(failure);
+  if (call?.global.debug && error instanceof Error) for (const line of safeLines(error.stack ?? "")) output.warn(line);
+  return failure.exitCode;
+}

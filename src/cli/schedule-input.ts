@@ -1,0 +1,46 @@
+/** What can be said about a schedule on the command line. */
+import type { Schedule, ScheduleInput, ScheduleTiming } from "../client/client.ts";
+import { text, time } from "./command.ts";
+import { JOB_INPUT, readJobInput, readJson } from "./job-input.ts";
+import type { Session } from "./session.ts";
+
+/** When it fires. */
+export const TIMING_INPUT = {
+  cron: text("<cron>", 'when it fires: 5 fields, or 6 with seconds first: "0 3 * * *", @hourly'),
+  timeZone: text("<zone>", "the time zone of the cron: Europe/Berlin (default: UTC)"),
+  every: time("or how often it fires: 10s, 5m, 1h"),
+} as const;
+
+/** All of it. */
+export const SCHEDULE_INPUT = {
+  type: text("<type>", "the type of its jobs"),
+  payload: text("<json>", "their payload; @file reads a file, - what is piped in"),
+  ...TIMING_INPUT,
+  catchUp: text("<one|skip>", "after downtime: one run for the latest missed tick (the default), or none", ["one", "skip"]),
+  overlap: text("<allow|skip>", "whether it fires while its last job is unfinished (default: allow)", ["allow", "skip"]),
+  ...JOB_INPUT,
+} as const;
+
+type Input = { readonly [Name in keyof typeof SCHEDULE_INPUT]: ReturnType<(typeof SCHEDULE_INPUT)[Name]["read"]> };
+
+/** The fields that were given. What is missing or contradicts itself is the client's to refuse. */
+export async function readScheduleInput(name: string, input: Input, session: Session): Promise<ScheduleInput> {
+  const { type, cron, timeZone, every, catchUp, overlap } = input;
+  const payload = input.payload === undefined ? undefined : await readJson(input.payload, "--payload", session);
+  const given = { name, type, payload, cron, timeZone, every, catchUp, overlap, ...(await readJobInput(input, session)) };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ScheduleInput;
+}
+
+/** A stored schedule with changes: what was not named stays, and a new kind of timing takes the place of the old one. */
+export function changedSchedule(stored: Schedule, changes: ScheduleInput): ScheduleInput {
+  const { name, type, payload, queue, priority, maxRetries, retryDelay, timeout, tags, meta, webhookUrl, catchUp, overlap } = stored;
+  const kept = { name, type, payload, queue, priority, maxRetries, retryDelay, timeout, tags, catchUp, overlap };
+  const set = { ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
+  return { ...kept, ...set, ...keptTiming(stored, changes), ...changes } as ScheduleInput;
+}
+
+function keptTiming({ cron, every, timeZone }: Schedule, changes: ScheduleInput): Partial<ScheduleTiming> {
+  if (changes.every !== undefined) return {};
+  if (cron !== null) return { cron, ...(timeZone === null ? {} : { timeZone }) };
+  return changes.cron === undefined && every !== null ? { every } : {};
+}

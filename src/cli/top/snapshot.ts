@@ -1,0 +1,84 @@
+/** What `top` looks at: the figures of now, how the rate went, and the errors that were seen. */
+import type { Client, Stats, WorkerInfo } from "../../client/client.ts";
+import type { Event } from "../../core/event.ts";
+import { toStatsWire, toWorkerWire } from "../../http/wire/queue.ts";
+import { toTime } from "../../http/wire/values.ts";
+
+/** The same error of the same type, however often. */
+export interface SeenError {
+  readonly type: string;
+  readonly message: string;
+  readonly count: number;
+  readonly lastAt: number;
+}
+
+/** One look. */
+export interface Snapshot {
+  readonly at: number;
+  readonly stats: Stats;
+  readonly workers: readonly WorkerInfo[];
+  /** Jobs completed a second since the look before, the newest last. */
+  readonly rates: readonly number[];
+  /** The latest first. */
+  readonly errors: readonly SeenError[];
+}
+
+/** The same for programs. */
+export function toSnapshotJson({ at, stats, workers, errors }: Snapshot): object {
+  const seen = errors.map(({ type, message, count, lastAt }) => ({ type, message, count, last_at: toTime(lastAt) }));
+  return { at: toTime(at), stats: toStatsWire(stats), workers: workers.map(toWorkerWire), errors: seen };
+}
+
+const KEPT_RATES = 120;
+const KEPT_ERRORS = 50;
+
+/** Keeps what one look does not tell. */
+export class Watch {
+  readonly #client: Client;
+  readonly #errors = new Map<string, SeenError>();
+  #rates: number[] = [];
+  #last: { readonly at: number; readonly processed: number } | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Begins with the dead letters that are there already. */
+  async start(): Promise<void> {
+    const { jobs } = await this.#client.dead.list({ limit: KEPT_ERRORS });
+    for (const { type, error, updatedAt } of jobs.toReversed()) this.#count(type, error?.message ?? "", updatedAt);
+  }
+
+  /** Counts failures as they are announced, until the signal aborts. */
+  async listen(signal: AbortSignal): Promise<void> {
+    for await (const event of this.#client.events({ signal })) this.#hear(event);
+  }
+
+  async look(now: number): Promise<Snapshot> {
+    const [stats, workers] = await Promise.all([this.#client.stats(), this.#client.workers()]);
+    this.#measure(now, stats.totalProcessed);
+    const errors = [...this.#errors.values()].sort((a, b) => b.lastAt - a.lastAt);
+    return { at: now, stats, workers, rates: this.#rates, errors };
+  }
+
+  #measure(at: number, processed: number): void {
+    const last = this.#last;
+    this.#last = { at, processed };
+    if (last === null || at <= last.at) return;
+    const perSecond = Math.max(0, processed - last.processed) / ((at - last.at) / 1000);
+    this.#rates = [...this.#rates, perSecond].slice(-KEPT_RATES);
+  }
+
+  #hear(event: Event): void {
+    if (event.event === "job:failed" || event.event === "job:dead") this.#count(event.type, event.error, event.at);
+  }
+
+  #count(type: string, message: string, lastAt: number): void {
+    const key = JSON.stringify([type, message]);
+    const count = (this.#errors.get(key)?.count ?? 0) + 1;
+    // Set anew, so that the one that was not seen for the longest time is the first to go.
+    this.#errors.delete(key);
+    this.#errors.set(key, { type, message, count, lastAt });
+    if (this.#errors.size > KEPT_ERRORS) this.#errors.delete(this.#errors.keys().next().value!);
+  }
+}

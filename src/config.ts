@@ -1,0 +1,256 @@
+/**
+ * EVERY SETTING, ONCE: its names, what it must be, what holds when nothing is said, and what it is for. Flags, help texts, `.env.example`
+ * and docs/settings.md are made from this table. Only `serve` and the command line read settings; the parts take plain options.
+ *
+ * A flag counts before the environment, the environment before the file, the file before the default.
+ */
+import { JOB_OPTIONS } from "./core/job-options.ts";
+import { MAX_GRACE_MS, MAX_LEASE_MS, MIN_LEASE_MS } from "./core/work-limits.ts";
+import { concurrency, rateLimit } from "./config/kinds.ts";
+import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
+import { DEFAULT_STORE_URL, isStoreUrl, URL_ALIASES, URL_RULE } from "./config/store-url.ts";
+
+function setting<Input, Value>(
+  row: Omit<Setting<Input, Value>, "fallback"> & { readonly fallback: NoInfer<Value> },
+): Setting<Input, Value> {
+  return row;
+}
+
+const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
+const MAX_COUNT = 1_000_000_000;
+const ADDRESS_RULE = "a port or an address with one, as :8080 or 0.0.0.0:8080";
+
+/** All settings, by the name that they have in a configuration file. */
+export const SETTINGS = {
+  url: setting({
+    env: "MILLRACE_URL",
+    flag: "url",
+    group: "Store",
+    kind: storeUrl(),
+    fallback: DEFAULT_STORE_URL,
+    aliases: URL_ALIASES,
+    about:
+      "The store, or the server that has one. Without it DATABASE_URL counts when it is a PostgreSQL, then REDIS_URL, then REDIS_ADDR.",
+  }),
+  redisPassword: setting({
+    env: "REDIS_PASSWORD",
+    group: "Store",
+    kind: optional(text("a text", "<password>", /^.+$/s)),
+    fallback: null,
+    secret: true,
+    about: "Password of Redis, where the URL has none.",
+  }),
+  redisDb: setting({
+    env: "REDIS_DB",
+    flag: "redis-db",
+    group: "Store",
+    kind: optional(wholeNumber(0, 65_535)),
+    fallback: null,
+    about: "Number of the Redis database, where the URL has none.",
+  }),
+  poolSize: setting({
+    env: "POOL_SIZE",
+    flag: "pool-size",
+    group: "Store",
+    kind: wholeNumber(1, 1000),
+    fallback: 10,
+    about: "The most connections to PostgreSQL; half of them are kept open.",
+  }),
+  port: setting({
+    env: "PORT",
+    flag: "port",
+    group: "Server",
+    kind: wholeNumber(0, 65_535),
+    fallback: 8080,
+    aliases: [{ env: "API_ADDR", mustBe: ADDRESS_RULE, take: (address) => splitAddress(address).port }],
+    about: "Where the server listens; 0 is any free port.",
+  }),
+  host: setting({
+    env: "HOST",
+    flag: "host",
+    group: "Server",
+    kind: text("a host name or address", "<address>", /^[A-Za-z0-9.:_-]{1,255}$/),
+    fallback: "127.0.0.1",
+    aliases: [{ env: "API_ADDR", mustBe: ADDRESS_RULE, take: (address) => splitAddress(address).host }],
+    about: "The address that the server binds to. One that others can reach needs API_KEY.",
+  }),
+  environment: setting({
+    env: "ENVIRONMENT",
+    flag: "environment",
+    group: "Server",
+    kind: choice("development", "production"),
+    fallback: "production",
+    about: "In development, on this machine only, the dashboard lets admin in with the password admin.",
+  }),
+  apiKey: setting({
+    env: "API_KEY",
+    group: "Server",
+    kind: list("keys by comma, each a secret or name:scope+scope:secret", "<keys>", /^[^\s,]+$/),
+    fallback: [],
+    secret: true,
+    about: "Keys that the server accepts; the command line sends the first one to a server.",
+  }),
+  rateLimit: setting({
+    env: "RATE_LIMIT",
+    flag: "rate-limit",
+    group: "Server",
+    kind: optional(rateLimit),
+    fallback: null,
+    about: "How many requests the server answers to one caller.",
+  }),
+  workerConcurrency: setting({
+    env: "WORKER_CONCURRENCY",
+    flag: "concurrency",
+    group: "Workers",
+    kind: concurrency,
+    fallback: 10,
+    aliases: [{ env: "NUM_WORKERS" }],
+    about: "How many jobs a worker runs at once; as 2-50 it grows and shrinks with the work.",
+  }),
+  workerShutdownTimeout: setting({
+    env: "WORKER_SHUTDOWN_TIMEOUT",
+    flag: "shutdown-timeout",
+    group: "Workers",
+    kind: duration(0, MAX_GRACE_MS),
+    fallback: 30_000,
+    about: "How long handlers may go on after a stop; what is left then is given back.",
+  }),
+  lockTtl: setting({
+    env: "LOCK_TTL",
+    flag: "lease",
+    group: "Workers",
+    kind: duration(MIN_LEASE_MS, MAX_LEASE_MS),
+    fallback: 30_000,
+    about: "The lease: how long a job stays with a worker that is not heard of.",
+  }),
+  jobDefaultTimeout: setting({
+    env: "JOB_DEFAULT_TIMEOUT",
+    flag: "job-timeout",
+    group: "Jobs",
+    kind: jobOption(JOB_OPTIONS.timeout, "<time>", duration(0, 1).show),
+    fallback: JOB_OPTIONS.timeout.fallback,
+    aliases: [{ env: "JOB_TIMEOUT" }],
+    about: "How long an attempt may take, for jobs that do not say; 0 is no limit.",
+  }),
+  jobDefaultMaxRetries: setting({
+    env: "JOB_DEFAULT_MAX_RETRIES",
+    flag: "job-max-retries",
+    group: "Jobs",
+    kind: jobOption(JOB_OPTIONS.maxRetries, "<number>", String),
+    fallback: JOB_OPTIONS.maxRetries.fallback,
+    about: "How often a failed job is tried again, for jobs that do not say.",
+  }),
+  jobDefaultRetryDelay: setting({
+    env: "JOB_DEFAULT_RETRY_DELAY",
+    flag: "job-retry-delay",
+    group: "Jobs",
+    kind: jobOption(JOB_OPTIONS.retryDelay, "<time>", duration(0, 1).show),
+    fallback: JOB_OPTIONS.retryDelay.fallback,
+    about: "The delay before the first retry, for jobs that do not say; it doubles with each.",
+  }),
+  queueCapacity: setting({
+    env: "QUEUE_CAPACITY",
+    flag: "queue-capacity",
+    group: "Jobs",
+    kind: optional(wholeNumber(1, MAX_COUNT)),
+    fallback: null,
+    about: "How many jobs may wait in each queue that is served here; beyond it enqueue is refused.",
+  }),
+  webhookSecret: setting({
+    env: "WEBHOOK_SECRET",
+    group: "Webhooks",
+    kind: list("one secret, or two by comma while the old one is replaced", "<secrets>", /^[^\s,]+$/),
+    fallback: [],
+    secret: true,
+    about: "Signs webhook deliveries.",
+  }),
+  webhookAllow: setting({
+    env: "WEBHOOK_ALLOW",
+    flag: "webhook-allow",
+    group: "Webhooks",
+    kind: list("addresses or ranges such as 10.0.0.0/8, by comma", "<ranges>", /^[^\s,]+$/),
+    fallback: [],
+    about: "Private addresses that webhooks and http:request may call all the same.",
+  }),
+  dashboardEnabled: setting({
+    env: "DASHBOARD_ENABLED",
+    flag: "dashboard",
+    group: "Dashboard",
+    kind: yesOrNo,
+    fallback: true,
+    about: "Whether the server has the dashboard.",
+  }),
+  dashboardUsername: setting({
+    env: "DASHBOARD_USERNAME",
+    flag: "dashboard-username",
+    group: "Dashboard",
+    kind: text("a text", "<name>", PRINTABLE),
+    fallback: "admin",
+    about: "Who may use the dashboard.",
+  }),
+  dashboardPassword: setting({
+    env: "DASHBOARD_PASSWORD",
+    group: "Dashboard",
+    kind: optional(text("a text", "<password>", PRINTABLE)),
+    fallback: null,
+    secret: true,
+    about: "The password of that user.",
+  }),
+  metricsRetentionDays: setting({
+    env: "METRICS_RETENTION_DAYS",
+    flag: "metrics-retention-days",
+    group: "Observing",
+    kind: wholeNumber(1, 3650),
+    fallback: 30,
+    about: "How long figures by the hour are kept.",
+  }),
+  logLevel: setting({
+    env: "LOG_LEVEL",
+    flag: "log-level",
+    group: "Observing",
+    kind: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+    fallback: "info",
+    about: "The least important lines that are logged.",
+  }),
+} as const;
+
+type Settings = typeof SETTINGS;
+/** The name of a setting, in a configuration file and in code. */
+export type SettingName = keyof Settings;
+type InputOf<Row> = Row extends Setting<infer Input, infer _> ? Input : never;
+type ValueOf<Row> = Row extends Setting<infer _, infer Value> ? Value : never;
+
+/** All settings as they were read. Times are milliseconds. */
+export type Config = { readonly [Name in SettingName]: ValueOf<Settings[Name]> };
+
+/** What a `millrace.config.ts` exports by default: any of the settings, as values or as texts. */
+export type ConfigFile = { readonly [Name in SettingName]?: InputOf<Settings[Name]> | (string & {}) | undefined };
+
+/** The names of all settings, in the order of the table. */
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+function storeUrl(): Kind<string, string> {
+  return {
+    mustBe: URL_RULE,
+    placeholder: "<url>",
+    read: (input) => (typeof input === "string" && isStoreUrl(input) ? input : undefined),
+    show: String,
+  };
+}
+
+/** `:8080` names a port and leaves the address as it is; `0.0.0.0:8080` and `[::]:8080` name both. */
+function splitAddress(address: string): { host?: string; port?: string } {
+  const [, v6, host, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d+)$/.exec(address) ?? [];
+  if (port === undefined) return { port: address };
+  const named = v6 ?? host;
+  return named === "" || named === undefined ? { port } : { host: named, port };
+}
+
+/** A default for jobs is read like the option of a job that it stands for. */
+function jobOption<Input>(
+  option: { readonly mustBe: string; readonly read: (input: Input) => number | undefined },
+  placeholder: string,
+  show: (value: number) => string,
+): Kind<Input, number> {
+  return { mustBe: option.mustBe, placeholder, read: (input) => option.read(numeric(input) as Input), show };
+}

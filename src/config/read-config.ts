@@ -1,0 +1,119 @@
+/** READING SETTINGS from flags, environment and file: the first place that says something counts, and it is remembered which it was. */
+import { type Config, SETTING_NAMES, type SettingName, SETTINGS } from "../config.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import type { Alias, Kind, Setting } from "./setting.ts";
+import { maskUrl, withRedisParts } from "./store-url.ts";
+
+/** Where a value came from: `name` is the flag, the variable or the file. */
+export interface Source {
+  readonly from: "flag" | "environment" | "file" | "default";
+  readonly name: string;
+}
+
+/** What the settings are read from. */
+export interface ConfigSources {
+  /** Values of flags, by the name of their setting. */
+  readonly flags?: Readonly<Partial<Record<SettingName, string | boolean>>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What a configuration file exported, and its name. */
+  readonly file?: { readonly name: string; readonly content: unknown } | null;
+}
+
+/** Settings, and where each came from. */
+export interface ReadConfig<Name extends SettingName = SettingName> {
+  readonly config: Pick<Config, Name>;
+  readonly sources: Readonly<Record<Name, Source>>;
+}
+
+/**
+ * Reads the named settings: what a command has no use for cannot stop it. Throws `invalid_input` at the first wrong one, in one
+ * line that says where it stands.
+ */
+export function readConfig<Name extends SettingName>(from: ConfigSources, names: readonly Name[]): ReadConfig<Name> {
+  const read = names.map((name) => [name, readSetting(name, from)] as const);
+  return {
+    config: Object.fromEntries(read.map(([name, { value }]) => [name, value])) as unknown as Pick<Config, Name>,
+    sources: Object.fromEntries(read.map(([name, { source }]) => [name, source])) as Record<Name, Source>,
+  };
+}
+
+/** Reads one setting. */
+export function readSetting<Name extends SettingName>(name: Name, from: ConfigSources): { value: Config[Name]; source: Source } {
+  const { value, source } = readAlone(name, from);
+  if (name !== "url") return { value, source };
+  const url = withRedisParts(value as string, readAlone("redisPassword", from).value, readAlone("redisDb", from).value);
+  return { value: url as Config[Name], source };
+}
+
+function readAlone<Name extends SettingName>(name: Name, from: ConfigSources): { value: Config[Name]; source: Source } {
+  const { kind, fallback } = SETTINGS[name] as Setting<unknown, unknown>;
+  const found = givenBy(name, { ...from, file: readFileContent(from.file) });
+  const value = found === null ? fallback : checked(name, kind, found);
+  return { value: value as Config[Name], source: found?.source ?? { from: "default", name: "default" } };
+}
+
+/** A value as people may see it: secrets hidden, times with their unit, empty when it is not set. */
+export function showValue<Name extends SettingName>(name: Name, value: Config[Name]): string {
+  const { kind, secret } = SETTINGS[name] as Setting<unknown, unknown>;
+  const shown = kind.show(value);
+  if (name === "url") return maskUrl(shown);
+  return secret && shown !== "" ? "***" : shown;
+}
+
+/** The store and the setting that named it, for the line that a process says when it starts. */
+export function describeStore({ config, sources }: ReadConfig<"url">): string {
+  return `${maskUrl(config.url)} (${sources.url.name})`;
+}
+
+interface Given {
+  readonly input: unknown;
+  readonly source: Source;
+  /** How the place is called in a message. */
+  readonly place: string;
+  /** What it must be there, where that differs from the setting itself. */
+  readonly mustBe?: string | undefined;
+}
+
+type Content = { readonly name: string; readonly content: Readonly<Record<string, unknown>> } | null;
+
+function givenBy(name: SettingName, { flags, env = {}, file }: ConfigSources & { readonly file: Content }): Given | null {
+  const row = SETTINGS[name] as Setting<unknown, unknown>;
+  const flag = flags?.[name];
+  if (flag !== undefined) return { input: flag, source: { from: "flag", name: `--${row.flag}` }, place: `--${row.flag}` };
+  const names: readonly Alias[] = [{ env: row.env }, ...(row.aliases ?? [])];
+  for (const { env: variable, take = asItIs, mustBe } of names) {
+    const given = env[variable];
+    // A line of an .env file without a value is how a setting is left out there.
+    const input = given === undefined || given === "" ? undefined : take(given);
+    if (input !== undefined) return { input, source: { from: "environment", name: variable }, place: variable, mustBe };
+  }
+  const inFile = file?.content[name];
+  if (file === null || inFile === undefined || inFile === null) return null;
+  return { input: inFile, source: { from: "file", name: file.name }, place: `${name} in ${file.name}` };
+}
+
+function asItIs(given: string): string {
+  return given;
+}
+
+function checked(name: SettingName, kind: Kind<unknown, unknown>, { input, place, mustBe = kind.mustBe }: Given): unknown {
+  const value = kind.read(input);
+  if (value !== undefined) return value;
+  const { secret } = SETTINGS[name] as Setting<unknown, unknown>;
+  if (secret) throw new MillraceError("invalid_input", `${place} must be ${mustBe}`, { field: place });
+  throw invalid(place, mustBe, typeof input === "string" ? maskUrl(input) : input);
+}
+
+/** A name that no setting has is a mistake that would otherwise never be seen. */
+function readFileContent(file: ConfigSources["file"]): Content {
+  if (file === null || file === undefined) return null;
+  const { name, content } = file;
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw invalid(`the default export of ${name}`, "an object of settings", content);
+  }
+  const stranger = Object.keys(content).find((key) => !Object.hasOwn(SETTINGS, key));
+  if (stranger === undefined) return { name, content: content as Record<string, unknown> };
+  throw new MillraceError("invalid_input", `${stranger} in ${name} is no setting; known are ${SETTING_NAMES.join(", ")}`, {
+    field: stranger,
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * PUTS THE SERVER TOGETHER from settings, and ends its parts in order:
+ *
+ *   start   log and figures → client over the store → server on its port → workers
+ *   stop    readiness fails, nothing new is taken, long polls and streams end → workers finish within the grace, while reports of workers
+ *           elsewhere are still taken → port → client → log
+ */
+import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
+import type { Config } from "./config.ts";
+import { connectWatched } from "./connect.ts";
+import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
+import type { Trouble } from "./core/trouble.ts";
+import { listen, type Listening } from "./http/listen.ts";
+import { createServer, type RequestFacts, type Server } from "./http/server.ts";
+import { JobLines } from "./observe/job-lines.ts";
+import { watchLeases } from "./observe/lease-watch.ts";
+import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts";
+import { Metrics } from "./observe/metrics.ts";
+import { HTTP_REQUEST_TYPE, webhookHandlers } from "./webhook/webhook-handlers.ts";
+
+/** The settings that a server goes by. */
+export type ServeConfig = Pick<
+  Config,
+  | "url"
+  | "poolSize"
+  | "port"
+  | "host"
+  | "apiKey"
+  | "rateLimit"
+  | "workerConcurrency"
+  | "workerShutdownTimeout"
+  | "lockTtl"
+  | "jobDefaultTimeout"
+  | "jobDefaultMaxRetries"
+  | "jobDefaultRetryDelay"
+  | "webhookSecret"
+  | "webhookAllow"
+  | "logLevel"
+>;
+
+/** What else a server is given. */
+export interface ServeOptions {
+  readonly version: string;
+  /** Jobs that this process works, beside webhooks and requests. */
+  readonly handlers?: Handlers | undefined;
+  /** Where log lines go. Default: standard output. */
+  readonly write?: ((line: string) => void) | undefined;
+}
+
+/** A server that runs. */
+export interface Served {
+  readonly url: string;
+  readonly client: Client;
+  /** Ends everything in order; what has not finished after the grace is given back. May be called twice. */
+  stop(): Promise<void>;
+}
+
+/** How many deliveries and requests are under way at once: they wait for others most of the time. */
+const OWN_SLOTS = { min: 2, max: 50 };
+
+/** Starts a server. If a part does not start, those before it are ended. */
+export async function serve(config: ServeConfig, options: ServeOptions): Promise<Served> {
+  const log = await openLog({ level: config.logLevel, write: options.write });
+  const watch = new Watch(log, options.version);
+  const client = await openClient(config, watch);
+  watch.source = client;
+  const server = createServer(client, {
+    keys: config.apiKey,
+    rateLimit: config.rateLimit,
+    version: options.version,
+    onRequest: watch.onRequest,
+    figures: watch.metrics,
+  });
+  let listening: Listening;
+  try {
+    listening = await listen(server, { port: config.port, host: config.host });
+  } catch (error) {
+    await client.close();
+    watch.stop();
+    throw error;
+  }
+  const workers = startWorkers(client, config, options.handlers);
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
+  return { url: listening.url, client, stop };
+}
+
+/** Figures and log lines of all that happens in this process. */
+class Watch {
+  readonly metrics: Metrics;
+  readonly #log: Log;
+  readonly #troubleLines: (trouble: Trouble) => void;
+  readonly #requestLines: (facts: RequestFacts) => void;
+  /** Set once there is a client: the figures are read through it, and it is opened with watchers of them. */
+  source: Client | null = null;
+
+  constructor(log: Log, version: string) {
+    this.#log = log;
+    this.#troubleLines = troubleLines(log.logger);
+    this.#requestLines = requestLines(log.logger);
+    this.metrics = new Metrics({
+      source: { stats: () => this.#client.stats(), queues: () => this.#client.queues(), workers: () => this.#client.workers() },
+      version,
+    });
+  }
+
+  get watchers() {
+    return [this.metrics.leases, new JobLines(this.#log.logger)];
+  }
+
+  readonly onTrouble = (trouble: Trouble): void => {
+    this.metrics.onTrouble(trouble);
+    this.#troubleLines(trouble);
+  };
+
+  readonly onRequest = (facts: RequestFacts): void => {
+    this.metrics.onRequest(facts);
+    this.#requestLines(facts);
+  };
+
+  stop(): void {
+    this.metrics.stop();
+    this.#log.flush();
+  }
+
+  get #client(): Client {
+    if (this.source === null) throw new Error("the figures were asked for before there was a client");
+    return this.source;
+  }
+}
+
+function openClient(config: ServeConfig, watch: Watch): Promise<Client> {
+  const { url, poolSize, jobDefaultTimeout: timeout, jobDefaultMaxRetries: maxRetries, jobDefaultRetryDelay: retryDelay } = config;
+  return connectWatched(
+    url,
+    { poolSize, defaults: { timeout, maxRetries, retryDelay }, upkeep: true, onTrouble: watch.onTrouble },
+    (leases) => watchLeases(leases, watch.watchers),
+  );
+}
+
+/** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */
+function startWorkers(client: Client, config: ServeConfig, handlers: Handlers | undefined): WorkerHandle[] {
+  const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
+  const manner = { lease: config.lockTtl, grace: config.workerShutdownTimeout };
+  const workers = [
+    client.work({ [WEBHOOK_TYPE]: own[WEBHOOK_TYPE] }, { ...manner, queues: [ALL_DELIVERIES], concurrency: OWN_SLOTS }),
+    client.work({ [HTTP_REQUEST_TYPE]: own[HTTP_REQUEST_TYPE] }, { ...manner, queues: [ALL_QUEUES], concurrency: OWN_SLOTS }),
+  ];
+  if (handlers === undefined) return workers;
+  return [...workers, client.work(handlers, { ...manner, queues: [ALL_QUEUES], concurrency: config.workerConcurrency })];
+}
+
+interface Parts {
+  readonly server: Server;
+  readonly workers: readonly WorkerHandle[];
+  readonly listening: Listening;
+  readonly client: Client;
+  readonly watch: Watch;
+  readonly graceMs: number;
+}
+
+async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
+  await Promise.all([server.drain(), ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
+  await listening.close();
+  await client.close();
+  watch.stop();
+}

@@ -1,0 +1,322 @@
+// What the command line is told on every store, and how each call must end. cli-suite.ts runs it.
+
+import { expect } from "vitest";
+
+/** What a step has to go by: ids of earlier steps, by name. */
+export type Known = Record<string, string>;
+
+/** One call of the command line, and how it must end. */
+export interface Step {
+  readonly name: string;
+  readonly args: string | ((known: Known) => string);
+  readonly code?: number;
+  /** What stdout must be like: lines that match, in their order, and no others. */
+  readonly lines?: readonly RegExp[];
+  /** Values of the JSON lines of stdout, one for each line: these fields among others. */
+  readonly json?: readonly object[];
+  /** What must be said on stderr; nothing unless it is told. */
+  readonly talk?: RegExp;
+  readonly input?: string;
+  /** Remembers the first line of stdout under this name. */
+  readonly as?: string;
+}
+
+const ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}";
+const ONE_ID = [new RegExp(`^${ID}$`)];
+const NO_JOB = "0199f3c2-7b5e-7000-8000-0123456789ab";
+
+/** What the worker of the suite runs. */
+export const HANDLERS = `
+export default {
+  double: async ({ n }, ctx) => {
+    ctx.log("doubling " + n);
+    return { n: 2 * n };
+  },
+  broken: async () => {
+    throw new Error("it \\u001b[2Jbroke\\u202e");
+  },
+};
+`;
+
+/** Everything that is done without a worker. Its steps follow each other on one store. */
+export const STEPS: readonly Step[] = [
+  // ── Jobs come in ──
+  { name: "enqueue prints the id", args: `enqueue --type double --payload {"n":1} --tag first`, lines: ONE_ID, as: "one" },
+  { name: "enqueue takes type and payload without flags", args: `enqueue double {"n":2} --priority high`, lines: ONE_ID, as: "two" },
+  {
+    name: "enqueue as JSON is the job",
+    args: `enqueue --type later --delay 1h --queue reports --max-retries 7 --retry-delay 2s --timeout 1m --meta {"by":"ann"} --json`,
+    json: [
+      {
+        type: "later",
+        queue: "reports",
+        status: "scheduled",
+        priority: "default",
+        payload: null,
+        max_retries: 7,
+        retry_delay: 2000,
+        timeout: 60000,
+        meta: { by: "ann" },
+        created: true,
+      },
+    ],
+  },
+  {
+    name: "enqueue reads a payload that is piped in",
+    args: "enqueue --type piped --payload - --priority -7 --json",
+    input: `["a"]`,
+    json: [{ payload: ["a"], priority: -7 }],
+  },
+  {
+    name: "enqueue reads a payload from a file",
+    args: "enqueue --type filed --payload @payload.json --json",
+    json: [{ payload: { from: "a file" } }],
+  },
+  { name: "a key makes a job", args: `enqueue --type pay --payload {"order":1} --key order-1`, lines: ONE_ID, as: "keyed" },
+  {
+    name: "the same key again gives the same job",
+    args: `enqueue --type pay --payload {"order":1} --key order-1`,
+    lines: ONE_ID,
+    talk: /^the key is known: this is the job that has it, and it is pending$/,
+  },
+  {
+    name: "the same key for another payload is refused",
+    args: `enqueue --type pay --payload {"order":2} --key order-1`,
+    code: 5,
+    talk: /^millrace: idempotencyKey "order-1" belongs to job /,
+  },
+  { name: "a type is needed", args: "enqueue", code: 2, talk: /^millrace: which type\? Give it with --type$/ },
+  {
+    name: "a payload is JSON",
+    args: "enqueue --type a --payload hello",
+    code: 2,
+    talk: /^millrace: --payload must be JSON: .* \(a text needs its own quotes: --payload '"text"'\)$/,
+  },
+  {
+    name: "a bad option is told by its flag",
+    args: "enqueue --type a --max-retries many",
+    code: 2,
+    talk: /^millrace: --max-retries must be a whole number from 0 to 100; got "many"$/,
+  },
+  { name: "a bad type is told", args: "enqueue --type a/b", code: 2, talk: /^millrace: --type must be 1 to 128 characters/ },
+  {
+    name: "as JSON an error is a line for programs",
+    args: "enqueue --type a --priority huge --json",
+    code: 2,
+    talk: /^\{"error":\{"code":"invalid_input","message":"--priority must be .*","field":"--priority","exit_code":2\}\}$/,
+  },
+  // ── Jobs are looked at ──
+  {
+    name: "list shows jobs, newest first",
+    args: "list --type double",
+    lines: [
+      /^ID +TYPE +QUEUE +PRIORITY +STATUS +ATTEMPT +AGE +TOOK +ERROR$/,
+      /double +default +high +pending +0 +\d+[sm] +- +-$/,
+      /double +default +default +pending +0 +\d+[sm] +- +-$/,
+    ],
+  },
+  {
+    name: "list as JSON has a line for each job",
+    args: "list --type double --json",
+    json: [
+      { type: "double", priority: "high" },
+      { type: "double", priority: "default", tags: ["first"] },
+    ],
+  },
+  {
+    name: "list filters",
+    args: "list --tag first --status queued --queue default --priority default --from 1h --json",
+    json: [{ tags: ["first"] }],
+  },
+  { name: "list prints ids for other commands", args: "list --type double --ids", lines: [...ONE_ID, ...ONE_ID] },
+  { name: "list tells how it goes on", args: "list --limit 1 --ids", lines: ONE_ID, talk: /^there may be more: --cursor \S+$/ },
+  { name: "list of nothing says so", args: "list --type nothing", lines: [], talk: /^no jobs$/ },
+  {
+    name: "a status that is none is told",
+    args: "list --status sleeping",
+    code: 2,
+    talk: /^millrace: --status must be one of scheduled, pending/,
+  },
+  { name: "a cursor that is none is told", args: "list --cursor nonsense", code: 2, talk: /^millrace: / },
+  {
+    name: "status as JSON has it all",
+    args: ({ one }) => `status ${one} --json`,
+    json: [{ type: "double", payload: { n: 1 }, attempts: [], logs: [] }],
+  },
+  { name: "a job that is not there", args: `status ${NO_JOB}`, code: 3, talk: /^millrace: there is no job / },
+  { name: "an id that is none", args: "status nonsense", code: 2, talk: /^millrace: id must be the id of a job/ },
+  // ── Jobs are changed ──
+  { name: "cancel", args: ({ one }) => `cancel ${one}`, lines: [], talk: new RegExp(`^cancelled ${ID}: it is cancelled$`) },
+  {
+    name: "cancel of what has ended",
+    args: ({ one }) => `cancel ${one}`,
+    code: 5,
+    talk: /^millrace: job .* is cancelled: only .* jobs can be cancelled/,
+  },
+  { name: "retry", args: ({ one }) => `retry ${one} --json`, json: [{ status: "pending" }] },
+  { name: "retry of what waits", args: ({ one }) => `retry ${one}`, code: 5, talk: /^millrace: job .* is pending: only / },
+  {
+    name: "one of several that fails does not stop the others",
+    args: ({ one, two }) => `cancel ${NO_JOB} ${one} ${two} --json`,
+    code: 3,
+    json: [{ status: "cancelled" }, { status: "cancelled" }],
+    talk: /"code":"not_found"/,
+  },
+  { name: "a delayed job is found", args: "list --type later --ids", lines: ONE_ID, as: "later" },
+  { name: "and started at once", args: ({ later }) => `retry ${later} --now --json`, json: [{ status: "pending" }] },
+  // ── Queues ──
+  { name: "pause", args: "pause default", lines: [], talk: /^queue default is paused$/ },
+  { name: "queues show it", args: "queues", lines: [/^QUEUE +STATE +SCHEDULED/, /^default +paused /, /^reports +running /] },
+  { name: "resume", args: "resume default --json", json: [{ queue: "default", paused: false }] },
+  { name: "a queue that nobody knew is told", args: "pause mial --quiet", lines: [], talk: /^millrace: queue mial is new: / },
+  {
+    name: "queues set",
+    args: "queues set tiny --capacity 1 --head-start 1m --dead-letters off --keep-age 2h --keep-count 5 --keep-at-least 1m --json",
+    json: [
+      { name: "tiny", capacity: 1, head_start: 60000, dead_letters: false, retention: { age: 7200000, count: 5, keep_at_least: 60000 } },
+    ],
+  },
+  { name: "a queue takes up to its capacity", args: "enqueue --type a --queue tiny", lines: ONE_ID },
+  { name: "and no more", args: "enqueue --type a --queue tiny", code: 6, talk: /^millrace: queue tiny is full/ },
+  {
+    name: "queues set takes a bound away",
+    args: "queues set tiny --capacity none --head-start strict --json",
+    json: [{ capacity: null, head_start: null }],
+  },
+  { name: "queues set wants a setting", args: "queues set tiny", code: 2, talk: /^millrace: nothing to set/ },
+  {
+    name: "queues set names the flag of what is wrong",
+    args: "queues set tiny --keep-age long",
+    code: 2,
+    talk: /^millrace: --keep-age must be/,
+  },
+  // ── Schedules ──
+  { name: "no schedules", args: "schedules", lines: [], talk: /^no schedules$/ },
+  {
+    name: "schedules create",
+    args: `schedules create nightly --cron 0_3_*_*_* --time-zone Europe/Berlin --type clean --payload {"deep":true} --json`,
+    json: [{ name: "nightly", cron: "0 3 * * *", time_zone: "Europe/Berlin", payload: { deep: true }, paused: false }],
+  },
+  {
+    name: "schedules create refuses a name that is taken",
+    args: "schedules create nightly --every 5s --type clean",
+    code: 5,
+    talk: /^millrace: there is a schedule nightly already/,
+  },
+  { name: "schedules create wants a type", args: "schedules create other --every 5s", code: 2, talk: /--type/ },
+  { name: "schedules create wants a time", args: "schedules create other --type a", code: 2, talk: /^millrace: a schedule needs a time/ },
+  {
+    name: "schedules update keeps what is not named",
+    args: "schedules update nightly --every 10s --priority high --json",
+    json: [{ every: 10000, cron: null, time_zone: null, priority: "high", payload: { deep: true } }],
+  },
+  { name: "schedules update of none", args: "schedules update other --every 10s", code: 3, talk: /^millrace: there is no schedule other$/ },
+  {
+    name: "schedules list",
+    args: "schedules list",
+    lines: [/^NAME +WHEN +TYPE +QUEUE +STATE +NEXT +LAST$/, /^nightly +every 10s +clean +default +active +\d{4}-/],
+  },
+  { name: "schedules show", args: "schedules show nightly --json", json: [{ name: "nightly" }] },
+  { name: "schedules pause", args: "schedules pause nightly --json", json: [{ paused: true }] },
+  { name: "schedules resume", args: "schedules resume nightly --json", json: [{ paused: false }] },
+  { name: "schedules run", args: "schedules run nightly", lines: ONE_ID },
+  {
+    name: "schedules preview of a stored one",
+    args: "schedules preview nightly --count 2",
+    lines: [/^\d{4}-.*Z \((in \d+s|\d+s ago)\)$/, /^\d{4}-.*Z \((in \d+s|\d+s ago)\)$/],
+  },
+  {
+    name: "schedules preview of one that is tried",
+    args: "schedules preview --cron @daily --count 1 --json",
+    json: [{ run_at: expect.stringMatching(/T00:00:00\.000Z$/) as string }],
+  },
+  { name: "schedules preview of nothing", args: "schedules preview", code: 2, talk: /^millrace: preview of what/ },
+  {
+    name: "schedules remove asks, and nobody answers",
+    args: "schedules remove nightly",
+    code: 2,
+    talk: /^millrace: Delete the schedule nightly\? Nobody is here to answer: say it with --yes$/,
+  },
+  { name: "schedules remove", args: "schedules remove nightly --yes", lines: [], talk: /^schedule nightly is deleted$/ },
+  { name: "schedules remove of none", args: "schedules remove nightly --yes", code: 3, talk: /^millrace: there is no schedule nightly$/ },
+  // ── Figures ──
+  { name: "no workers", args: "workers", lines: [], talk: /^no workers/ },
+  {
+    name: "top looks once",
+    args: "top --once",
+    lines: [
+      /^millrace top {2}/,
+      /^done 0 /,
+      /^rate 0\/s$/,
+      /^ran /,
+      /^$/,
+      /^QUEUE /,
+      /^default /,
+      /./,
+      /./,
+      /./,
+      /^$/,
+      /^no workers$/,
+      /^$/,
+      /^no errors$/,
+    ],
+  },
+  { name: "top without a terminal", args: "top", code: 2, talk: /^millrace: top needs a terminal/ },
+];
+
+/** What is tried with a worker that runs meanwhile. */
+export const WORKING: readonly Step[] = [
+  {
+    name: "enqueue waits for the end",
+    args: `enqueue double {"n":21} --wait --json`,
+    json: [{ status: "completed", result: { n: 42 }, attempts: [{ number: 1, outcome: "completed" }], logs: [{ text: "doubling 21" }] }],
+    talk: /^enqueued .*, waiting for its end$/,
+  },
+  {
+    name: "a job that dies is told by the exit code",
+    args: "enqueue broken --max-retries 0 --wait --quiet --json",
+    code: 8,
+    json: [{ status: "dead", error: { message: "it \u001b[2Jbroke\u202e" } }],
+  },
+  {
+    name: "a job that nobody runs takes too long",
+    args: "enqueue nobody --wait --wait-timeout 50ms --quiet",
+    code: 7,
+    talk: /^millrace: job .* did not end within 50 ms: it is pending$/,
+  },
+  { name: "a worker is seen", args: "workers --json", json: [{ slots: 2, queues: ["default"], types: ["double", "broken"] }] },
+  { name: "stats count", args: "stats --json", json: [{ dead_count: 1, active_workers: 1, total_failed: 1 }] },
+  {
+    name: "stats for people",
+    args: "stats",
+    lines: [
+      /^processed +\d/,
+      /^failed +1 \(1 today\)$/,
+      /^retried +0$/,
+      /^dead +1$/,
+      /^workers +1$/,
+      /^throughput /,
+      /^waited +p50 /,
+      /^ran +p50 /,
+      /^$/,
+      /^QUEUE +SCHEDULED/,
+      /./,
+      /./,
+      /./,
+      /./,
+    ],
+  },
+  { name: "retry-dead with a filter that fits none", args: "retry-dead --type other", lines: [/^retried 0 dead jobs$/] },
+  {
+    name: "purge-dead asks, and nobody answers",
+    args: "purge-dead",
+    code: 2,
+    talk: /^millrace: Delete 1 dead job for good\? Nobody is here to answer: say it with --yes$/,
+  },
+  {
+    name: "purge-dead with a filter that fits none",
+    args: "purge-dead --queue reports --yes --json",
+    json: [{ message: "Purged 0 dead jobs", purged: 0 }],
+  },
+  { name: "retry-dead", args: "retry-dead --json", json: [{ message: "Retried 1 dead jobs", retried: 1 }] },
+];

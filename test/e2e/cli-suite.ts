@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HANDLERS, type Known, type Step, STEPS, WORKING } from "./cli-steps.ts";
+import { type Ended, runCli, type RunningCli, startCli } from "./run-cli.ts";
+
+/** A store or server that commands are tried on. */
+export interface CliTarget {
+  readonly url: string;
+  readonly env?: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+export interface CliSuiteOptions {
+  /** Leave out what is refused before a store is asked: it is the same on all of them. */
+  readonly mainPathOnly?: boolean;
+}
+
+/** The same commands with the same answers, whatever the URL names. */
+export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPathOnly = false }: CliSuiteOptions = {}): void {
+  describe(`the command line on ${name}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
+    const known: Known = {};
+    let target: CliTarget;
+    let env: Record<string, string>;
+
+    beforeAll(async () => {
+      target = await open();
+      env = { MILLRACE_URL: target.url, ...target.env };
+      writeFileSync(join(folder, "jobs.mjs"), HANDLERS);
+      writeFileSync(join(folder, "payload.json"), `{"from":"a file"}`);
+    });
+    afterAll(async () => {
+      await target?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const take = async (step: Step): Promise<void> => {
+      const args = typeof step.args === "string" ? step.args : step.args(known);
+      // Spaces part arguments here, so a cron is written with `_`.
+      const words = args.split(" ").map((word) => (word.startsWith("0_") ? word.replaceAll("_", " ") : word));
+      const ended = await runCli(words, { cwd: folder, env, ...(step.input === undefined ? {} : { input: step.input }) });
+      judge(step, ended);
+      if (step.as !== undefined) known[step.as] = ended.stdout.trim();
+    };
+
+    test.for(STEPS.filter(({ code }) => !mainPathOnly || code !== 2))("$name", take);
+
+    describe("with a worker", () => {
+      let worker: RunningCli;
+      beforeAll(async () => {
+        worker = startCli(["worker", "--handlers", "./jobs.mjs", "--concurrency", "2"], { cwd: folder, env }, true);
+        await worker.said("a worker for 2 types");
+      });
+      afterAll(() => void worker.child.kill("SIGKILL"));
+
+      test.for(WORKING)("$name", take);
+
+      test("the job that was retried dies again", async () => {
+        const broken = await runCli(["list", "--type", "broken", "--ids"], { cwd: folder, env });
+        for (;;) {
+          const { stdout } = await runCli(["status", broken.stdout.trim(), "--json"], { cwd: folder, env });
+          if ((JSON.parse(stdout) as { status: string }).status === "dead") return;
+        }
+      });
+
+      test("tail shows what happens", async () => {
+        const tail = startCli(["tail", "--event", "job:completed", "--limit", "1", "--json"], { cwd: folder, env });
+        await tail.said("Ctrl-C ends");
+        // Who listens is known to the others after a moment: news before that are missed, as news may be.
+        const enqueued = (): Promise<Ended> => runCli(["enqueue", "double", `{"n":1}`, "--wait", "--quiet"], { cwd: folder, env });
+        const gone = new Promise<void>((resolve) => tail.child.once("exit", () => resolve()));
+        while (tail.child.exitCode === null) await Promise.race([gone, enqueued()]);
+        const { code, stdout } = await tail.ended;
+        expect(code).toBe(0);
+        expect(JSON.parse(stdout)).toMatchObject({ event: "job:completed", type: "double", queue: "default" });
+      });
+
+      test("the worker stops in good order at SIGTERM", async () => {
+        worker.child.kill("SIGTERM");
+        const { code, stderr } = await worker.ended;
+        expect({ code, stderr }).toEqual({
+          code: 0,
+          stderr: expect.stringContaining("millrace: stopping; running jobs have 30s to finish") as string,
+        });
+      });
+    });
+
+    test("purge-dead deletes for good", async () => {
+      expect(await runCli(["purge-dead", "--yes"], { cwd: folder, env })).toEqual({ code: 0, stdout: "purged 1 dead job\n", stderr: "" });
+      expect(await runCli(["list", "--status", "dead", "--ids"], { cwd: folder, env })).toMatchObject({ code: 0, stdout: "" });
+    });
+
+    test("a --url counts before the environment", async () => {
+      const other = await runCli(["queues", "--url", "memory:", "--json"], { cwd: folder, env });
+      expect(other).toEqual({ code: 0, stdout: "", stderr: "" });
+    });
+  });
+}
+
+function judge(step: Step, { code, stdout, stderr }: Ended): void {
+  const lines = stdout === "" ? [] : stdout.replace(/\n$/, "").split("\n");
+  const said = stderr.trim();
+  // All at once, so that a failure shows all that is known.
+  const wanted = {
+    code: step.code ?? 0,
+    ...(step.lines === undefined ? {} : { lines: step.lines.map((line) => expect.stringMatching(line) as string) }),
+    ...(step.json === undefined ? {} : { json: step.json.map((value) => expect.objectContaining(withNested(value)) as object) }),
+    talk: step.talk === undefined ? "" : (expect.stringMatching(step.talk) as string),
+  };
+  const found = {
+    code,
+    ...(step.lines === undefined ? {} : { lines }),
+    ...(step.json === undefined ? {} : { json: lines.map((line) => JSON.parse(line) as object) }),
+    talk: said,
+  };
+  expect(found).toEqual(wanted);
+}
+
+/** Objects inside of a value are looked at in the same way: these fields among others. */
+function withNested(value: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]: [string, unknown]) => {
+      if (Array.isArray(each))
+        return [name, each.map((item: unknown) => (isPlain(item) ? expect.objectContaining(withNested(item)) : item))];
+      return [name, isPlain(each) ? expect.objectContaining(withNested(each)) : each];
+    }),
+  );
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
