@@ -6,11 +6,11 @@
  * the job's timeout); leases without one are renewed only while the main loop gives a sign of life.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import type { LeaseRef } from "./client/client.ts";
 import type { WorkerEntry } from "./core/worker-entry.ts";
 import { systemClock } from "./lib/clock.ts";
 import { Loop } from "./lib/loop.ts";
 import { openStore } from "./store/open-store.ts";
+import { readSharedLeases } from "./shared-leases.ts";
 import { beatMsOf, entryTtlMs, retryBeatMs } from "./worker/heartbeat.ts";
 import { type GoneLease, LeaseBook } from "./worker/lease-book.ts";
 
@@ -20,22 +20,10 @@ export interface BeatThreadData {
   readonly deadlineMs: number;
 }
 
-/** Leases as columns: to copy three arrays costs a third of copying as many objects. */
-export interface LeaseColumns {
-  readonly ids: readonly string[];
-  readonly fences: readonly number[];
-}
-
 /** What the main loop says. `crew` is the number of a worker. */
 export type ToThread =
-  | {
-      readonly kind: "leases";
-      readonly crew: number;
-      readonly leaseMs: number;
-      readonly dropped: LeaseColumns;
-      /** `stopAfterMs` is Infinity for a lease that is renewed as long as it is held. */
-      readonly held: LeaseColumns & { readonly stopAfterMs: readonly number[] };
-    }
+  /** Where its leases are from now on: read them by `readSharedLeases`. */
+  | { readonly kind: "leases"; readonly crew: number; readonly leaseMs: number; readonly buffer: SharedArrayBuffer }
   /** Also the sign of life. */
   | { readonly kind: "entry"; readonly crew: number; readonly leaseMs: number; readonly entry: WorkerEntry }
   | { readonly kind: "beat"; readonly crew: number; readonly token: number }
@@ -61,9 +49,11 @@ let heardAt = clock.monotonic();
 
 /** The leases and the registry entry of one worker. */
 class Crew {
-  readonly book: LeaseBook;
   readonly loop: Loop;
   entry: WorkerEntry | null = null;
+  /** Null until it holds its first lease. */
+  leases: SharedArrayBuffer | null = null;
+  readonly #book: LeaseBook;
   readonly #number: number;
   readonly #leaseMs: number;
   #written: WorkerEntry | null = null;
@@ -72,7 +62,7 @@ class Crew {
   constructor(number: number, leaseMs: number) {
     this.#number = number;
     this.#leaseMs = leaseMs;
-    this.book = new LeaseBook(leaseMs, clock);
+    this.#book = new LeaseBook(leaseMs, clock);
     this.loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(leaseMs) });
     this.loop.start();
   }
@@ -80,8 +70,9 @@ class Crew {
   async #beat(): Promise<number> {
     const leaseMs = this.#leaseMs;
     const isSilent = clock.monotonic() - heardAt > LONGEST_SILENCE_MS;
+    if (this.leases !== null) this.#book.match(readSharedLeases(this.leases));
     const [{ gone, error }] = await Promise.all([
-      this.book.renew((leases) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))), isSilent),
+      this.#book.renew((leases) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))), isSilent),
       this.#register(),
     ]);
     if (gone.length > 0) say({ kind: "gone", crew: this.#number, leases: gone });
@@ -116,20 +107,12 @@ function crewOf(number: number, leaseMs: number): Crew {
   return crew;
 }
 
-function refsOf({ ids, fences }: LeaseColumns): LeaseRef[] {
-  return ids.map((id, index) => ({ id, fence: fences[index]! }));
-}
-
 async function hear(message: ToThread): Promise<void> {
   heardAt = clock.monotonic();
   switch (message.kind) {
-    case "leases": {
-      const { book } = crewOf(message.crew, message.leaseMs);
-      const { stopAfterMs } = message.held;
-      book.drop(refsOf(message.dropped));
-      book.hold(refsOf(message.held).map((ref, index) => ({ ...ref, stopAfterMs: finiteOrNull(stopAfterMs[index]!) })));
+    case "leases":
+      crewOf(message.crew, message.leaseMs).leases = message.buffer;
       return;
-    }
     case "entry":
       crewOf(message.crew, message.leaseMs).entry = message.entry;
       return;
@@ -147,10 +130,6 @@ async function hear(message: ToThread): Promise<void> {
       await store.close();
       port.close();
   }
-}
-
-function finiteOrNull(value: number): number | null {
-  return value === Infinity ? null : value;
 }
 
 port.on("message", (message: ToThread) => void hear(message));

@@ -5,10 +5,11 @@
  * started at all (a bundle without its file), the main loop beats instead, over the client: then only a blocked loop can lose a lease.
  */
 import type { LeaseRef, Leases } from "./client/client.ts";
-import type { BeatThreadData, FromThread, LeaseColumns, ToThread } from "./beat-thread.ts";
+import type { BeatThreadData, FromThread, ToThread } from "./beat-thread.ts";
 import { Worker } from "node:worker_threads";
 import type { Clock, Timer } from "./lib/clock.ts";
 import { Loop } from "./lib/loop.ts";
+import { SharedLeases } from "./shared-leases.ts";
 import { beatMsOf, MainBeat, type Renewer, type RenewerFactory, type RenewerOptions, retryBeatMs } from "./worker/heartbeat.ts";
 import type { GoneLease, HeldLease } from "./worker/lease-book.ts";
 
@@ -16,8 +17,6 @@ const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
 /** How long the thread may take to end by itself. */
 const CLOSE_MS = 2000;
-/** Dropped leases travel with the next that are held, or by themselves after this. To renew one of them meanwhile does no harm. */
-const DROP_AFTER_MS = 100;
 
 export interface ThreadRenewerOptions {
   /** Of the store: the thread opens it anew. */
@@ -158,19 +157,18 @@ export class ThreadRenewer {
 class ThreadedRenewer implements Renewer {
   readonly #number: number;
   readonly #thread: ThreadRenewer;
-  readonly #clock: Clock;
   readonly #options: RenewerOptions;
   readonly #mainBeat: MainBeat;
   readonly #loop: Loop;
-  #dropped: { readonly ids: string[]; readonly fences: number[] } = { ids: [], fences: [] };
-  #dropTimer: Timer | null = null;
+  /** What is held, where the thread can read it by itself. */
+  readonly #shared = new SharedLeases((buffer) => this.#sayLeases(buffer));
+  #isTold = false;
 
   constructor(number: number, thread: ThreadRenewer, { leases, clock }: ThreadRenewerOptions, options: RenewerOptions) {
     this.#number = number;
     this.#thread = thread;
-    this.#clock = clock;
     this.#options = options;
-    this.#mainBeat = new MainBeat(leases, clock, options);
+    this.#mainBeat = new MainBeat(leases, clock, options, this.#shared);
     this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
     queueMicrotask(() => this.#loop.start());
   }
@@ -178,16 +176,11 @@ class ThreadedRenewer implements Renewer {
   hold(leases: readonly HeldLease[]): void {
     if (leases.length === 0) return;
     this.#mainBeat.book.hold(leases);
-    if (this.#thread.start()) this.#sayLeases(leases);
+    if (!this.#isTold) this.#tellThread();
   }
 
   drop(leases: readonly LeaseRef[]): void {
     this.#mainBeat.book.drop(leases);
-    for (const { id, fence } of leases) {
-      this.#dropped.ids.push(id);
-      this.#dropped.fences.push(fence);
-    }
-    this.#dropTimer ??= this.#clock.setTimer(() => this.#sayLeases([]), DROP_AFTER_MS);
   }
 
   async beatNow(): Promise<void> {
@@ -197,7 +190,6 @@ class ThreadedRenewer implements Renewer {
 
   async stop(): Promise<void> {
     this.#options.onStopped?.();
-    this.#dropTimer?.cancel();
     await this.#loop.stop();
     this.#thread.forget(this.#number);
     await this.#thread.ask((token) => ({ kind: "leave", crew: this.#number, token }));
@@ -211,6 +203,7 @@ class ThreadedRenewer implements Renewer {
   }
 
   threadDied(error: unknown, isFirst: boolean): void {
+    this.#isTold = false;
     this.#mainBeat.book.trust();
     this.#loop.wake();
     if (!isFirst) return;
@@ -223,17 +216,18 @@ class ThreadedRenewer implements Renewer {
   }
 
   tellNewThread(): void {
-    this.hold(this.#mainBeat.book.list());
+    if (!this.#mainBeat.book.isEmpty) this.#tellThread();
     this.#loop.wake();
   }
 
-  #sayLeases(leases: readonly HeldLease[]): void {
-    this.#dropTimer?.cancel();
-    this.#dropTimer = null;
-    const dropped = this.#dropped;
-    this.#dropped = { ids: [], fences: [] };
-    const held = { ...columnsOf(leases), stopAfterMs: leases.map(({ stopAfterMs }) => stopAfterMs ?? Infinity) };
-    this.#thread.say({ kind: "leases", crew: this.#number, leaseMs: this.#options.leaseMs, dropped, held });
+  #tellThread(): void {
+    if (!this.#thread.start()) return;
+    this.#isTold = true;
+    this.#sayLeases(this.#shared.buffer);
+  }
+
+  #sayLeases(buffer: SharedArrayBuffer): void {
+    this.#thread.say({ kind: "leases", crew: this.#number, leaseMs: this.#options.leaseMs, buffer });
   }
 
   /** With a thread: a sign of life, and what to write into the registry. Without one: the whole beat. */
@@ -243,8 +237,4 @@ class ThreadedRenewer implements Renewer {
     this.#thread.say({ kind: "entry", crew: this.#number, leaseMs, entry: entry() });
     return beatMsOf(leaseMs);
   }
-}
-
-function columnsOf(leases: readonly LeaseRef[]): LeaseColumns {
-  return { ids: leases.map(({ id }) => id), fences: leases.map(({ fence }) => fence) };
 }

@@ -9,7 +9,7 @@ import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
-import { type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
+import { type BookCopy, type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
 
 const LONGEST_BEAT_MS = 5000;
 const RETRY_BEAT_MS = 1000;
@@ -97,8 +97,8 @@ export class MainBeat {
   readonly #options: RenewerOptions;
   readonly #registrar: Registrar;
 
-  constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions) {
-    this.book = new LeaseBook(options.leaseMs, clock);
+  constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions, copy: BookCopy | null = null) {
+    this.book = new LeaseBook(options.leaseMs, clock, copy);
     this.#leases = leases;
     this.#options = options;
     this.#registrar = new Registrar(leases, clock, options);

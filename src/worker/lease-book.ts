@@ -15,13 +15,25 @@ export interface GoneLease extends LeaseRef {
   readonly why: "stale" | "cancelled";
 }
 
-interface Entry {
-  readonly id: string;
-  readonly fence: number;
-  /** By the monotonic clock. */
-  readonly stopAt: number;
+interface Entry extends Held {
   /** When the lease has surely run out, if it is not renewed before. */
   goodUntil: number;
+  /** Its place in the copy, if there is one. */
+  readonly place: number;
+}
+
+/** A lease as two books know it. Times are by the monotonic clock. */
+export interface Held extends LeaseRef {
+  /** When it is no longer to be renewed. */
+  readonly stopAt: number;
+  readonly heldAt: number;
+}
+
+/** A copy of a book that another thread can read. */
+export interface BookCopy {
+  /** Answers where it was put. */
+  add(lease: Held): number;
+  remove(place: number): void;
 }
 
 /**
@@ -33,34 +45,43 @@ interface Entry {
 export class LeaseBook {
   readonly #leaseMs: number;
   readonly #clock: Clock;
+  readonly #copy: BookCopy | null;
   readonly #held = new Map<string, Entry>();
 
-  constructor(leaseMs: number, clock: Clock) {
+  constructor(leaseMs: number, clock: Clock, copy: BookCopy | null = null) {
     this.#leaseMs = leaseMs;
     this.#clock = clock;
+    this.#copy = copy;
   }
 
   /** A job that is held already under another fence was lost and claimed again: the new lease counts. */
   hold(leases: readonly HeldLease[]): void {
     const now = this.#clock.monotonic();
     for (const { id, fence, stopAfterMs } of leases) {
-      const stopAt = stopAfterMs === null ? Infinity : now + stopAfterMs;
-      this.#held.set(id, { id, fence, stopAt, goodUntil: now + this.#leaseMs });
+      this.#put({ id, fence, stopAt: stopAfterMs === null ? Infinity : now + stopAfterMs, heldAt: now });
     }
   }
 
   drop(leases: readonly LeaseRef[]): void {
-    for (const lease of leases) if (this.has(lease)) this.#held.delete(lease.id);
+    for (const { id, fence } of leases) {
+      const entry = this.#held.get(id);
+      if (entry?.fence === fence) this.#remove(entry);
+    }
+  }
+
+  /** Holds these and no others. What was known of one that is held already still counts. */
+  match(leases: readonly Held[]): void {
+    const wanted = new Set(leases.map(({ id }) => id));
+    for (const entry of this.#held.values()) if (!wanted.has(entry.id)) this.#remove(entry);
+    for (const lease of leases) if (!this.has(lease)) this.#put(lease);
   }
 
   has(lease: LeaseRef): boolean {
     return this.#held.get(lease.id)?.fence === lease.fence;
   }
 
-  /** All leases, with the time that is left to each. */
-  list(): HeldLease[] {
-    const now = this.#clock.monotonic();
-    return [...this.#held.values()].map(({ id, fence, stopAt }) => ({ id, fence, stopAfterMs: stopAt === Infinity ? null : stopAt - now }));
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
   }
 
   /** Another renewer looked after these leases until now, and nobody knows how well. */
@@ -112,8 +133,20 @@ export class LeaseBook {
     }
   }
 
-  #forget({ id, fence }: Entry, why: GoneLease["why"], gone: GoneLease[]): void {
+  #forget(entry: Entry, why: GoneLease["why"], gone: GoneLease[]): void {
+    this.#remove(entry);
+    gone.push({ id: entry.id, fence: entry.fence, why });
+  }
+
+  #put(lease: Held): void {
+    const known = this.#held.get(lease.id);
+    if (known !== undefined) this.#remove(known);
+    const { id, fence, stopAt, heldAt } = lease;
+    this.#held.set(id, { id, fence, stopAt, heldAt, goodUntil: heldAt + this.#leaseMs, place: this.#copy?.add(lease) ?? -1 });
+  }
+
+  #remove({ id, place }: Entry): void {
     this.#held.delete(id);
-    gone.push({ id, fence, why });
+    this.#copy?.remove(place);
   }
 }

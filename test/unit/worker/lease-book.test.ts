@@ -26,6 +26,48 @@ describe("the leases that a worker holds", () => {
 
   const hold = (id: string, fence = 1, stopAfterMs: number | null = null): void => book.hold([{ id, fence, stopAfterMs }]);
 
+  test("are those of another book after matching it, with what was known of the ones that stay", async () => {
+    hold("stays");
+    hold("goes");
+    hold("changes", 1);
+    await clock.advance(LEASE_MS - 1);
+    await book.renew(async (leases) => leases.map(() => "ok"));
+    const held = { stopAt: Infinity, heldAt: 0 };
+    book.match([
+      { id: "stays", fence: 1, ...held },
+      { id: "changes", fence: 2, ...held },
+    ]);
+    expect([book.has({ id: "stays", fence: 1 }), book.has({ id: "goes", fence: 1 }), book.has({ id: "changes", fence: 2 })]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    // The store is away: the one that was renewed just now is still good, the other was held too long ago.
+    await clock.advance(2);
+    expect((await book.renew(away)).gone).toEqual([{ id: "changes", fence: 2, why: "stale" }]);
+  });
+
+  test("has a copy that follows it", () => {
+    const copied = new Map<number, string>();
+    let places = 0;
+    const copy = {
+      add: ({ id, fence }: LeaseRef) => (copied.set(++places, `${id} ${fence}`), places),
+      remove: (place: number) => void copied.delete(place),
+    };
+    const own = new LeaseBook(LEASE_MS, clock, copy);
+    own.hold([
+      { id: "a", fence: 1, stopAfterMs: null },
+      { id: "b", fence: 1, stopAfterMs: 5 },
+    ]);
+    own.hold([{ id: "a", fence: 2, stopAfterMs: null }]);
+    expect([...copied.values()]).toEqual(["b 1", "a 2"]);
+    own.drop([
+      { id: "a", fence: 1 },
+      { id: "b", fence: 1 },
+    ]);
+    expect([...copied.values()]).toEqual(["a 2"]);
+  });
+
   test("are all renewed at once", async () => {
     hold("a");
     hold("b", 4);
