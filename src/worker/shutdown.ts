@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { SETTLE_MS } from "./execute.ts";
 
-/** Beyond the grace, so long may the last words to the store take. */
+/** So long may the last words to the store take once all is given up, which is at the end of the grace. */
 const LAST_WORDS_MS = 2000;
 
 export interface ShutdownSteps {
@@ -29,7 +29,7 @@ export class Shutdown {
     this.#clock = clock;
     this.#steps = [
       { afterMs: (graceMs) => graceMs - Math.min(SETTLE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
-      { afterMs: (graceMs) => graceMs, run: giveUp, at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(giveUp), at: Infinity, done: false },
       { afterMs: (graceMs) => graceMs + LAST_WORDS_MS, run: resolve, at: Infinity, done: false },
     ];
   }
@@ -44,6 +44,13 @@ export class Shutdown {
   stop(): void {
     this.#over = true;
     this.#timer?.cancel();
+  }
+
+  /** Whoever was held up until long after the end (a blocked loop, a stopped process) has something to say all the same. */
+  #giveUp(giveUp: () => void): void {
+    const last = this.#steps.at(-1)!;
+    last.at = Math.max(last.at, this.#clock.monotonic() + LAST_WORDS_MS);
+    giveUp();
   }
 
   /** Takes the steps whose time has come and waits for the next. */

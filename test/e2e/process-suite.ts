@@ -77,7 +77,7 @@ export function processSuite(engine: string, emptyStore: () => string): void {
       async () => {
         const { client, ledger, worker, producer } = await setUp();
         await client.configure("default", { retention: { count: JOBS * 2 } });
-        const startWorker = (): Program => worker({ runMs: 20 });
+        const startWorker = (): Program => worker({ runMs: 10 });
         const workers = [startWorker(), startWorker(), startWorker()];
         const sender = producer(JOBS, { maxRetries: 100, retryDelay: "20ms" });
         const nemesis = keepKilling(workers, startWorker);

@@ -121,6 +121,23 @@ export function claimSuite(engine: Engine): void {
       expect(await world.claim()).toHaveLength(1);
     });
 
+    keeps("a claim whose answer was lost is given what it was granted, with its lease renewed (S39)", async (world) => {
+      await world.addMany(4, (index) => ({ queue: index % 2 === 0 ? "a" : "b" }));
+      const claim = { workerId: "far", queues: ["a", "b"], limit: 3, turn: 7, local: false };
+      const first = await world.claim(claim);
+      expect(first).toHaveLength(3);
+      expect(await world.claim({ ...claim, workerId: "other", limit: 1 })).toHaveLength(1);
+      world.clock.advance(5_000);
+      const again = await world.claim({ ...claim, again: true });
+      const marks = (leases: typeof first): unknown[] =>
+        leases.map(({ id, fence, attempt, startedAt }) => [id, fence, attempt, startedAt]).sort();
+      expect(marks(again)).toEqual(marks(first));
+      expect(again.map(({ leaseUntil }) => leaseUntil)).toEqual(again.map(() => world.clock.now() + LEASE_MS));
+      await world.complete(again[0]!);
+      expect(marks(await world.claim({ ...claim, again: true }))).toEqual(marks(again.slice(1)));
+      expect(await world.claim({ ...claim, turn: 8 })).toEqual([]);
+    });
+
     keeps("a claim that is local is as good a lease as any other", async (world) => {
       const job = await world.add();
       const lease = await world.take({ local: true });

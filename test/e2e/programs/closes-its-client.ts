@@ -11,5 +11,5 @@ console.log((await client.wait(id)).status);
 const alive = setInterval(() => {}, 1000);
 await told;
 clearInterval(alive);
-await client.close({ grace: "1s" });
+await client.close({ grace: 0 });
 console.log("closed");

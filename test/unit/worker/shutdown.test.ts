@@ -53,6 +53,18 @@ describe("a shutdown", () => {
     expect(told).toEqual({ abort: 25_000, giveUp: 29_900, outOfTime: 31_900 });
   });
 
+  test("leaves time for the last words also to a process that was held up beyond its end", async () => {
+    // A clock that stands at a later time when its timer comes at last, as after a blocked loop or a stopped process.
+    let heldUpMs = 0;
+    const late = { now: () => clock.now(), monotonic: () => clock.monotonic() + heldUpMs, setTimer: clock.setTimer.bind(clock) };
+    const held = new Shutdown(late, { abort: () => (told["abort"] = late.monotonic()), giveUp: () => (told["giveUp"] = late.monotonic()) });
+    void held.outOfTime.then(() => (told["outOfTime"] = late.monotonic()));
+    held.endAfter(1_000);
+    heldUpMs = 60_000;
+    await clock.advance("1h");
+    expect(told).toEqual({ abort: 60_500, giveUp: 60_500, outOfTime: 62_500 });
+  });
+
   test("that is over does nothing more", async () => {
     shutdown.endAfter(20_000);
     await clock.advance("16s");
