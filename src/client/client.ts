@@ -39,6 +39,8 @@ export interface Client extends AsyncDisposable {
   remove(id: string): Promise<void>;
 
   stats(): Promise<Stats>;
+  /** What was counted, by hour or by minute, the earliest first; a period in which nothing happened has zeros. Looks at no job. */
+  history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   queues(): Promise<QueueInfo[]>;
   /** Changes settings of a queue; what is not named stays. */
   configure(queue: string, settings: QueueOptions): Promise<void>;
@@ -189,6 +191,30 @@ export interface Stats {
   readonly latency: Percentiles;
   /** How long those attempts had waited since they were due. */
   readonly wait: Percentiles;
+}
+
+/** Which periods, and of which queue. */
+export interface HistoryQuery {
+  /** Default `hour`. Minutes are kept for 48 hours, hours for longer. */
+  readonly step?: "hour" | "minute" | undefined;
+  /** The first period is the one that holds this moment. Default: 24 hours, or 60 minutes, up to `to`. */
+  readonly from?: Date | string | number | undefined;
+  /** The last period is the one before this moment, or that holds it. Default: now. */
+  readonly to?: Date | string | number | undefined;
+  /** Default: all of them. */
+  readonly queue?: string | undefined;
+}
+
+/** What was counted in one period. */
+export interface HistoryPoint {
+  /** When it began. */
+  readonly at: number;
+  readonly enqueued: number;
+  readonly completed: number;
+  /** Jobs that ended dead or failed. */
+  readonly failed: number;
+  /** Attempts that failed and were followed by a retry. */
+  readonly retried: number;
 }
 
 /** Times in milliseconds that half, 95 % and 99 % did not exceed; null when nothing was measured. */

@@ -11,6 +11,7 @@ import { createDeadLetters } from "./dead.ts";
 import { Enqueuer } from "./enqueue.ts";
 import { openEvents } from "./events.ts";
 import { gatheringFor } from "./gathering.ts";
+import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
@@ -151,6 +152,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     retry: whileOpen((id, options) => manager.retry(id, options)),
     remove: whileOpen((id) => manager.remove(id)),
     stats: whileOpen(() => readStats(store)),
+    history: whileOpen((query) => readHistory(parts, query)),
     queues: whileOpen(() => listQueues(store)),
     configure: whileOpen((queue, settings) => configureQueue(parts, queue, settings)),
     pause: whileOpen((queue) => setPaused(parts, queue, true)),

@@ -48,7 +48,7 @@ export async function readStats(store: Store): Promise<Stats> {
 }
 
 /** Deliveries are not the user's jobs. */
-async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
+export async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
   const { now, rows } = await store.counters(query);
   return { now, rows: rows.filter(({ queue }) => !isDeliveryQueue(queue)) };
 }

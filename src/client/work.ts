@@ -46,8 +46,7 @@ async function exchange(parts: WorkParts, reports: readonly Report[], claim: Cla
 async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   const facts = await factsOf(parts.store, reports);
   const { settlements, settled } = decide(parts, reports, facts);
-  const claims =
-    claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
+  const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
   const results = reports.map((_, index): LeaseResult => (facts[index] === null ? "stale" : "ok"));
   applyAnswers(results, answer.settled);

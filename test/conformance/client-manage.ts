@@ -180,13 +180,12 @@ async function die(client: Client, count: number): Promise<void> {
 
 /** Makes news until some arrives. */
 async function firstNews(client: Client, news: AsyncIterator<Event>): Promise<Event> {
-  let heard: Event | null = null;
-  const next = news.next().then((step) => (heard = step.value as Event));
-  while (heard === null) {
+  const first = news.next();
+  for (;;) {
     await client.pause("news");
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const heard = await Promise.race([first, new Promise<null>((resolve) => setTimeout(resolve, 20, null))]);
+    if (heard !== null) return heard.value as Event;
   }
-  return next;
 }
 
 async function collect(news: AsyncIterator<Event>, until: (event: Event) => boolean): Promise<Event[]> {

@@ -93,7 +93,7 @@ export function scheduleSuite(promises: Promises): void {
         [{ name: "s", type: "t", every: "1h", payload: () => {} }, "payload"],
         [null, "schedule"],
       ] as [never, string][]) {
-        await expect(client.schedules.upsert(schedule), JSON.stringify(schedule)).rejects.toMatchObject({ code: "invalid_input", field });
+        await expect(client.schedules.upsert(schedule)).rejects.toMatchObject({ code: "invalid_input", field });
       }
       expect(await client.schedules.list()).toEqual([]);
     });

@@ -10,9 +10,9 @@ test("a program that only listens to events lives until they come", async () => 
   await listener.printed("listening");
   await using client = await connect(url);
   // A process that has just begun to listen may not be known yet to others as one that wants news.
-  let enqueuing = true;
-  void listener.ended.then(() => (enqueuing = false));
-  while (enqueuing) await client.enqueue("t");
+  const over = new AbortController();
+  void listener.ended.then(() => over.abort());
+  while (!over.signal.aborted) await client.enqueue("t");
   expect(await listener.ended).toEqual({ code: 0, signal: null });
   expect(listener.output.stdout).toContain("job:created");
 });

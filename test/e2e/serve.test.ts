@@ -1,6 +1,6 @@
 /** `millrace server` and `millrace start` as processes: over HTTP, on each engine, with real receivers and real signals. */
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,12 +49,13 @@ async function serving(args: readonly string[], store: string): Promise<Serving>
 async function receiver(): Promise<{ url: string; received: Promise<{ headers: Headers; body: string }> }> {
   const taken = Promise.withResolvers<{ headers: Headers; body: string }>();
   let calls = 0;
-  const server = createServer(async (request, response) => {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = Buffer.concat(await request.toArray()).toString();
     if (calls++ === 0) return void response.writeHead(503, { "retry-after": "1" }).end();
     response.writeHead(204).end();
     taken.resolve({ headers: new Headers(request.headers as Record<string, string>), body });
-  }).listen(0, "127.0.0.1");
+  };
+  const server = createServer((request, response) => void take(request, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received: taken.promise };
@@ -93,7 +94,7 @@ describe.each(ENGINES)("a server on %s", (_name, storeUrl) => {
     await client.close();
     await Promise.all(producing);
     await using direct = await connect(store);
-    for (const id of accepted) expect(await direct.get(id), id).toMatchObject({ status: "pending" });
+    for (const id of accepted) expect(await direct.get(id)).toMatchObject({ id, status: "pending" });
   });
 });
 

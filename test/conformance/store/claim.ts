@@ -130,7 +130,7 @@ export function claimSuite(engine: Engine): void {
       world.clock.advance(5_000);
       const again = await world.claim({ ...claim, again: true });
       const marks = (leases: typeof first): unknown[] =>
-        leases.map(({ id, fence, attempt, startedAt }) => [id, fence, attempt, startedAt]).sort();
+        leases.map(({ id, fence, attempt, startedAt }) => [id, fence, attempt, startedAt].join(" ")).sort();
       expect(marks(again)).toEqual(marks(first));
       expect(again.map(({ leaseUntil }) => leaseUntil)).toEqual(again.map(() => world.clock.now() + LEASE_MS));
       await world.complete(again[0]!);

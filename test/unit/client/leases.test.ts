@@ -166,7 +166,16 @@ describe("a lease", () => {
 
 describe("what is not made of leases", () => {
   const good = { id: MISSING_ID, fence: 1, outcome: completed } as const;
-  const facts = { type: "t", queue: "q", retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0, webhookUrl: null, deadLetters: true };
+  const facts = {
+    type: "t",
+    queue: "q",
+    retryCount: 0,
+    maxRetries: 3,
+    retryDelayMs: 1000,
+    snoozes: 0,
+    webhookUrl: null,
+    deadLetters: true,
+  };
   const error = boom;
 
   test.each<[string, unknown, string]>([

@@ -96,7 +96,7 @@ describe.each(WAYS)("by %s: a body", (way) => {
     [[], "body"],
     [null, "body"],
     ["text", "body"],
-  ])("422 (B08, B09, B11, B12, W30): %j names %s, and nothing is left", async (json, field) => {
+  ])("422 (B08, B09, B11, B12, W30): body %# names its field, and nothing is left", async (json, field) => {
     const { refuse, client } = await openApi({}, way);
     const problem = await refuse("POST /api/v1/jobs", { json }, "invalid_input");
     expect(problem).toMatchObject({ status: 422, field });

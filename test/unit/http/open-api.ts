@@ -37,11 +37,11 @@ export interface Api {
   /** Where it listens; a name that leads nowhere when it does not. */
   readonly url: string;
   /** Asks a route, and holds the answer against the contract. */
-  ask<Name extends RouteName>(name: Name, asked?: Asked): Promise<Got<AnswerFrom<Name>>>;
+  readonly ask: <Name extends RouteName>(name: Name, asked?: Asked) => Promise<Got<AnswerFrom<Name>>>;
   /** The same, for an answer that must be a problem with this code. */
-  refuse(name: RouteName, asked: Asked, code: ProblemCode): Promise<ProblemWire & { readonly headers: Headers }>;
+  readonly refuse: (name: RouteName, asked: Asked, code: ProblemCode) => Promise<ProblemWire & { readonly headers: Headers }>;
   /** Sends any request and looks at nothing. */
-  send(path: string, init?: RequestInit): Promise<Response>;
+  readonly send: (path: string, init?: RequestInit) => Promise<Response>;
 }
 
 /** A server over a store in memory, called as `way` says. Closed when the test ends. */

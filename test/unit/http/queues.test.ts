@@ -182,7 +182,7 @@ describe("schedules", () => {
     [{ type: "t", every: "1h", name: "other" }, "name"],
     [{ type: "t", every: "1h", catch_up: "all" }, "catch_up"],
     [{ type: "t", every: "1h", max_retries: 500 }, "max_retries"],
-  ])("422 (B10): %j is refused and names %s", async (body, field) => {
+  ])("422 (B10): schedule %# is refused and names its field", async (body, field) => {
     const { refuse, client } = await openApi();
     expect(await refuse("PUT /api/v1/schedules/{name}", { params: { name: "s" }, json: body }, "invalid_input")).toMatchObject({ field });
     expect(await client.schedules.list()).toEqual([]);

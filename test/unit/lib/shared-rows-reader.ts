@@ -11,4 +11,5 @@ while (seen < 2000) {
     if (seen === 2000) break;
   }
 }
-parentPort!.postMessage({ seen, torn });
+const port = parentPort!;
+port.postMessage({ seen, torn });

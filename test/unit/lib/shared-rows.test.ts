@@ -43,10 +43,10 @@ describe("rows in shared memory", () => {
     const reader = new Worker(new URL("shared-rows-reader.ts", import.meta.url), { workerData: rows.buffer });
     onTestFinished(async () => void (await reader.terminate()));
     const verdict = once(reader, "message");
-    let isOver = false;
-    void verdict.then(() => (isOver = true));
+    const over = new AbortController();
+    void verdict.then(() => over.abort());
     // The text and the numbers of a row say the same; what is read of two rows at once would not.
-    for (let number = 0; !isOver; number++) {
+    for (let number = 0; !over.signal.aborted; number++) {
       const row = rows.add(String(number), number, number, number);
       rows.remove(row);
       if (number % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,56 @@
+/** Figures by period, from counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
+import type { Counter } from "../core/counters.ts";
+import { invalid } from "../core/errors.ts";
+import { readQueue } from "../core/job-options.ts";
+import { readTime } from "../core/read-fields.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { CounterRow, Store } from "../store/store.ts";
+import type { HistoryPoint } from "./client.ts";
+import { readOptions } from "./refusals.ts";
+import { usersCounters } from "./stats.ts";
+
+const STEPS = { hour: { ms: HOUR_MS, usual: 24 }, minute: { ms: MINUTE_MS, usual: 60 } } as const;
+type Step = keyof typeof STEPS;
+
+/** The most periods that one answer has. */
+const MAX_POINTS = 1000;
+const A_TIME = "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch";
+
+/** Reads counters into one point for each period. */
+export async function readHistory({ store, clock }: { store: Store; clock: Clock }, input: unknown): Promise<HistoryPoint[]> {
+  const query = readOptions(input, "a history", ["step", "from", "to", "queue"]);
+  const step = readStep(query.step);
+  const { ms, usual } = STEPS[step];
+  const queue = query.queue === undefined ? undefined : readQueue(query.queue);
+  const last = startOf(readMoment(query.to, "to") ?? clock.now(), ms);
+  const first = startOf(readMoment(query.from, "from") ?? last - (usual - 1) * ms, ms);
+  const points = (last - first) / ms + 1;
+  if (points < 1) throw invalid("from", "before to", query.from);
+  if (points > MAX_POINTS) throw invalid("from", `at most ${MAX_POINTS} ${step}s before to`, query.from);
+  const { rows } = await usersCounters(store, { step, queue, from: first, to: last + ms });
+  const byPeriod = Map.groupBy(rows, ({ at }) => at);
+  return Array.from({ length: points }, (_, index) => pointOf(first + index * ms, byPeriod.get(first + index * ms) ?? []));
+}
+
+function pointOf(at: number, rows: readonly CounterRow[]): HistoryPoint {
+  const sum = (counter: Counter): number => rows.reduce((total, row) => total + (row.counts[counter] ?? 0), 0);
+  return { at, enqueued: sum("enqueued"), completed: sum("completed"), failed: sum("failed") + sum("dead"), retried: sum("retried") };
+}
+
+function readStep(step: unknown): Step {
+  if (step === undefined) return "hour";
+  if (step === "hour" || step === "minute") return step;
+  throw invalid("step", "hour or minute", step);
+}
+
+function readMoment(input: unknown, field: string): number | undefined {
+  if (input === undefined || input === null) return undefined;
+  const at = readTime(input);
+  if (at === undefined) throw invalid(field, A_TIME, input);
+  return at;
+}
+
+function startOf(at: number, periodMs: number): number {
+  return at - (at % periodMs);
+}

@@ -1,0 +1,30 @@
+import type { History } from "./history.ts";
+import type { JobStory } from "./story.ts";
+import type { Invariant, Report } from "./violation.ts";
+
+export interface CheckOptions {
+  /** How far two readings of one time may differ. */
+  readonly epsilonMs: number;
+  /** Whether durations mean something: on a virtual clock they do; on a busy machine they are only told. */
+  readonly timed: boolean;
+}
+
+/** What a family of checks is given. */
+export interface Bench {
+  readonly history: History;
+  readonly report: Report;
+  readonly options: CheckOptions;
+}
+
+/** A few invariants that look at the same things. */
+export interface Family {
+  readonly covers: readonly Invariant[];
+  /** Begins a check. */
+  readonly begin: (bench: Bench) => Watcher;
+}
+
+/** Sees every job once, then the end. */
+export interface Watcher {
+  job?(story: JobStory): void;
+  end?(): void;
+}

@@ -1,0 +1,10 @@
+import type { Line } from "../line.ts";
+import type { Tale } from "../tale.ts";
+
+/** A history in which everything is allowed, though much of it looks wrong. */
+export type GoodHistory = readonly [name: string, tell: (tale: Tale) => readonly Line[]];
+
+/** The second attempt of a job, which is due at this moment. */
+export function again(tale: Tale): { attempt: number; retryCount: number; runAt: number } {
+  return { attempt: 2, retryCount: 1, runAt: tale.engine };
+}

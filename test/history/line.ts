@@ -1,0 +1,227 @@
+/**
+ * A HISTORY: what the processes of a run asked, what they were told, and what their handlers saw; one JSON object a line.
+ *
+ *   invoke  the call begins; written before anything is sent
+ *   ok      it took effect, and so it was answered
+ *   fail    it certainly did not
+ *   unknown it may or may not have taken effect, now or later: an error, a deadline, or no answer at all because the process died
+ *
+ * `at` is in milliseconds of one clock that all processes of the run share and that only goes forward (on one machine: the monotonic one).
+ * `by` is one incarnation of one process; `op` counts its calls. Lines of one process are in order; those of many are merged by `at`.
+ *
+ * Calls are those of the store contract, one line an item, because that is where everything that can happen to a job happens; `enqueue` beside
+ * them is what the producer itself was told. The final dump of the store ends a history as lines of its own (dump.ts).
+ */
+import type { Attempt, JobError, Status } from "../../src/core/job.ts";
+import type { Outcome } from "../../src/core/lifecycle.ts";
+import type { QueueChange, QueueSettings, Retention } from "../../src/core/queue.ts";
+import type { Timing } from "../../src/core/schedule.ts";
+import type { Counter } from "../../src/core/counters.ts";
+import type { LeaseAnswer } from "../../src/store/store.ts";
+
+/** What is known of a job when it is sent. */
+export interface SentJob {
+  readonly job: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  readonly delayMs: number;
+  readonly runAt: number | null;
+  readonly key: string | null;
+  readonly keyTtlMs: number;
+  /** Of type and payload: two jobs with the same are the same request. */
+  readonly print: string;
+}
+
+/** A lease as a claim granted it. Times are the engine's. */
+export interface Granted {
+  readonly job: string;
+  readonly queue: string;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly retryCount: number;
+  readonly runAt: number;
+  readonly startedAt: number;
+  readonly leaseUntil: number;
+}
+
+/** What each call asks. */
+export interface Asked {
+  enqueue: { readonly queue: string; readonly key: string | null; readonly print: string };
+  insert: SentJob;
+  /** `made` is the job of the tick, if it makes one. */
+  tick: { readonly schedule: string; readonly version: number; readonly tick: number | null; readonly made: SentJob | null };
+  claim: {
+    readonly worker: string;
+    readonly queues: readonly string[];
+    readonly types: readonly string[] | "*";
+    readonly limit: number;
+    readonly leaseMs: number;
+    readonly turn: number;
+    readonly again: boolean;
+  };
+  settle: {
+    readonly job: string;
+    readonly fence: number;
+    readonly outcome: Outcome["kind"];
+    readonly to: Status;
+    readonly delayMs: number | null;
+    /** Prints of what is stored with it; null when there is none. */
+    readonly result: string | null;
+    readonly error: string | null;
+    readonly ifExpired: boolean;
+    /** A job that comes with it, in the same commit: the delivery of a webhook. */
+    readonly made: SentJob | null;
+  };
+  extend: { readonly job: string; readonly fence: number; readonly leaseMs: number };
+  note: { readonly job: string; readonly fence: number };
+  cancel: { readonly job: string };
+  retry: { readonly job: string };
+  "run-now": { readonly job: string };
+  remove: { readonly job: string; readonly from: readonly Status[] };
+  prune: { readonly rules: readonly (Retention & { readonly queue: string })[] };
+  configure: { readonly queue: string; readonly change: QueueChange };
+  "put-schedule": {
+    readonly schedule: string;
+    readonly timing: Timing;
+    readonly catchUp: "one" | "skip";
+    readonly overlap: "allow" | "skip";
+    readonly paused: boolean;
+    readonly nextTick: number | null;
+  };
+  "remove-schedule": { readonly schedule: string };
+}
+
+/** What each call is answered, where there is more to say than ok or not. */
+export interface Answered {
+  enqueue: { readonly job?: string; readonly created?: boolean; readonly code?: string };
+  insert: {
+    readonly kind?: "created" | "known" | "pruned" | "conflict" | "full";
+    readonly status?: Status;
+    readonly createdAt?: number;
+    readonly runAt?: number;
+    /** The job that has the key. */
+    readonly holder?: string;
+  };
+  tick: { readonly answer?: "ticked" | "stale" | "full" };
+  claim: { readonly granted?: readonly Granted[] };
+  settle: { readonly answer?: LeaseAnswer };
+  extend: { readonly answer?: LeaseAnswer };
+  note: { readonly answer?: LeaseAnswer };
+  cancel: ChangeSaid;
+  retry: ChangeSaid;
+  "run-now": ChangeSaid;
+  remove: ChangeSaid;
+  prune: { readonly removed?: number };
+  configure: Record<string, never>;
+  "put-schedule": Record<string, never>;
+  "remove-schedule": Record<string, never>;
+}
+
+/** `was`: the status before a change that was made. `status`: the one that forbade it. */
+export interface ChangeSaid {
+  readonly was?: Status;
+  readonly status?: Status | "missing";
+}
+
+export type Verb = keyof Asked;
+export type Phase = "ok" | "fail" | "unknown";
+
+interface Stamp {
+  readonly at: number;
+  readonly by: string;
+}
+
+export type InvokeLine = {
+  [V in Verb]: Stamp & { readonly op: number; readonly phase: "invoke"; readonly do: V; readonly ask: Asked[V] };
+}[Verb];
+export type AnswerLine = {
+  [V in Verb]: Stamp & { readonly op: number; readonly phase: Phase; readonly do: V; readonly answer: Answered[V] };
+}[Verb];
+
+/** Faults that the checks know by name: a process is killed; a process stops for a while and then goes on. All others are only times of trouble. */
+export const CRASH = "crash";
+export const FREEZE = "freeze";
+
+/** What was seen without being asked. */
+export interface Seen {
+  /** The handler was called, and by itself says so. */
+  start: { readonly worker: string; readonly job: string; readonly fence: number; readonly print: string };
+  end: {
+    readonly worker: string;
+    readonly job: string;
+    readonly fence: number;
+    readonly how: "ok" | "error" | "discard" | "snooze" | "retry-after";
+    /** That it asked for, with a snooze or a retry-after. */
+    readonly delayMs?: number;
+  };
+  /** The handler's signal aborted. */
+  abort: { readonly worker: string; readonly job: string; readonly fence: number };
+  /** A worker begins. */
+  up: {
+    readonly worker: string;
+    readonly slots: number;
+    readonly queues: readonly string[];
+    readonly types: readonly string[] | "*";
+    readonly leaseMs: number;
+    readonly pollMs: number;
+  };
+  /** A worker was told to stop, and later: it has. */
+  stopping: { readonly worker: string; readonly graceMs: number };
+  stopped: { readonly worker: string };
+  /** Something was done to a process (`who`), or to all of them. It has taken effect, and `until` then it goes on; left out: it is over. */
+  fault: { readonly what: string; readonly who: string | null; readonly until?: number };
+  /** The engine's time, read at this moment or at most so long before it. */
+  clock: { readonly engine: number; readonly withinMs: number };
+  /** No fault any more from here on. What is due must have ended after so long. */
+  calm: { readonly boundMs: number };
+  /** All-time counters of a queue, read while the run goes on. */
+  totals: { readonly queue: string; readonly counts: Readonly<Partial<Record<Counter, number>>> };
+  "stored-job": StoredJob;
+  "stored-queue": {
+    readonly queue: string;
+    readonly paused: boolean;
+    readonly settings: QueueSettings;
+    readonly counts: Readonly<Partial<Record<Status, number>>>;
+    readonly totals: Readonly<Partial<Record<Counter, number>>>;
+  };
+  "stored-schedule": { readonly schedule: string; readonly lastTick: number | null; readonly lastJob: string | null };
+  /** The dump is complete. */
+  dumped: { readonly engine: number; readonly expired: readonly string[] };
+}
+
+/** A job as the final dump shows it. */
+export interface StoredJob {
+  readonly job: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly status: Status;
+  readonly print: string;
+  readonly key: string | null;
+  readonly retryCount: number;
+  readonly maxRetries: number;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly createdAt: number;
+  readonly runAt: number;
+  readonly completedAt: number | null;
+  readonly attempts: readonly StoredAttempt[];
+}
+
+/** One attempt in a stored history. */
+export interface StoredAttempt {
+  readonly number: number;
+  readonly endedAt: number | null;
+  readonly outcome: Attempt["outcome"];
+  readonly kind: JobError["kind"] | null;
+}
+
+export type Sight = keyof Seen;
+export type SeenLine = { [S in Sight]: Stamp & { readonly is: S } & Seen[S] }[Sight];
+
+export type Line = InvokeLine | AnswerLine | SeenLine;

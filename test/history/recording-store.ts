@@ -1,0 +1,247 @@
+import { MillraceError } from "../../src/core/errors.ts";
+import type { NewJob } from "../../src/core/job.ts";
+import type { Move } from "../../src/core/lifecycle.ts";
+import type { ScheduleSpec } from "../../src/core/schedule-record.ts";
+import type {
+  ChangeAnswer,
+  Claim,
+  InsertAnswer,
+  Lease,
+  LeaseAnswer,
+  LeasedRecord,
+  Settlement,
+  Store,
+  Tick,
+} from "../../src/store/store.ts";
+import type { Answered, Asked, Granted, Phase, SentJob, Verb } from "./line.ts";
+import { printOf, printOfJob } from "./print.ts";
+import type { Begun, Recorder } from "./recorder.ts";
+
+/** The same store, whose every call that can change something is written down by this process. What only looks is not. */
+export function recordingStore(inner: Store, recorder: Recorder): Store {
+  const recorded: Partial<Store> = {
+    insert: (jobs) => {
+      const asked = jobs.map(sentOf);
+      return recordAll(recorder, "insert", asked, saidOfInsert, () => inner.insert(jobs));
+    },
+    exchange: (settlements, claims) => recordExchange(inner, recorder, settlements, claims),
+    extend: (leases) => {
+      const asked = leases.map((lease) => ({ ...askedOfLease(lease), leaseMs: lease.leaseMs }));
+      return recordAll(recorder, "extend", asked, saidOfLease, () => inner.extend(leases));
+    },
+    note: (notes) => recordAll(recorder, "note", notes.map(askedOfLease), saidOfLease, () => inner.note(notes)),
+    change: (ids, move) => {
+      const asked = ids.map((job) => ({ job }));
+      return recordAll(recorder, verbOf(move), asked, saidOfChange, () => inner.change(ids, move));
+    },
+    remove: (ids, from) => {
+      const asked = ids.map((job) => ({ job, from }));
+      return recordAll(recorder, "remove", asked, saidOfChange, () => inner.remove(ids, from));
+    },
+    prune: (rules, limit) =>
+      recordOne(
+        recorder,
+        "prune",
+        { rules },
+        ({ removed }) => ["ok", { removed }],
+        () => inner.prune(rules, limit),
+      ),
+    configure: (queue, change) =>
+      recordOne(
+        recorder,
+        "configure",
+        { queue, change },
+        () => ["ok", {}],
+        () => inner.configure(queue, change),
+      ),
+    putSchedule: (spec, nextTick, expected) => {
+      const asked = askedOfSchedule(spec, nextTick);
+      return recordOne(recorder, "put-schedule", asked, saidOfPut, () => inner.putSchedule(spec, nextTick, expected));
+    },
+    removeSchedule: (schedule) => {
+      return recordOne(recorder, "remove-schedule", { schedule }, saidOfUnput, () => inner.removeSchedule(schedule));
+    },
+    tick: (ticks) => recordTicks(inner, recorder, ticks),
+  };
+  return new Proxy(inner, {
+    get(target, name) {
+      const own = recorded[name as keyof Store];
+      if (own !== undefined) return own;
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+// ── How a call is written down ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Said<V extends Verb> = readonly [Phase, Answered[V]];
+
+async function recordAll<V extends Verb, Answer>(
+  recorder: Recorder,
+  verb: V,
+  asked: readonly Asked[V][],
+  said: (answer: Answer) => Said<V>,
+  call: () => Promise<Answer[]>,
+): Promise<Answer[]> {
+  const begun = asked.map((ask) => recorder.begin(verb, ask));
+  const answers = await orUnknown(begun, call);
+  begun.forEach((each, index) => each.end(...said(answers[index]!)));
+  return answers;
+}
+
+async function recordOne<V extends Verb, Answer>(
+  recorder: Recorder,
+  verb: V,
+  ask: Asked[V],
+  said: (answer: Answer) => Said<V>,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const begun = recorder.begin(verb, ask);
+  const answer = await orUnknown([begun], call);
+  begun.end(...said(answer));
+  return answer;
+}
+
+/** Settlements and claims of one call are calls of their own here: each has its own answer. */
+async function recordExchange(
+  inner: Store,
+  recorder: Recorder,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): ReturnType<Store["exchange"]> {
+  const settling = settlements.map((settlement) => recorder.begin("settle", askedOfSettlement(settlement)));
+  const claiming = claims.map((claim) => recorder.begin("claim", askedOfClaim(claim)));
+  const begun: Begun<Verb>[] = [...settling, ...claiming];
+  const answer = await orUnknown(begun, () => inner.exchange(settlements, claims));
+  settling.forEach((each, index) => each.end(...saidOfSettlement(settlements[index]!, answer.settled[index]!)));
+  claiming.forEach((each, index) => each.end("ok", { granted: answer.claimed[index]!.map(grantedOf) }));
+  return answer;
+}
+
+async function recordTicks(inner: Store, recorder: Recorder, ticks: readonly Tick[]): ReturnType<Store["tick"]> {
+  const begun = ticks.map((tick) => recorder.begin("tick", askedOfTick(tick)));
+  const answers = await orUnknown(begun, () => inner.tick(ticks));
+  begun.forEach((each, index) => each.end(...saidOfTick(ticks[index]!, answers[index]!)));
+  return answers;
+}
+
+/** A store that is closed did not even try; of any other error nobody knows what it left behind. */
+async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], call: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await call();
+  } catch (error) {
+    const phase = error instanceof MillraceError && error.code === "closed" ? "fail" : "unknown";
+    for (const each of begun) each.end(phase, {});
+    throw error;
+  }
+}
+
+// ── What is asked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function sentOf(job: NewJob): SentJob {
+  const { id, queue, type, priority, maxRetries, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, payload } = job;
+  const print = printOfJob(type, payload);
+  return { job: id, queue, type, priority, maxRetries, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
+}
+
+function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
+  return { job: id, fence };
+}
+
+function askedOfClaim({ workerId: worker, queues, types, limit, leaseMs, turn, again }: Claim): Asked["claim"] {
+  return { worker, queues, types, limit, leaseMs, turn, again };
+}
+
+function askedOfSettlement({ id, fence, outcome, transition, ifExpired, followUp }: Settlement): Asked["settle"] {
+  const { to, delayMs, result, error } = transition;
+  return {
+    job: id,
+    fence,
+    outcome,
+    to,
+    delayMs,
+    result: printOfText(result ?? null),
+    error: printOfError(error ?? null),
+    ifExpired,
+    made: followUp === null || followUp === undefined ? null : sentOf(followUp),
+  };
+}
+
+function askedOfTick({ name, version, tick, job }: Tick): Asked["tick"] {
+  return { schedule: name, version, tick, made: job === null ? null : sentOf(job) };
+}
+
+function askedOfSchedule({ name, timing, catchUp, overlap, paused }: ScheduleSpec, nextTick: number | null): Asked["put-schedule"] {
+  return { schedule: name, timing, catchUp, overlap, paused, nextTick };
+}
+
+function verbOf({ transition }: Move): "cancel" | "retry" | "run-now" {
+  if (transition.to === "cancelled") return "cancel";
+  return transition.retries === "reset" ? "retry" : "run-now";
+}
+
+// ── What is answered ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+//
+// An engine that lost an answer asks again by itself. Where the repeat then finds the work done and says that somebody was faster, it may
+// have been itself: such an answer is unknown here.
+
+function saidOfInsert(answer: InsertAnswer): Said<"insert"> {
+  switch (answer.kind) {
+    case "created":
+      return ["ok", answer];
+    case "known":
+      return ["fail", { kind: "known", holder: answer.job.id }];
+    case "pruned":
+    case "conflict":
+      return ["fail", { kind: answer.kind, holder: answer.id }];
+    case "full":
+      return ["fail", { kind: "full" }];
+  }
+}
+
+function saidOfLease(answer: LeaseAnswer): readonly [Phase, { answer: LeaseAnswer }] {
+  return [answer === "ok" ? "ok" : "fail", { answer }];
+}
+
+function saidOfSettlement({ ifExpired }: Settlement, answer: LeaseAnswer): Said<"settle"> {
+  return ifExpired && answer === "stale" ? ["unknown", { answer }] : saidOfLease(answer);
+}
+
+function saidOfTick({ job }: Tick, answer: "ticked" | "stale" | "full"): Said<"tick"> {
+  if (answer !== "stale") return ["ok", { answer }];
+  return [job === null ? "unknown" : "fail", { answer }];
+}
+
+function saidOfPut(done: boolean): Said<"put-schedule"> {
+  return [done ? "ok" : "unknown", {}];
+}
+
+function saidOfUnput(done: boolean): Said<"remove-schedule"> {
+  return [done ? "ok" : "fail", {}];
+}
+
+function saidOfChange(answer: ChangeAnswer): Said<"cancel"> {
+  switch (answer.kind) {
+    case "ok":
+      return ["ok", { was: answer.was }];
+    case "refused":
+      return ["fail", { status: answer.status }];
+    case "missing":
+      return ["fail", { status: "missing" }];
+  }
+}
+
+function grantedOf({ id: job, queue, fence, attempt, retryCount, runAt, startedAt, leaseUntil }: LeasedRecord): Granted {
+  return { job, queue, fence, attempt, retryCount, runAt, startedAt: startedAt!, leaseUntil };
+}
+
+/** Of a stored result. */
+export function printOfText(text: string | null): string | null {
+  return text === null ? null : printOf(text);
+}
+
+/** Of a stored error, by what makes it one: lists leave the stack out. */
+export function printOfError(error: { readonly name: string; readonly message: string; readonly kind: string } | null): string | null {
+  return error === null ? null : printOf(`${error.kind} ${error.name}: ${error.message}`);
+}

@@ -1,0 +1,78 @@
+import type { Bench, Family } from "./family.ts";
+import type { History, WorkerLife } from "./history.ts";
+import { FREEZE } from "./line.ts";
+import { type Grant, type JobStory, leasesOf, linesOf, mayHaveHappened, type Sighting } from "./story.ts";
+
+/** The last words to the store may take so long beyond the grace. */
+const LAST_WORDS_MS = 2_000;
+
+/** I24: a worker that was told to stop claims nothing new, gives back or reports all it holds, and has stopped in time. */
+export const shutdown: Family = {
+  covers: ["I24"],
+  begin: (bench) => ({
+    job(story) {
+      for (const lease of leasesOf(story)) checkLeft(bench, story, lease);
+    },
+    end() {
+      for (const life of bench.history.workers.values()) {
+        checkClaims(bench, life);
+        checkTime(bench, life);
+      }
+    },
+  }),
+};
+
+/** A claim whose answer was lost may be asked for again, so that what it was granted can be given back; anything else is new. */
+function checkClaims({ report, history }: Bench, { worker, stopping }: WorkerLife): void {
+  if (stopping === null) return;
+  for (const claim of history.claims) {
+    if (claim.ask.worker !== worker || claim.ask.again || claim.invoked.line < stopping.line) continue;
+    report("I24", null, `worker ${worker} claimed after it had been told to stop`, [stopping.line, ...linesOf(claim)]);
+  }
+}
+
+/** What a stopped worker held was reported, given back, or ended by somebody else; unless it could not reach the store. */
+function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant): void {
+  const life = history.workers.get(lease.worker);
+  if (life === undefined || life.stopping === null || life.stopped === null || lease.answered.line > life.stopped.line) return;
+  const { stopped, stopping } = life;
+  if ((history.lastUnknown.get(lease.by) ?? 0) > stopping.line) return;
+  if (isFrozen(history, stopping, stopped) || isKeptWaiting(history, stopped)) return;
+  // It could not renew the lease for so long that it gave it up by itself.
+  if (story.aborts.some(({ fence, line }) => fence === lease.fence && line < stopping.line)) return;
+  const ours = story.settles.find(
+    ({ by, ask, invoked }) => by === lease.by && ask.fence === lease.fence && ask.outcome !== "lost" && invoked.line < stopped.line,
+  );
+  const theirs = [...story.cancels, ...story.settles.filter(({ ask }) => ask.fence === lease.fence)].find(
+    (op) => mayHaveHappened(op) && op !== ours && op.invoked.line < stopped.line,
+  );
+  const lines = [lease.answered.line, stopping.line, stopped.line];
+  if (ours === undefined && theirs === undefined) {
+    return report("I24", story.id, `was left running by worker ${lease.worker}, which has stopped`, lines);
+  }
+  const lost = story.settles.find(({ ask, phase }) => ask.fence === lease.fence && ask.outcome === "lost" && phase === "ok");
+  if (lost !== undefined && ours?.phase === "ok") {
+    report("I24", story.id, "was given back at a shutdown, and counts as lost", [...lines, ...linesOf(ours), ...linesOf(lost)]);
+  }
+}
+
+/** A process that was stopped for longer than a lease finds its leases gone, and has nothing to give back. */
+function isFrozen({ faults }: History, { by, at: from }: Sighting<"stopping">, { at: to }: Sighting<"stopped">): boolean {
+  return faults.some(({ what, who, at, until = at }) => what === FREEZE && who === by && until >= from && at <= to);
+}
+
+/** Reports travel with claims: while one of those is under way, and the store does not answer, nothing more can be said. */
+function isKeptWaiting({ claims }: History, { worker, line }: Sighting<"stopped">): boolean {
+  return claims.some(({ ask, invoked, answered }) => ask.worker === worker && invoked.line < line && (answered?.line ?? Infinity) > line);
+}
+
+function checkTime({ report, options, history }: Bench, { worker, stopping, stopped, killed }: WorkerLife): void {
+  if (!options.timed || stopping === null || killed !== null) return;
+  const latest = stopping.at + stopping.graceMs + LAST_WORDS_MS + options.epsilonMs;
+  const end = stopped?.at ?? history.dumped?.at ?? 0;
+  if (end <= latest) return;
+  const isDisturbed = history.faults.some(({ who, at, until = at }) => who === stopping.by && until >= stopping.at && at <= end);
+  if (isDisturbed) return;
+  const says = `worker ${worker} took ${Math.round(end - stopping.at)} ms to stop; its grace was ${stopping.graceMs}`;
+  report("I24", null, says, [stopping.line, stopped?.line]);
+}

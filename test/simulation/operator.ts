@@ -1,0 +1,49 @@
+import type { Client } from "../../src/client/client.ts";
+import { MillraceError } from "../../src/core/errors.ts";
+import { sleep } from "../../src/lib/clock.ts";
+import type { Role } from "./deployment.ts";
+import type { Random } from "./random.ts";
+import type { Stage } from "./stage.ts";
+
+const PAUSE_MS = 1_500;
+/** What the rules may refuse an operator; an unreachable store is no error either. */
+const EXPECTED: ReadonlySet<string> = new Set(["store_unavailable", "wrong_status", "not_found", "queue_full", "closed"]);
+
+/** Somebody who acts by hand, on what they know, all through the chaos. */
+export function operator(stage: Stage): Role {
+  return async ({ process, client }, random) => {
+    while (stage.timeline.now < stage.plan.chaosMs) {
+      await sleep(process.clock, random.next() * 2 * PAUSE_MS);
+      if (stage.timeline.now < stage.plan.chaosMs) void allowingRefusals(stage, () => act(stage, client, random));
+    }
+  };
+}
+
+async function act(stage: Stage, client: Client, random: Random): Promise<unknown> {
+  const { known, plan } = stage;
+  const queue = random.pick(Object.keys(plan.queues));
+  const job = known.length === 0 ? null : random.pick(known.slice(-20));
+  const schedule = plan.schedules.length === 0 ? null : random.pick(plan.schedules);
+  const action = random.int(0, 13);
+  if (action <= 3) return job === null ? undefined : client.cancel(job);
+  if (action <= 5) return job === null ? undefined : client.retry(job);
+  if (action === 6) return job === null ? undefined : client.retry(job, { now: true });
+  if (action === 7) return job === null ? undefined : client.remove(job);
+  if (action === 8) return client.pause(queue);
+  if (action === 9) return client.resume(queue);
+  if (action === 10) return client.dead.retry({ queue });
+  if (action === 11) return random.chance(0.3) ? client.dead.purge({ queue }) : undefined;
+  if (schedule === null) return undefined;
+  if (action === 12) return client.schedules[random.pick(["pause", "resume", "run"] as const)](schedule.name);
+  return client.schedules.upsert(
+    random.chance(0.5) ? schedule : { ...schedule, cron: undefined, timeZone: undefined, every: random.pick([2_000, 4_000]) },
+  );
+}
+
+async function allowingRefusals(stage: Stage, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof MillraceError && EXPECTED.has(error.code))) stage.broken(error);
+  }
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { type Api, claimOver, openApi } from "./open-api.ts";
+
+interface Read {
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** Reads a stream until an event fits. */
+async function readUntil(response: Response, isLast: (event: Read) => boolean): Promise<Read[]> {
+  const seen: Read[] = [];
+  let text = "";
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const event = /^event: (.*)$/m.exec(block)?.[1];
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (event === undefined || data === undefined) continue;
+      seen.push({ event, data: JSON.parse(data) as Record<string, unknown> });
+      if (isLast(seen.at(-1)!)) return seen;
+    }
+  }
+  return seen;
+}
+
+describe("GET /api/v1/events", () => {
+  test("tells events as the source design names them", async () => {
+    const api: Api = await openApi();
+    const { client, send, ask } = api;
+    const response = await send("/api/v1/events");
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    const { id } = await client.enqueue("t", null, { priority: "high", maxRetries: 1, retryDelay: 0 });
+    const [job] = await claimOver(api);
+    const lease = { id: job!.id, fence: job!.fence };
+    await ask("POST /api/v1/leases/note", { json: { notes: [{ ...lease, progress: { percent: 50 } }] } });
+    await ask("POST /api/v1/leases/settle", { json: { outcomes: [{ ...lease, outcome: "failed", error: "no", delay: "1h" }] } });
+    await client.cancel(id);
+    const seen = await readUntil(response, ({ event }) => event === "job:cancelled");
+    expect(seen.map(({ event }) => event)).toEqual(["job:created", "job:started", "job:progress", "job:failed", "job:cancelled"]);
+    const about = { job_id: id, type: "t", queue: "default", at: expect.stringMatching(/Z$/) as string };
+    expect(seen.map(({ data }) => data)).toMatchObject([
+      { ...about, priority: "high", level: "high" },
+      { ...about, worker_id: "w1", attempt: 1 },
+      { ...about, progress: { percent: 50, note: null } },
+      { ...about, error: "no", retry_count: 1, retry_at: expect.stringMatching(/Z$/) as string },
+      about,
+    ]);
+  });
+
+  test("one who comes back is told that some may have been missed", async () => {
+    const { send } = await openApi();
+    const response = await send("/api/v1/events", { headers: { "last-event-id": "17" } });
+    expect((await readUntil(response, () => true))[0]).toMatchObject({ event: "gap" });
+  });
+
+  test("gives its place back when the reader goes", async () => {
+    const { send, client } = await openApi({ room: { waiting: 1 } });
+    const first = await send("/api/v1/events");
+    expect((await send("/api/v1/events")).status).toBe(503);
+    await first.body!.cancel();
+    for (;;) {
+      const next = await send("/api/v1/events");
+      await next.body!.cancel();
+      if (next.status === 200) break;
+      await client.pause("tick");
+    }
+  });
+});
+
+describe("GET /api/v1/leases/watch", () => {
+  test("hints where there is work already, where some comes, and that leases may be gone", async () => {
+    const { send, client } = await openApi();
+    await client.enqueue("t", null, { queue: "before" });
+    await client.enqueue("t", null, { queue: "paused" });
+    await client.pause("paused");
+    const response = await send("/api/v1/leases/watch");
+    const reading = readUntil(response, ({ data }) => data["queue"] === "after");
+    await client.enqueue("t", null, { queue: "after" });
+    const seen = await reading;
+    expect(seen[0]).toEqual({ event: "lease", data: {} });
+    const queues = seen.flatMap(({ data }) => (data["queue"] === undefined ? [] : [data["queue"]]));
+    expect(queues).toContain("before");
+    expect(queues).not.toContain("paused");
+  });
+});
