@@ -1,8 +1,9 @@
-// `npm run reference`: writes what is made from the tables of settings and commands. A test says when it is due.
+// `npm run reference`: writes what is made from the tables of settings, commands and routes. A test says when it is due.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { format, resolveConfig } from "prettier";
+import { referenceMarkdown } from "../src/http/reference.ts";
 import { commandReference, envExample, settingsTables, withMade } from "./reference.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -13,13 +14,18 @@ export async function madeFiles(): Promise<ReadonlyMap<string, string>> {
     [".env.example", envExample()],
     ["docs/settings.md", await page("docs/settings.md", settingsTables())],
     ["docs/cli.md", await page("docs/cli.md", await commandReference())],
+    ["docs/http-reference.md", await formatted("docs/http-reference.md", referenceMarkdown())],
   ]);
 }
 
-async function page(name: string, made: string): Promise<string> {
+function page(name: string, made: string): Promise<string> {
+  return formatted(name, withMade(readFileSync(path.join(root, name), "utf8"), made));
+}
+
+async function formatted(name: string, text: string): Promise<string> {
   const file = path.join(root, name);
   const options = (await resolveConfig(file)) ?? {};
-  return format(withMade(readFileSync(file, "utf8"), made), { ...options, filepath: file });
+  return format(text, { ...options, filepath: file });
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -78,7 +78,8 @@ export class Answerer implements VisitHost {
       if (route.rule.scope !== "open") visit.enter();
       const admitted = this.#gate.admit(call, route.rule.scope);
       visit.caller = admitted instanceof Promise ? await admitted : admitted;
-      await visit.read();
+      visit.readQuery();
+      if (route.checkBody !== undefined) visit.readBody(await call.readBody(route.maxBody, visit));
       answer = answerOf(await route.handle(visit), requestId);
     } catch (error) {
       if (isFault(error)) fault = error;
@@ -122,7 +123,11 @@ export class Answerer implements VisitHost {
     const durationMs = this.#clock.monotonic() - startedAt;
     const address = this.#gate.addressOf(call);
     const facts = { requestId, method: call.method, route, status, durationMs, caller: caller?.name ?? null, address };
-    this.#onRequest?.(error === undefined ? facts : { ...facts, error });
+    try {
+      this.#onRequest?.(error === undefined ? facts : { ...facts, error });
+    } catch {
+      // Who only listens must not fail what was done.
+    }
   }
 }
 

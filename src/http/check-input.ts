@@ -55,10 +55,14 @@ function wordsFor(schema: TSchema, path: readonly string[]): { words: string; de
 }
 
 function schemaAt(schema: TSchema, path: readonly string[]): TSchema {
-  return path.reduce<TSchema>((inner, step) => {
-    const { properties, items } = inner as { properties?: Record<string, TSchema>; items?: TSchema };
-    return (properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : items) ?? {};
-  }, schema);
+  return path.reduce<TSchema>((inner, step) => innerSchema(inner, step) ?? {}, schema);
+}
+
+/** Of several that a value may fit, the first that knows the step. */
+function innerSchema(schema: TSchema, step: string): TSchema | undefined {
+  const { properties, items, anyOf } = schema as { properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] };
+  if (properties !== undefined && Object.hasOwn(properties, step)) return properties[step];
+  return items ?? anyOf?.map((one) => innerSchema(one, step)).find((found) => found !== undefined);
 }
 
 /** The steps of a JSON pointer. */

@@ -35,6 +35,8 @@ export class Gate {
   readonly #hosts: ReadonlySet<string> | null;
   readonly #origins: ReadonlySet<string>;
   readonly #wrongKeys = new MemoryLimiter(WRONG_KEYS);
+  /** The latest Host header that was found to be ours: nearly always it is the next one, too. */
+  #ownHost: string | null = null;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -81,10 +83,13 @@ export class Gate {
   #checkHost(call: Call): void {
     const allowed = this.#hosts;
     if (allowed === null && !this.isLocalOnly) return;
-    const host = call.header("host")?.toLowerCase() ?? "";
+    const given = call.header("host");
+    if (given !== null && given === this.#ownHost) return;
+    const host = given?.toLowerCase() ?? "";
     const name = host.replace(/:\d+$/, "");
     const isAllowed = allowed === null ? LOOPBACK_NAMES.includes(name) : allowed.has(name) || allowed.has(host);
     if (!isAllowed) throw new WireError("misdirected", "the Host header does not name this server");
+    this.#ownHost = given;
   }
 
   #checkOrigin(call: Call): void {
@@ -117,6 +122,7 @@ export class Gate {
 
 /** Addresses that only this machine has. */
 export function isLoopback(address: string | null): boolean {
+  if (address === "127.0.0.1") return true;
   return address !== null && (/^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address) || address === "::1" || address === "localhost");
 }
 

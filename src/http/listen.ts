@@ -14,6 +14,8 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** How many connections may be open at once. Default 10,000. */
   readonly maxConnections?: number | undefined;
+  /** How long a request may take to arrive, in milliseconds; who is slower is sent away with 408. Default 30 s. */
+  readonly requestMs?: number | undefined;
 }
 
 /** An open port. */
@@ -28,9 +30,9 @@ const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Who sends headers or a body more slowly than this is sent away with 408. */
-const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+/** The headers alone may take no longer than this. */
+const HEADERS_MS = 10_000;
 /** Longer than the idle time of usual proxies, so that it is they who close. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
@@ -38,7 +40,7 @@ const CLOSE_GRACE_MS = 5000;
 
 /** Opens a port for a server. Refuses an address that other machines can reach while the server has no keys. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
-  const { port = DEFAULT_PORT, host = DEFAULT_HOST, maxConnections = MAX_CONNECTIONS } = options;
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, maxConnections = MAX_CONNECTIONS, requestMs = REQUEST_MS } = options;
   if (readInteger(port, 0, 65_535) === undefined) throw invalid("port", "a whole number from 0 to 65535", port);
   if (server.isLocalOnly && !isLoopback(host)) {
     throw new MillraceError(
@@ -52,10 +54,10 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
   const node = createNodeServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
+      headersTimeout: Math.min(HEADERS_MS, requestMs),
+      requestTimeout: requestMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: CHECK_MS,
+      connectionsCheckingInterval: Math.min(CHECK_MS, requestMs),
     },
     server.listener,
   );

@@ -54,10 +54,9 @@ export class NodeCall implements Call {
       let size = 0;
       let isOver = false;
       incoming.on("data", (chunk: Uint8Array) => {
-        if (isOver) return;
-        size += chunk.byteLength;
         // A body that does not say how long it is may go on for ever.
-        if (bytes === null && !take(chunk.byteLength)) return;
+        if (bytes === null && !isOver) isOver = !takes(chunk.byteLength);
+        if (isOver) return;
         if (first === null) first = chunk;
         else (more ??= [first]).push(chunk);
       });
@@ -65,33 +64,32 @@ export class NodeCall implements Call {
         isOver = true;
         resolve(more === null ? first : Buffer.concat(more));
       });
-      incoming.on("error", () => end(cutOff()));
-      incoming.on("close", () => isOver || end(cutOff()));
+      // Also after an error. The end came before, where there was one.
+      incoming.on("close", () => {
+        if (!isOver) reject(cutOff());
+      });
 
-      function take(more: number): boolean {
+      function takes(next: number): boolean {
+        size += next;
         try {
           if (size > maxBytes) throw tooLarge(maxBytes);
-          holder.hold(more);
+          holder.hold(next);
           return true;
         } catch (error) {
-          end(error as Error);
+          reject(error instanceof Error ? error : cutOff());
           return false;
         }
-      }
-
-      function end(error: Error): void {
-        isOver = true;
-        reject(error);
       }
     });
   }
 }
 
-/** Writes an answer that is a text. */
+/** Writes an answer that is a text. One of ASCII alone, which most are, is written without being encoded. */
 export function writeAnswer(outgoing: ServerResponse, { status, headers, body }: Answer): void {
   if (outgoing.destroyed) return;
-  const text = body as string | null;
-  if (text !== null) headers["Content-Length"] = String(Buffer.byteLength(text));
+  const text = (body as string | null) ?? "";
+  const bytes = Buffer.byteLength(text);
+  if (body !== null) headers["Content-Length"] = String(bytes);
   outgoing.writeHead(status, headers);
-  outgoing.end(text);
+  outgoing.end(text, bytes === text.length ? "latin1" : "utf8");
 }

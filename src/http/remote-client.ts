@@ -24,7 +24,7 @@ import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
-import { fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
+import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
 
 export interface RemoteOptions {
   /** Of the server, with the path under which it is mounted, if it is. */
@@ -131,6 +131,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query: { purge: "true" }, repeatable: false });
     },
     stats: async () => fromStatsWire((await transport.ask("GET /api/v1/stats", { repeatable: true })).body),
+    async history(query) {
+      const asked = queryOf(query, "a history");
+      return (await transport.ask("GET /api/v1/stats/history", { query: asked, repeatable: true })).body.points.map(fromPointWire);
+    },
     queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
     async configure(queue, settings) {
       const body = settingsText(settings);

@@ -61,7 +61,7 @@ export interface ServerOptions {
 /** A server over a client. */
 export interface Server {
   /** Answers a request: what Hono, Next.js, Bun and others mount. */
-  readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>;
+  readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
   /** The same for `node:http` and Express. */
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
   /** Whether callers on other machines would be refused for want of a key. */
@@ -98,7 +98,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const routes = prepareRoutes({ client, clock, version, isReady, figures });
   const { fetch } = createApp(routes, answerer, basePath);
   return {
-    fetch: (request, env) => fetch(request, env),
+    fetch: async (request, env) => fetch(request, env),
     listener: createListener(routes, answerer, basePath, fetch),
     isLocalOnly: gate.isLocalOnly,
     drain: () => answerer.drain(),
@@ -143,12 +143,16 @@ function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePat
  * by the fetch handler.
  */
 function createListener(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, fetch: Hono["fetch"]): Server["listener"] {
-  const direct = new Map(routes.filter(isDirect).map((route) => [`${route.method} ${basePath}${route.path}`, route]));
+  const direct = new Map<string, Map<string, PreparedRoute>>();
+  for (const route of routes.filter(isDirect)) {
+    const path = basePath + route.path;
+    direct.set(path, (direct.get(path) ?? new Map()).set(route.method, route));
+  }
   const others = getRequestListener((request, env) => fetch(request, env));
   return (incoming, outgoing) => {
-    const { method, url = "/" } = incoming;
+    const { method = "GET", url = "/" } = incoming;
     const mark = url.indexOf("?");
-    const route = direct.get(`${method} ${mark === -1 ? url : url.slice(0, mark)}`);
+    const route = direct.get(mark === -1 ? url : url.slice(0, mark))?.get(method);
     if (route === undefined) return void others(incoming, outgoing);
     const call = new NodeCall(incoming, outgoing, mark === -1 ? "" : url.slice(mark + 1));
     void answerer.answer(route, call, NO_PARAMS).then((answer) => writeAnswer(outgoing, answer));

@@ -77,26 +77,23 @@ export class Visit implements RouteInput<never> {
     this.#host.left(this);
   }
 
-  /** Reads and checks what the call says. */
-  async read(): Promise<void> {
-    const { rule, readQuery, checkBody } = this.#route;
+  /** Reads and checks the query string. */
+  readQuery(): void {
+    const { rule, readQuery } = this.#route;
     if (this.call.search !== "" || rule.query !== undefined) this.query = readQuery(this.call.search) as never;
-    if (checkBody === undefined) return;
-    const body = await this.#readBody();
-    if (body === undefined) return;
-    checkBody(body);
-    this.body = body as never;
   }
 
-  async #readBody(): Promise<unknown> {
-    const { maxBody, rule } = this.#route;
-    const bytes = await this.call.readBody(maxBody, this);
-    if (bytes !== null) {
-      demandJson(this.call);
-      return readJson(bytes);
+  /** Reads and checks a body that has arrived; null is none. */
+  readBody(bytes: Uint8Array | null): void {
+    const { rule, checkBody } = this.#route;
+    if (bytes === null) {
+      if (rule.bodyIsOptional === true) return;
+      throw new WireError("malformed_body", "the body is missing");
     }
-    if (rule.bodyIsOptional === true) return undefined;
-    throw new WireError("malformed_body", "the body is missing");
+    demandJson(this.call);
+    const body = readJson(bytes);
+    checkBody?.(body);
+    this.body = body as never;
   }
 
   hold(bytes: number): void {

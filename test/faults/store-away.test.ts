@@ -44,7 +44,7 @@ describe.each(ENGINES)("$name", ({ start }) => {
 
   test("that goes away fails calls at their deadline, and those that can wait for its return are answered", async () => {
     const { url } = server.store();
-    const [patient, hasty] = [await open(url, { deadline: "30s" }), await open(url, { deadline: "300ms" })];
+    const [patient, hasty] = [await open(url, { deadline: "30s" }), await open(url, { deadline: "2s" })];
     await patient.enqueue("task", 1);
     await server.kill();
     const waiting = patient.enqueue("task", 2);

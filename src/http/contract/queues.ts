@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { STATUSES } from "../../core/job.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Message, Milliseconds, Name, nullable } from "./schemas.ts";
+import { closed, Count, duration, Message, Milliseconds, moment, Name, nullable, oneOf, Time } from "./schemas.ts";
 
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
@@ -67,6 +67,33 @@ export const queueRoutes = {
         }),
       },
     },
+  },
+  "GET /api/v1/stats/history": {
+    summary: "What was counted, by hour or by minute",
+    scope: "read",
+    query: closed({
+      step: Type.Optional(oneOf(["hour", "minute"])),
+      from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: in the first period")),
+      to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: in the last period")),
+      queue: Type.Optional(Name),
+    }),
+    answers: {
+      200: {
+        when: "The earliest first, at most 1,000: by default the last 24 hours, or 60 minutes. Nothing of it is counted by looking at jobs.",
+        is: Type.Object({
+          points: Type.Array(
+            Type.Object({
+              at: Time,
+              enqueued: Count,
+              completed: Count,
+              failed: Type.Integer({ minimum: 0, description: "Jobs that ended dead or failed." }),
+              retried: Type.Integer({ minimum: 0, description: "Attempts that were followed by a retry." }),
+            }),
+          ),
+        }),
+      },
+    },
+    problems: ["invalid_input"],
   },
   "GET /api/v1/queues": {
     summary: "Every queue with its settings and counts",

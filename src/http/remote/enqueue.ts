@@ -115,7 +115,9 @@ export class RemoteEnqueuer {
     if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
     const said = merge(this.#defaults, defaults, own);
     const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
-    const given = { ...said, type, queue, id: id ?? this.#makeId(partitionOf(String(queue))) };
+    // A queue that is no text is refused by the server, by its name.
+    const partition = isName(queue) ? partitionOf(queue) : 0;
+    const given = { ...said, type, queue, id: id ?? this.#makeId(partition) };
     return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
   }
 

@@ -5,7 +5,7 @@ import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
-import { toQueueWire, toStatsWire } from "../wire/queue.ts";
+import { toPointWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 
 type Retention = NonNullable<BodyIn<"PATCH /api/v1/queues/{queue}">["retention"]>;
 
@@ -13,6 +13,10 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
   return {
     async "GET /api/v1/stats"() {
       return ok(toStatsWire(await client.stats()));
+    },
+
+    async "GET /api/v1/stats/history"({ query }) {
+      return ok({ points: (await client.history(query)).map(toPointWire) });
     },
 
     async "GET /api/v1/queues"() {

@@ -1,10 +1,11 @@
 /** Queues, figures and workers on the wire, both ways. */
-import type { QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
+import type { HistoryPoint, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { fromTime, toTime } from "./values.ts";
 
 type StatsWire = AnswerFrom<"GET /api/v1/stats">;
+type PointWire = AnswerFrom<"GET /api/v1/stats/history">["points"][number];
 type QueueWire = AnswerFrom<"PATCH /api/v1/queues/{queue}">;
 type WorkerWire = AnswerFrom<"GET /api/v1/workers">["workers"][number];
 type EntryWire = Omit<BodyIn<"PUT /api/v1/workers/{worker}">, "ttl">;
@@ -43,6 +44,14 @@ export function fromStatsWire(wire: StatsWire): Stats {
     latency: wire.latency,
     wait: wire.wait,
   };
+}
+
+export function toPointWire(point: HistoryPoint): PointWire {
+  return { ...point, at: toTime(point.at) };
+}
+
+export function fromPointWire(wire: PointWire): HistoryPoint {
+  return { ...wire, at: fromTime(wire.at) };
 }
 
 export function toQueueWire({ name, paused, counts, waiting, capacity, headStart, deadLetters, retention }: QueueInfo): QueueWire {

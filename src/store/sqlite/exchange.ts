@@ -1,17 +1,20 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
+import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
 import {
   ADD_LOG,
+  CLAIM_FAR_JOB,
   CLAIM_JOB,
   COMPLETE_GRANTED,
   COMPLETE_JOB,
   EXTEND_LEASE,
   LOG_COUNT,
   readyJobs,
+  RENEW_TAKEN,
   SET_LOG_COUNT,
   SET_PROGRESS,
+  TAKEN_BY_TURN,
 } from "./statements.ts";
 import type { QueueRow } from "./catalog.ts";
 import type { Grant, GrantedLeases } from "./granted-leases.ts";
@@ -100,9 +103,10 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
   tx.on.run(SET_LOG_COUNT, present + kept.length, job.seq);
 }
 
-/** Takes jobs queue by queue until the claim is filled. */
+/** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
 export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases): LeasedRecord[] {
-  const taken: LeasedRecord[] = [];
+  const taken = claim.again && !claim.local ? takenBefore(tx, claim) : [];
+  if (taken.length > 0) return taken;
   for (const name of claim.queues) {
     if (taken.length >= claim.limit) break;
     const queue = tx.catalog.findQueue(name);
@@ -123,9 +127,20 @@ export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases)
   return taken;
 }
 
-function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseMs }: Claim): LeasedRecord {
+/** An answer inside this process is never lost: only workers far away have their turn written down. */
+function takenBefore(tx: Transaction, { workerId, turn, leaseMs }: Claim): LeasedRecord[] {
   const leaseUntil = tx.now + leaseMs;
-  tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, workerId, seqOf(row));
+  return tx.on.all(TAKEN_BY_TURN, workerId, turn).map((row) => {
+    const names = tx.catalog.namesOf(laneOf(row));
+    tx.on.run(RENEW_TAKEN, leaseUntil, seqOf(row));
+    return { ...readJob(row, names), leaseUntil, deadLetters: tx.catalog.findQueue(names.queue)!.settings.deadLetters };
+  });
+}
+
+function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseMs, turn, local }: Claim): LeasedRecord {
+  const leaseUntil = tx.now + leaseMs;
+  if (local) tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, workerId, seqOf(row));
+  else tx.on.run(CLAIM_FAR_JOB, leaseUntil, tx.now, tx.now, workerId, turn, seqOf(row));
   const { deadLetters } = queue.settings;
   const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId, deadLetters });
   tx.ledger.move(queue.id, job.priority, PENDING, RUNNING);

@@ -152,6 +152,8 @@ const STEPS: readonly string[] = [
     events text not null
   );
   `,
+  // Which claim of its worker took a running job, where the worker is far away and may not have had the answer.
+  "alter table millrace_job add column turn int",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -95,6 +95,16 @@ export const CLAIM_JOB = `update millrace_job
   set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
   where seq = ?`;
 
+/** The same for a worker that is far away. In: lease_until, started_at, updated_at, worker, turn, seq. */
+export const CLAIM_FAR_JOB = `update millrace_job
+  set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, turn = ?, progress = null
+  where seq = ?`;
+
+/** In: worker, turn. Out: what that claim took and is still running. */
+export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where state = 3 and worker = ? and turn = ? order by rank, seq`;
+/** In: lease_until, seq. */
+export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = ?";
+
 /** The usual end, apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
 export const COMPLETE_JOB = `update millrace_job
   set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
