@@ -28,6 +28,7 @@ const testLimitMs = 13 * 60_000;
 const staticChecks: StaticCheck[] = [
   { name: "types", command: "tsc", args: ["--noEmit", "--pretty", "false"] },
   { name: "types of the package", command: "tsc", args: ["-p", "tsconfig.build.json", "--noEmit", "--pretty", "false"] },
+  { name: "types of the dashboard", command: "tsc", args: ["-p", "src/dashboard", "--noEmit", "--pretty", "false"] },
   { name: "lint", command: "oxlint", args: [] },
   { name: "format", command: "prettier", args: ["--check", "--log-level", "warn", "."], advice: "`npm run format` puts it right." },
   { name: "unused files, exports and dependencies", command: "knip", args: ["--no-progress", "--no-config-hints"] },

@@ -25,10 +25,13 @@ const needs = [
 ];
 
 /** What only the tests need, from the system's own packages: looked for each time, because it is not ours to keep. */
-const servers = [{ program: "redis-server", debianPackage: "redis-server" }];
+const testPrograms = [
+  { names: ["redis-server"], debianPackage: "redis-server" },
+  { names: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], debianPackage: "chromium" },
+];
 
 if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
-if (process.argv.includes("--tests") && missingServers().length > 0) withLock(installServers);
+if (process.argv.includes("--tests") && missingPrograms().length > 0) withLock(installPrograms);
 
 function setUp() {
   // Another process may have done it all while this one waited for the lock.
@@ -114,16 +117,17 @@ function fitsThisMachine({ os, cpu, libc }) {
   return fits(os, process.platform) && fits(cpu, process.arch) && (process.platform !== "linux" || fits(libc, glibc ? "glibc" : "musl"));
 }
 
-// Servers. Installed where that is possible without asking anybody: as root on a system with apt-get. Elsewhere a line says what is missing,
-// and the tests that need it will say so again.
+// Programs for the tests. Installed where that is possible without asking anybody: as root on a system with apt-get. Elsewhere a line says
+// what is missing, and the tests that need it will say so again.
 
-function missingServers() {
+function missingPrograms() {
   const folders = (process.env.PATH ?? "").split(path.delimiter);
-  return servers.filter(({ program }) => !folders.some((folder) => existsSync(path.join(folder, program))));
+  const isThere = (name) => folders.some((folder) => existsSync(path.join(folder, name)));
+  return testPrograms.filter(({ names }) => !names.some(isThere));
 }
 
-function installServers() {
-  const packages = missingServers().map((server) => server.debianPackage);
+function installPrograms() {
+  const packages = missingPrograms().map((program) => program.debianPackage);
   if (packages.length === 0) return;
   if (process.getuid?.() === 0 && run("apt-get", ["--version"], root)) {
     console.log(`set-up: installing ${packages.join(", ")} for the tests`);
@@ -132,9 +136,9 @@ function installServers() {
     run("apt-get", ["update", "-qq"], root, quiet);
     run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], root, quiet);
   }
-  for (const { program } of missingServers()) {
+  for (const { names } of missingPrograms()) {
     console.error(
-      `set-up: ${program} is not installed, and the tests of its engine will fail: install it with the package manager of your system`,
+      `set-up: ${names[0]} is not installed, and the tests that need it will fail: install it with the package manager of your system`,
     );
   }
 }

@@ -36,7 +36,6 @@ export function servePage(folder: string, mount: string, incoming: IncomingMessa
     outgoing.writeHead(200, headersOf(path.extname(file))).end(readFileSync(file));
     return true;
   }
-  if (/^(session|login|logout)$/.test(asked)) return false;
   const wayBack = "../".repeat(asked.split("/").length - 1) || "./";
   const html = readFileSync(path.join(folder, "index.html"), "utf8").replace('<base href="./" />', `<base href="${wayBack}" />`);
   outgoing.writeHead(200, headersOf(".html")).end(html);
@@ -45,6 +44,8 @@ export function servePage(folder: string, mount: string, incoming: IncomingMessa
 
 function headersOf(extension: string): Record<string, string> {
   return {
+    // The names of scripts and styles say what is in them; the page itself is asked for each time.
+    "Cache-Control": extension === ".html" ? "no-cache" : "public, max-age=31536000, immutable",
     "Content-Type": TYPES[extension] ?? "application/octet-stream",
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",

@@ -1,0 +1,51 @@
+/** THE API, as everybody has it: the remote client, and the shapes that it speaks in. */
+import { createRemoteClient, type RemoteOptions } from "../http/remote-client.ts";
+import { watchedFetch } from "./connection.ts";
+import { API_URL } from "./places.ts";
+import { storedKey } from "./session.ts";
+
+/** All that the page can ask for. */
+export type Client = ReturnType<typeof createRemoteClient>;
+/** Figures over all queues. */
+export type Stats = Awaited<ReturnType<Client["stats"]>>;
+/** What was counted in one period. */
+export type HistoryPoint = Awaited<ReturnType<Client["history"]>>[number];
+/** A queue: its settings and counts. */
+export type Queue = Awaited<ReturnType<Client["queues"]>>[number];
+/** What a queue can be told. */
+export type QueueOptions = Parameters<Client["configure"]>[1];
+/** A worker in any process. */
+export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
+/** A page of jobs. */
+export type JobPage = Awaited<ReturnType<Client["list"]>>;
+/** Which jobs, and which page of them. */
+export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;
+/** A schedule as people see it. */
+export type Schedule = Awaited<ReturnType<Client["schedules"]["list"]>>[number];
+/** A schedule as it is given. */
+export type ScheduleInput = Parameters<Client["schedules"]["upsert"]>[0];
+/** What can be said of a job beside its type and payload. */
+export type EnqueueOptions = Omit<NonNullable<Parameters<Client["enqueueMany"]>[0][number]>, "type" | "payload" | "id">;
+
+/** Shorter than a program would wait: somebody looks at the page meanwhile. */
+const DEADLINE_MS = 8000;
+
+const clock: RemoteOptions["clock"] = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(callback, ms) {
+    // A timer that is longer than a browser can count is set again by whoever waits so long; nobody here does.
+    const timer = window.setTimeout(callback, Math.min(ms, 2 ** 31 - 1));
+    return { cancel: () => window.clearTimeout(timer) };
+  },
+};
+
+/** The client of this page. */
+export const client: Client = createRemoteClient({
+  url: API_URL.href,
+  apiKey: storedKey(),
+  clock,
+  random: Math.random,
+  deadlineMs: DEADLINE_MS,
+  fetch: watchedFetch,
+});

@@ -1,0 +1,156 @@
+/** WHAT NEEDS ATTENTION: what somebody on call wants to be told before any figure, worst first. Pure: figures in, findings out. */
+import type { JobSummary } from "../core/job.ts";
+import type { Queue, Stats, Worker } from "./api.ts";
+import { counted, span } from "./format.ts";
+import type { JobSearch } from "./job-search.ts";
+
+/** Something that is wrong, or may be. */
+export interface Finding {
+  readonly key: string;
+  readonly severity: "bad" | "warning";
+  readonly text: string;
+  /** What it means, or what to do. */
+  readonly hint: string;
+  /** Where one sees more. */
+  readonly to: "/jobs" | "/dead" | "/queues" | "/workers";
+  readonly search?: JobSearch;
+}
+
+/** What is looked at. */
+export interface Situation {
+  readonly stats: Stats;
+  readonly queues: readonly Queue[];
+  readonly workers: readonly Worker[];
+  /** Some of the newest jobs that wait. */
+  readonly pending: readonly JobSummary[];
+  readonly now: number;
+}
+
+/** A worker says that it is there every 5 s. */
+const LATE_BEAT_MS = 15_000;
+const NEARLY_FULL = 0.9;
+
+/** Everything that needs attention. */
+export function findings(situation: Situation): Finding[] {
+  const found = [
+    ...deadLetters(situation),
+    ...nobodyWorks(situation),
+    ...typesWithoutWorker(situation).map(toFinding),
+    ...fullQueues(situation),
+    ...lateWorkers(situation),
+    ...abandonedHandlers(situation),
+    ...pausedQueues(situation),
+  ];
+  return found.sort((a, b) => Number(a.severity !== "bad") - Number(b.severity !== "bad"));
+}
+
+function deadLetters({ stats }: Situation): Finding[] {
+  if (stats.deadCount === 0) return [];
+  const { failed } = stats.today;
+  return [
+    {
+      key: "dead",
+      severity: failed > 0 ? "bad" : "warning",
+      text: `${counted(stats.deadCount, "dead letter")} wait for a decision`,
+      hint: failed > 0 ? `${counted(failed, "job")} failed for good since midnight UTC` : "none of them is from today",
+      to: "/dead",
+    },
+  ];
+}
+
+function nobodyWorks({ stats, workers }: Situation): Finding[] {
+  if (workers.length > 0 || stats.counts.pending === 0) return [];
+  return [
+    {
+      key: "no workers",
+      severity: "bad",
+      text: `No worker is running, and ${counted(stats.counts.pending, "job")} ${stats.counts.pending === 1 ? "waits" : "wait"}`,
+      hint: "start one: millrace worker --handlers ./jobs.ts",
+      to: "/workers",
+    },
+  ];
+}
+
+/** A type of which jobs wait in a queue while no worker there would take them. */
+export interface Orphan {
+  readonly type: string;
+  readonly queue: string;
+  readonly jobs: number;
+}
+
+/** Types that nobody handles, as far as the given jobs show. A very common silent failure. */
+export function typesWithoutWorker({ workers, pending }: Pick<Situation, "workers" | "pending">): Orphan[] {
+  if (workers.length === 0) return [];
+  const orphans = new Map<string, Orphan>();
+  for (const { type, queue } of pending) {
+    const isHandled = workers.some((worker) => worker.queues.includes(queue) && (worker.types === "*" || worker.types.includes(type)));
+    if (isHandled) continue;
+    const key = `${queue} ${type}`;
+    orphans.set(key, { type, queue, jobs: (orphans.get(key)?.jobs ?? 0) + 1 });
+  }
+  return [...orphans.values()].sort((a, b) => b.jobs - a.jobs);
+}
+
+function toFinding({ type, queue, jobs }: Orphan): Finding {
+  return {
+    key: `orphan ${queue} ${type}`,
+    severity: "bad",
+    text: `No live worker handles ${type} in ${queue}`,
+    hint: `${counted(jobs, "job")} at least ${jobs === 1 ? "waits" : "wait"} for one`,
+    to: "/jobs",
+    search: { status: "pending", type, queue },
+  };
+}
+
+function fullQueues({ queues }: Situation): Finding[] {
+  return queues.flatMap(({ name, capacity, counts }): Finding[] => {
+    const waiting = counts.pending + counts.scheduled + counts.retrying;
+    if (capacity === null || waiting < capacity * NEARLY_FULL) return [];
+    const isFull = waiting >= capacity;
+    return [
+      {
+        key: `full ${name}`,
+        severity: isFull ? "bad" : "warning",
+        text: isFull ? `${name} is full: jobs are refused` : `${name} is nearly full`,
+        hint: `${waiting} of ${capacity} places are taken`,
+        to: "/queues",
+      },
+    ];
+  });
+}
+
+function lateWorkers({ workers, now }: Situation): Finding[] {
+  const late = workers.filter(({ heartbeatAt }) => now - heartbeatAt > LATE_BEAT_MS);
+  const [first] = late;
+  if (first === undefined) return [];
+  const text = late.length === 1 ? `Worker ${first.id} on ${first.host} is silent` : `${late.length} workers are silent`;
+  const hint = `last heard of ${span(now - first.heartbeatAt)} ago; its jobs are given to others when their leases run out`;
+  return [{ key: "late", severity: "warning", text, hint, to: "/workers" }];
+}
+
+function abandonedHandlers({ workers }: Situation): Finding[] {
+  const abandoned = workers.reduce((sum, worker) => sum + worker.abandoned, 0);
+  if (abandoned === 0) return [];
+  return [
+    {
+      key: "abandoned",
+      severity: "warning",
+      text: `${counted(abandoned, "handler")} ignored ${abandoned === 1 ? "its" : "their"} abort and still ${abandoned === 1 ? "runs" : "run"}`,
+      hint: "a handler should end when its signal aborts",
+      to: "/workers",
+    },
+  ];
+}
+
+function pausedQueues({ queues }: Situation): Finding[] {
+  return queues
+    .filter(({ paused }) => paused)
+    .map(({ name, counts }) => ({
+      key: `paused ${name}`,
+      severity: "warning",
+      text: `${name} is paused`,
+      hint:
+        counts.pending === 0 ? "nothing waits in it" : `${counted(counts.pending, "job")} ${counts.pending === 1 ? "waits" : "wait"} in it`,
+      to: "/queues",
+    }));
+}

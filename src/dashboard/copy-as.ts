@@ -1,0 +1,96 @@
+/** THE SAME JOB FROM ELSEWHERE: what one would type to enqueue it by curl, by the command line, or in TypeScript. */
+import { formatDuration } from "../core/duration.ts";
+import { type JobSummary, PRIORITY_LEVELS } from "../core/job.ts";
+import type { EnqueueOptions } from "./api.ts";
+import { API_URL } from "./places.ts";
+
+/** What is enqueued. */
+export interface JobRequest {
+  readonly type: string;
+  readonly payload: unknown;
+  readonly options: EnqueueOptions;
+}
+
+/** The request that makes a job like this one. What is as usual is left out, and so is its key, which would bring back this very job. */
+export function requestLike(job: JobSummary & { readonly payload: unknown }): JobRequest {
+  const options: EnqueueOptions = {
+    ...(job.queue === "default" ? {} : { queue: job.queue }),
+    ...(job.priority === 0 ? {} : { priority: levelName(job.priority) }),
+    ...(job.maxRetries === 3 ? {} : { maxRetries: job.maxRetries }),
+    ...(job.retryDelay === 1000 ? {} : { retryDelay: job.retryDelay }),
+    ...(job.timeout === 30_000 ? {} : { timeout: job.timeout }),
+    ...(job.tags.length === 0 ? {} : { tags: job.tags }),
+    ...(job.meta === null ? {} : { meta: job.meta }),
+    ...(job.webhookUrl === null ? {} : { webhookUrl: job.webhookUrl }),
+  };
+  return { type: job.type, payload: job.payload, options };
+}
+
+function levelName(priority: number): NonNullable<EnqueueOptions["priority"]> {
+  const level = Object.entries(PRIORITY_LEVELS).find(([, value]) => value === priority);
+  return level === undefined ? priority : (level[0] as keyof typeof PRIORITY_LEVELS);
+}
+
+const SERVER = API_URL.href.replace(/\/$/, "");
+
+/** For a shell with curl. The key comes from the environment: a key in a command would end up in its history. */
+export function asCurl({ type, payload, options }: JobRequest): string {
+  const body = JSON.stringify({
+    type,
+    payload,
+    ...Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value])),
+  });
+  return [
+    `curl ${quote(`${SERVER}/api/v1/jobs`)}`,
+    `--header "X-API-Key: $API_KEY"`,
+    "--header 'Content-Type: application/json'",
+    `--data ${quote(body)}`,
+  ].join(" \\\n  ");
+}
+
+/** For the command line. */
+export function asCommand({ type, payload, options }: JobRequest): string {
+  const { tags = [], meta, idempotencyKey, runAt, ...plain } = options;
+  const flags = [
+    ...Object.entries(plain).flatMap(([name, value]) => (value === undefined ? [] : [`--${dashed(name)} ${quote(flagText(name, value))}`])),
+    ...(runAt === undefined || runAt === null ? [] : [`--run-at ${quote(new Date(runAt).toISOString())}`]),
+    ...(idempotencyKey === undefined ? [] : [`--key ${quote(idempotencyKey)}`]),
+    ...tags.map((tag) => `--tag ${quote(tag)}`),
+    ...(meta === undefined || meta === null ? [] : [`--meta ${quote(JSON.stringify(meta))}`]),
+    `--url ${quote(SERVER)}`,
+  ];
+  return [`millrace enqueue ${quote(type)} ${quote(JSON.stringify(payload))}`, ...flags].join(" \\\n  ");
+}
+
+/** For a program. */
+export function asTypeScript({ type, payload, options }: JobRequest): string {
+  const given = Object.keys(options).length === 0 ? "" : `, ${literal(options)}`;
+  return `import { connect } from "millrace";
+
+const client = await connect(${JSON.stringify(SERVER)}, { apiKey: process.env.API_KEY });
+await client.enqueue(${JSON.stringify(type)}, ${literal(payload)}${given});
+`;
+}
+
+function literal(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, "$1$2:");
+}
+
+const DURATIONS = new Set(["retryDelay", "timeout", "delay", "keyTtl"]);
+
+function flagText(name: string, value: unknown): string {
+  return typeof value === "number" && DURATIONS.has(name) ? formatDuration(value) : String(value);
+}
+
+/** One word for a shell, whatever is in it. */
+function quote(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

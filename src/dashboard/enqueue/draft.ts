@@ -1,0 +1,117 @@
+/** A JOB THAT IS BEING WRITTEN: every field as text, as it stands in the form; and the same as the API takes it. */
+import { formatDuration } from "../../core/duration.ts";
+import type { Job } from "../../core/job.ts";
+import type { EnqueueOptions } from "../api.ts";
+
+/** The fields of the form. Empty is "as usual". */
+export interface EnqueueDraft {
+  readonly type: string;
+  readonly payload: string;
+  readonly queue: string;
+  readonly priority: string;
+  readonly delay: string;
+  readonly runAt: string;
+  readonly maxRetries: string;
+  readonly retryDelay: string;
+  readonly timeout: string;
+  readonly idempotencyKey: string;
+  readonly tags: string;
+  readonly meta: string;
+  readonly webhookUrl: string;
+}
+
+/** A form that nothing was written into. */
+export const EMPTY_DRAFT: EnqueueDraft = {
+  type: "",
+  payload: "{}",
+  queue: "",
+  priority: "",
+  delay: "",
+  runAt: "",
+  maxRetries: "",
+  retryDelay: "",
+  timeout: "",
+  idempotencyKey: "",
+  tags: "",
+  meta: "",
+  webhookUrl: "",
+};
+
+/** A draft of a job like this one. Its key is left out: with it, the same job would be answered. */
+export function draftOf(job: Job): EnqueueDraft {
+  return {
+    ...EMPTY_DRAFT,
+    type: job.type,
+    payload: JSON.stringify(job.payload, null, 2),
+    queue: job.queue,
+    priority: String(job.priority),
+    maxRetries: String(job.maxRetries),
+    retryDelay: formatDuration(job.retryDelay),
+    timeout: formatDuration(job.timeout),
+    tags: job.tags.join(", "),
+    meta: job.meta === null ? "" : JSON.stringify(job.meta, null, 2),
+    webhookUrl: job.webhookUrl ?? "",
+  };
+}
+
+/** What is wrong with a field, as far as the page can tell; the server has the last word. */
+export type DraftProblems = Partial<Record<keyof EnqueueDraft, string>>;
+
+/** What the API takes, or what is wrong. */
+export type ReadDraft =
+  | { readonly ok: true; readonly type: string; readonly payload: unknown; readonly options: EnqueueOptions }
+  | { readonly ok: false; readonly problems: DraftProblems };
+
+/** Reads a draft. */
+export function readDraft(draft: EnqueueDraft): ReadDraft {
+  const problems: { -readonly [Field in keyof EnqueueDraft]?: string } = {};
+  const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
+  const meta = draft.meta.trim() === "" ? undefined : readJson(draft.meta, (problem) => (problems.meta = problem));
+  const priority = readPriority(draft.priority);
+  const maxRetries = draft.maxRetries.trim() === "" ? undefined : Number(draft.maxRetries);
+  const runAt = draft.runAt === "" ? undefined : new Date(draft.runAt);
+  if (draft.type.trim() === "") problems.type = "A job needs a type.";
+  if (maxRetries !== undefined && !Number.isInteger(maxRetries)) problems.maxRetries = "A whole number.";
+  if (typeof priority === "number" && !Number.isInteger(priority)) problems.priority = "A level, or a whole number.";
+  if (runAt !== undefined && Number.isNaN(runAt.getTime())) problems.runAt = "A date and time.";
+  if (runAt !== undefined && draft.delay.trim() !== "") problems.delay = "Either a delay or a time, not both.";
+  if (Object.keys(problems).length > 0) return { ok: false, problems };
+  const options = {
+    queue: text(draft.queue),
+    priority,
+    delay: text(draft.delay),
+    runAt,
+    maxRetries,
+    retryDelay: text(draft.retryDelay),
+    timeout: text(draft.timeout),
+    idempotencyKey: text(draft.idempotencyKey),
+    tags: tagsIn(draft.tags),
+    meta: meta as Record<string, unknown> | undefined,
+    webhookUrl: text(draft.webhookUrl),
+  };
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return { ok: true, type: draft.type.trim(), payload, options: given };
+}
+
+function text(value: string): string | undefined {
+  return value.trim() === "" ? undefined : value.trim();
+}
+
+function readPriority(value: string): EnqueueOptions["priority"] {
+  if (value.trim() === "") return undefined;
+  return /^[a-z]+$/.test(value) ? (value as "high") : Number(value);
+}
+
+function tagsIn(value: string): string[] | undefined {
+  const tags = value.split(",").flatMap((tag) => (tag.trim() === "" ? [] : [tag.trim()]));
+  return tags.length === 0 ? undefined : tags;
+}
+
+function readJson(value: string, problem: (text: string) => void): unknown {
+  try {
+    return JSON.parse(value) as unknown;
+  } catch (error) {
+    problem(`Not JSON: ${(error as Error).message}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+/** MAKING A JOB BY HAND: type, payload, and what can be said about it; also as the command that would do the same. */
+import { ChevronRight, ClipboardCopy, Send } from "lucide-react";
+import { type FormEvent, type ReactElement, useState } from "react";
+import { act } from "../act.ts";
+import { client } from "../api.ts";
+import { asCommand, asCurl, asTypeScript } from "../copy-as.ts";
+import { copyText } from "../copy-text.ts";
+import { useKnownTypes } from "../known-names.ts";
+import { JobLink } from "../parts/bits.tsx";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextArea } from "../parts/field.tsx";
+import { Menu, MenuItem } from "../parts/menu.tsx";
+import { Suggest } from "../parts/suggest.tsx";
+import { readPreference, setPreference } from "../preferences.ts";
+import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, readDraft } from "./draft.ts";
+import { JobOptionFields } from "./job-option-fields.tsx";
+
+/** So many payloads are remembered, and none that is longer than this. */
+const REMEMBERED = 20;
+const MAX_REMEMBERED = 20_000;
+
+interface EnqueueDialogProps {
+  readonly draft: Partial<EnqueueDraft> | undefined;
+  readonly onClose: () => void;
+}
+
+/** The dialog. */
+export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDialogProps): ReactElement {
+  const [draft, setDraft] = useState<EnqueueDraft>({ ...EMPTY_DRAFT, ...given });
+  const [problems, setProblems] = useState<DraftProblems>({});
+  const [isBusy, setBusy] = useState(false);
+  const types = useKnownTypes();
+  const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
+  const setType = (type: string): void => {
+    const last = readPreference("payloads")[type];
+    // What was last sent for this type is a better start than nothing, but never stands in the way of what was typed.
+    set(last !== undefined && draft.payload.trim() === EMPTY_DRAFT.payload ? { type, payload: last } : { type });
+  };
+
+  const enqueue = async (staysOpen: boolean): Promise<void> => {
+    const read = readDraft(draft);
+    if (!read.ok) return setProblems(read.problems);
+    setProblems({});
+    setBusy(true);
+    const job = await act(
+      () => client.enqueue(read.type, read.payload, read.options),
+      ({ id, created }) => (
+        <>
+          {created ? `${read.type} is enqueued as` : "This key is known: it is the job"} <JobLink id={id} />
+        </>
+      ),
+    );
+    setBusy(false);
+    if (job === undefined) return;
+    remember(read.type, draft.payload);
+    if (!staysOpen) onClose();
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void enqueue(false);
+  };
+
+  return (
+    <Dialog
+      title="Enqueue a job"
+      onClose={onClose}
+      wide
+      footer={
+        <>
+          <CopyDraftAs draft={draft} onProblems={setProblems} />
+          <Button disabled={isBusy} onClick={() => void enqueue(true)}>
+            Enqueue, stay here
+          </Button>
+          <Button look="primary" icon={Send} type="submit" form="enqueue" disabled={isBusy}>
+            Enqueue
+          </Button>
+        </>
+      }
+    >
+      <form id="enqueue" onSubmit={submit} className="space-y-4 p-4">
+        <Suggest label="Type" placeholder="email:send" first value={draft.type} onChange={setType} items={types} problem={problems.type} />
+        <TextArea
+          label="Payload"
+          rows={9}
+          value={draft.payload}
+          onChange={(payload) => set({ payload })}
+          problem={problems.payload}
+          hint="Any JSON, up to 1 MiB."
+        />
+        <details className="group" open={Object.keys(given).length > 2}>
+          <summary className="inline-flex min-h-6 list-none items-center gap-1 rounded font-medium">
+            <ChevronRight aria-hidden className="size-4 text-muted-foreground transition-transform group-open:rotate-90" />
+            Options
+          </summary>
+          <JobOptionFields draft={draft} problems={problems} set={set} />
+        </details>
+      </form>
+    </Dialog>
+  );
+}
+
+function remember(type: string, payload: string): void {
+  if (payload.length > MAX_REMEMBERED) return;
+  const { [type]: _, ...others } = readPreference("payloads");
+  setPreference("payloads", Object.fromEntries([[type, payload], ...Object.entries(others)].slice(0, REMEMBERED)));
+}
+
+interface CopyDraftAsProps {
+  readonly draft: EnqueueDraft;
+  readonly onProblems: (problems: DraftProblems) => void;
+}
+
+function CopyDraftAs({ draft, onProblems }: CopyDraftAsProps): ReactElement {
+  const ways = [
+    ["curl", asCurl],
+    ["Command line", asCommand],
+    ["TypeScript", asTypeScript],
+  ] as const;
+  return (
+    <span className="mr-auto">
+      <Menu
+        trigger={
+          <Button look="quiet" icon={ClipboardCopy}>
+            Copy as
+          </Button>
+        }
+      >
+        {ways.map(([name, write]) => (
+          <MenuItem
+            key={name}
+            onClick={() => {
+              const read = readDraft(draft);
+              if (read.ok) void copyText(write(read), name);
+              else onProblems(read.problems);
+            }}
+          >
+            {name}
+          </MenuItem>
+        ))}
+      </Menu>
+    </span>
+  );
+}

@@ -1,0 +1,99 @@
+import type { ReactElement } from "react";
+import { useKnownQueues } from "../known-names.ts";
+import { SelectField, TextArea, TextField } from "../parts/field.tsx";
+import { LEVELS } from "../parts/priority.tsx";
+import { Suggest } from "../parts/suggest.tsx";
+import type { DraftProblems, EnqueueDraft } from "./draft.ts";
+
+interface JobOptionFieldsProps {
+  readonly draft: EnqueueDraft;
+  readonly problems: DraftProblems;
+  readonly set: (change: Partial<EnqueueDraft>) => void;
+}
+
+/** All that can be said about a job beside its type and payload. What is left empty is as usual. */
+export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps): ReactElement {
+  const queues = useKnownQueues();
+  const levels = ["", ...LEVELS] as readonly string[];
+  const priorities = levels.includes(draft.priority) ? levels : [draft.priority, ...levels];
+  return (
+    <div className="grid gap-4 pt-3 sm:grid-cols-2 lg:grid-cols-3">
+      <Suggest label="Queue" placeholder="default" value={draft.queue} onChange={(queue) => set({ queue })} items={queues} />
+      <SelectField
+        label="Priority"
+        value={draft.priority}
+        onChange={(priority) => set({ priority })}
+        options={priorities
+          .map((level) => [level, level === "" ? "default" : level] as const)
+          .filter(([value], index) => value !== "default" || index === 0)}
+        problem={problems.priority}
+      />
+      <TextField
+        label="Delay"
+        placeholder="none"
+        value={draft.delay}
+        onChange={(delay) => set({ delay })}
+        problem={problems.delay}
+        hint="30s, 5m, 2h, 1d"
+      />
+      <TextField
+        label="Or at"
+        type="datetime-local"
+        value={draft.runAt}
+        onChange={(runAt) => set({ runAt })}
+        problem={problems.runAt}
+        hint="In your time zone."
+      />
+      <TextField
+        label="Retries"
+        inputMode="numeric"
+        placeholder="3"
+        value={draft.maxRetries}
+        onChange={(maxRetries) => set({ maxRetries })}
+        problem={problems.maxRetries}
+        hint="0 to 100."
+      />
+      <TextField
+        label="Retry delay"
+        placeholder="1s"
+        value={draft.retryDelay}
+        onChange={(retryDelay) => set({ retryDelay })}
+        hint="It doubles with each retry."
+      />
+      <TextField
+        label="Timeout"
+        placeholder="30s"
+        value={draft.timeout}
+        onChange={(timeout) => set({ timeout })}
+        hint="Per attempt; 0 is none."
+      />
+      <TextField
+        label="Idempotency key"
+        mono
+        value={draft.idempotencyKey}
+        onChange={(idempotencyKey) => set({ idempotencyKey })}
+        hint="The same key again is the same job."
+      />
+      <TextField label="Tags" value={draft.tags} onChange={(tags) => set({ tags })} hint="By comma." />
+      <TextField
+        label="Webhook"
+        type="url"
+        placeholder="https://…"
+        value={draft.webhookUrl}
+        onChange={(webhookUrl) => set({ webhookUrl })}
+        hint="Is called when the job has ended."
+      />
+      <div className="sm:col-span-2">
+        <TextArea
+          label="Meta"
+          rows={2}
+          placeholder="{}"
+          value={draft.meta}
+          onChange={(meta) => set({ meta })}
+          problem={problems.meta}
+          hint="An object of your own that travels with the job."
+        />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+/** Numbers and times as people read them. */
+import { formatDuration } from "../core/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+
+/** What stands where there is nothing to say. */
+export const NOTHING = "–";
+
+const exact = new Intl.NumberFormat("en-US");
+const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+/** 1234567 is "1,234,567". */
+export function count(value: number): string {
+  return exact.format(value);
+}
+
+/** The same where there is little room: from 100,000 on "123.5K". */
+export function compact(value: number): string {
+  return value < 100_000 ? count(value) : short.format(value);
+}
+
+/** "1 job", "2 jobs". */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+/** A length of time in its two largest units: "45 s", "3 m 5 s", "2 h 10 m", "5 d 3 h". */
+export function span(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (ms < MINUTE_MS) return `${seconds} s`;
+  if (ms < HOUR_MS) return pair(Math.floor(ms / MINUTE_MS), "m", seconds % 60, "s");
+  if (ms < DAY_MS) return pair(Math.floor(ms / HOUR_MS), "h", Math.floor(ms / MINUTE_MS) % 60, "m");
+  return pair(Math.floor(ms / DAY_MS), "d", Math.floor(ms / HOUR_MS) % 24, "h");
+}
+
+function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** A length of time in its largest unit only: "45 s", "3 m", "2 h", "5 d". */
+export function roughSpan(ms: number): string {
+  if (ms < MINUTE_MS) return `${Math.floor(ms / 1000)} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} m`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
+  return `${Math.floor(ms / DAY_MS)} d`;
+}
+
+/** How far a time is from now: "3 m ago", "in 2 h", "now". The browser's clock may be a little off the store's: that is now, too. */
+export function distance(at: number, now: number): string {
+  const ms = at - now;
+  if (Math.abs(ms) < 1000) return "now";
+  return ms > 0 ? `in ${roughSpan(ms)}` : `${roughSpan(-ms)} ago`;
+}
+
+/** A measured time: "3 ms", "1.24 s", "2 m 5 s". */
+export function took(ms: number | null): string {
+  if (ms === null) return NOTHING;
+  if (ms < 1000) return `${ms < 10 && !Number.isInteger(ms) ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return span(ms);
+}
+
+/** A setting in milliseconds: "500ms", "30s", "none" for 0. */
+export function limit(ms: number): string {
+  return ms === 0 ? "none" : formatDuration(ms);
+}
+
+/** Jobs a second. */
+export function rate(perSecond: number): string {
+  if (perSecond === 0) return "0/s";
+  if (perSecond < 10) return `${perSecond.toFixed(1)}/s`;
+  return `${compact(Math.round(perSecond))}/s`;
+}
+
+/** A part of a whole: "98.2 %", never 100 when something is missing. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return NOTHING;
+  const share = (part / whole) * 100;
+  if (share > 99.9 && part < whole) return "99.9 %";
+  return `${share === 100 ? "100" : share.toFixed(1)} %`;
+}
+
+/** How many bytes: "512 B", "12 KB", "1.0 MB". */
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  if (size < 1024 * 1024) return `${Math.round(size / 1024)} KB`;
+  return `${(size / 1024 / 1024).toFixed(1)} MB`;
+}
+
+/** "2026-03-01 10:00:00" in the reader's time zone. */
+export function localTime(at: number): string {
+  const date = new Date(at);
+  const part = (value: number): string => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${part(date.getMonth() + 1)}-${part(date.getDate())}`;
+  return `${day} ${part(date.getHours())}:${part(date.getMinutes())}:${part(date.getSeconds())}`;
+}
+
+/** The same with milliseconds, and in UTC beside it: what stands behind a short time. */
+export function fullTime(at: number): string {
+  return `${localTime(at)}.${String(new Date(at).getMilliseconds()).padStart(3, "0")}\n${new Date(at).toISOString()}`;
+}
+
+/** The end of an id: ids of one minute begin alike. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}

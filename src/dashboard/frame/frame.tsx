@@ -1,0 +1,95 @@
+/** What stands around every page. */
+import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
+import { useShortcuts } from "../keyboard.ts";
+import { isPaused } from "../paused.ts";
+import { closeOverlay, overlay } from "../overlay.ts";
+import { session } from "../session.ts";
+import { THEMES, useTheme } from "../theme.ts";
+import { useWatched } from "../watched.ts";
+import { Confirm } from "./confirm.tsx";
+import { ConnectionStrip } from "./connection-strip.tsx";
+import { useJobToasts } from "./job-toasts.ts";
+import { Nav, PAGES } from "./nav.tsx";
+import { Palette } from "./palette.tsx";
+import { SignIn } from "./sign-in.tsx";
+import { ToastList } from "./toast-list.tsx";
+import { TopBar } from "./top-bar.tsx";
+
+const ShortcutSheet = lazy(() => import("./shortcut-sheet.tsx"));
+const EnqueueDialog = lazy(() => import("../enqueue/enqueue-dialog.tsx"));
+
+/** Navigation, bar, page, and what lies over it. */
+export function Frame(): ReactElement {
+  const { isRefused } = useWatched(session);
+  const [theme, setTheme] = useTheme();
+  const navigate = useNavigate();
+  useJobToasts();
+  useShortcuts({
+    ...Object.fromEntries(PAGES.map(({ key, to }) => [`g ${key}`, () => void navigate({ to: to ?? "/" })])),
+    "Mod+k": () => overlay.set({ kind: "palette" }),
+    "?": () => overlay.set({ kind: "shortcuts" }),
+    e: () => overlay.set({ kind: "enqueue" }),
+    l: () => isPaused.set(!isPaused.get()),
+    t: () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "dark"),
+    "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
+  });
+  if (isRefused) return <SignIn />;
+  return (
+    <div className="flex min-h-dvh max-sm:flex-col">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-primary-foreground focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("content")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <Nav />
+      <div className="flex min-w-0 flex-1 flex-col">
+        <TopBar />
+        <ConnectionStrip />
+        <Content />
+      </div>
+      <Overlays />
+      <Confirm />
+      <ToastList />
+    </div>
+  );
+}
+
+/** The page. Those who do not see it hear that it is another one. */
+function Content(): ReactElement {
+  const { pathname } = useLocation();
+  const ref = useRef<HTMLElement>(null);
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    ref.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  return (
+    <main
+      id="content"
+      ref={ref}
+      tabIndex={-1}
+      className="mx-auto w-full max-w-[100rem] flex-1 p-4 outline-none max-sm:pb-20 sm:px-6 sm:pt-5"
+    >
+      <Outlet />
+    </main>
+  );
+}
+
+function Overlays(): ReactElement | null {
+  const open = useWatched(overlay);
+  if (open === null) return null;
+  return (
+    <Suspense>
+      {open.kind === "palette" && <Palette />}
+      {open.kind === "shortcuts" && <ShortcutSheet onClose={closeOverlay} />}
+      {open.kind === "enqueue" && <EnqueueDialog draft={open.draft} onClose={closeOverlay} />}
+    </Suspense>
+  );
+}

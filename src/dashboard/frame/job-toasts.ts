@@ -1,0 +1,24 @@
+/** A message for each job that dies, for those who asked for them. */
+import { useEffect } from "react";
+import type { Event } from "../../core/event.ts";
+import { count } from "../format.ts";
+import { live } from "../live.ts";
+import { usePreference } from "../preferences.ts";
+import { toast } from "../toasts.ts";
+
+/** Tells of dead jobs while the preference is set: one by one when they are few, else how many. */
+export function useJobToasts(): void {
+  const [isWanted] = usePreference("jobToasts");
+  useEffect(() => {
+    if (!isWanted) return;
+    return live.hear((events) => {
+      const dead = events.filter((event) => event.event === "job:dead");
+      if (dead.length > 2) toast(`${count(dead.length)} jobs died`, { kind: "news" });
+      else for (const event of dead) toast(textOf(event), { kind: "news" });
+    });
+  }, [isWanted]);
+}
+
+function textOf({ type, queue, error }: Extract<Event, { event: "job:dead" }>): string {
+  return `${type} in ${queue} died: ${error.slice(0, 200)}`;
+}

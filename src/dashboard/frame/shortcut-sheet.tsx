@@ -1,0 +1,68 @@
+import type { ReactElement } from "react";
+import { Key } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { PAGES } from "./nav.tsx";
+
+const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys: string, does: string])[]])[] = [
+  [
+    "Anywhere",
+    [
+      ["?", "Show this sheet"],
+      ["/", "Find jobs"],
+      ["Ctrl K or ⌘ K", "Go anywhere, do anything"],
+      ["e", "Enqueue a job"],
+      ["l", "Hold the page, or follow what happens"],
+      ["t", "Next theme"],
+      ["Esc", "Close what is open"],
+    ],
+  ],
+  ["Go to", PAGES.map(({ key, label }) => [`g ${key}`, label] as const)],
+  [
+    "In a list of jobs",
+    [
+      ["j", "Next row"],
+      ["k", "Row before"],
+      ["Enter or o", "Open the job"],
+      ["x", "Select the row"],
+      ["r", "Retry the selection, or the row"],
+      ["c", "Cancel the selection, or the row"],
+      ["n", "Older jobs"],
+      ["p", "Newer jobs"],
+      ["y", "Copy the id"],
+    ],
+  ],
+  [
+    "On a job",
+    [
+      ["r", "Retry it, or start it now"],
+      ["c", "Cancel it"],
+      ["d", "Duplicate and edit it"],
+      ["y", "Copy its id"],
+    ],
+  ],
+];
+
+/** Every shortcut. */
+export default function ShortcutSheet({ onClose }: { readonly onClose: () => void }): ReactElement {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose} wide>
+      <div className="columns-1 gap-8 p-4 sm:columns-2">
+        {GROUPS.map(([title, rows]) => (
+          <section key={title} className="mb-5 break-inside-avoid">
+            <h3 className="mb-1 text-xs font-medium text-muted-foreground">{title}</h3>
+            <dl>
+              {rows.map(([keys, does]) => (
+                <div key={does} className="flex items-center justify-between gap-4 border-b py-1 last:border-b-0">
+                  <dt className="order-2 flex shrink-0 gap-1">
+                    {keys.split(" ").map((key, index) => (key === "or" ? <span key={index}>or</span> : <Key key={index}>{key}</Key>))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,90 @@
+import { KeyRound, LogIn } from "lucide-react";
+import { type FormEvent, type ReactElement, useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { messageOf } from "../parts/notices.tsx";
+import { adoptKey, session, signIn, storedKey } from "../session.ts";
+import { useWatched } from "../watched.ts";
+import { Mark } from "./nav.tsx";
+
+/** Stands instead of the page while the server wants to know who asks. */
+export function SignIn(): ReactElement {
+  const hasUsers = useWatched(session).signIn === "password";
+  const [byKey, setByKey] = useState(!hasUsers);
+  return (
+    <main className="grid min-h-dvh place-items-center p-4">
+      <div className="w-full max-w-sm rounded-xl border bg-card p-6">
+        <div className="mb-5 flex items-center gap-2.5">
+          <Mark />
+          <h1 className="text-lg font-semibold tracking-tight">Sign in to Millrace</h1>
+        </div>
+        {byKey ? <KeyForm /> : <PasswordForm />}
+        {hasUsers && (
+          <button type="button" onClick={() => setByKey(!byKey)} className="mt-4 text-primary underline underline-offset-2">
+            {byKey ? "Use a user name and a password" : "Use an API key"}
+          </button>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function KeyForm(): ReactElement {
+  const [key, setKey] = useState("");
+  const wasRefused = storedKey() !== undefined;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (key.trim() !== "") adoptKey(key.trim());
+  };
+  return (
+    <form onSubmit={submit} className="space-y-4">
+      <TextField
+        label="API key"
+        type="password"
+        autoComplete="off"
+        autoFocus
+        value={key}
+        onChange={setKey}
+        problem={wasRefused && key === "" ? "The server does not know the last key." : undefined}
+        hint="It is kept for this tab only. With the scope read you can look; admin and enqueue let you act."
+      />
+      <Button type="submit" look="primary" icon={KeyRound} className="w-full">
+        Use this key
+      </Button>
+    </form>
+  );
+}
+
+function PasswordForm(): ReactElement {
+  const [username, setUsername] = useState("");
+  const [password, setPassword] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      if (await signIn(username, password)) location.reload();
+      else setProblem("User name and password do not fit.");
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="space-y-4">
+      <TextField label="User name" autoComplete="username" autoFocus value={username} onChange={setUsername} />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+        problem={problem}
+      />
+      <Button type="submit" look="primary" icon={LogIn} disabled={isBusy} className="w-full">
+        Sign in
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,62 @@
+import { CircleAlert, CircleCheck, Radio, X } from "lucide-react";
+import { type ReactElement, useEffect, useState } from "react";
+import { Button, IconButton } from "../parts/button.tsx";
+import { dismiss, type Toast, toasts } from "../toasts.ts";
+import { useWatched } from "../watched.ts";
+
+const SHOWN_MS = { done: 5000, news: 6000, failed: 12_000 };
+const ICONS = { done: CircleCheck, news: Radio, failed: CircleAlert };
+const COLOURS = { done: "text-primary", news: "text-scheduled", failed: "text-destructive" };
+
+/** Messages about what was done, at the lower right. They are read out, and wait while the pointer is on them. */
+export function ToastList(): ReactElement {
+  const shown = useWatched(toasts);
+  return (
+    <div
+      role="region"
+      aria-label="Messages"
+      aria-live="polite"
+      className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2 max-sm:bottom-18"
+    >
+      {shown.map((toast) => (
+        <ToastItem key={toast.id} toast={toast} />
+      ))}
+    </div>
+  );
+}
+
+function ToastItem({ toast }: { readonly toast: Toast }): ReactElement {
+  const [isHeld, setHeld] = useState(false);
+  const { id, kind, text, undo } = toast;
+  useEffect(() => {
+    if (isHeld) return;
+    const timer = window.setTimeout(() => dismiss(id), SHOWN_MS[kind]);
+    return () => window.clearTimeout(timer);
+  }, [id, kind, isHeld]);
+  const Icon = ICONS[kind];
+  return (
+    <div
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+      data-toast={kind}
+      className="appear pointer-events-auto flex items-center gap-2.5 rounded-lg border bg-popover py-1.5 pr-1.5 pl-3 shadow-popover"
+    >
+      <Icon aria-hidden className={`size-4 shrink-0 ${COLOURS[kind]}`} />
+      <div className="min-w-0 flex-1 py-1 break-words">{text}</div>
+      {undo !== undefined && (
+        <Button
+          look="quiet"
+          onClick={() => {
+            dismiss(id);
+            undo();
+          }}
+        >
+          Undo
+        </Button>
+      )}
+      <IconButton icon={X} label="Dismiss" onClick={() => dismiss(id)} />
+    </div>
+  );
+}

@@ -1,0 +1,131 @@
+import { useNavigate } from "@tanstack/react-router";
+import { Keyboard, LogOut, Monitor, Moon, Plus, Search, Settings2, Sun } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import { isId, readQuery } from "../find-jobs.ts";
+import { overlay } from "../overlay.ts";
+import { Button, IconButton, Key } from "../parts/button.tsx";
+import { Menu, MenuCheck, MenuGroup, MenuItem, MenuLine } from "../parts/menu.tsx";
+import { usePreference } from "../preferences.ts";
+import { session, signOut, storedKey } from "../session.ts";
+import { type Theme, useTheme } from "../theme.ts";
+import { toast } from "../toasts.ts";
+import { useWatched } from "../watched.ts";
+import { LiveSwitch } from "./connection-strip.tsx";
+import { Mark } from "./nav.tsx";
+
+/** Search, what is live, and what concerns the reader. */
+export function TopBar(): ReactElement {
+  const { role } = useWatched(session);
+  return (
+    <header className="sticky top-0 z-10 flex h-13 items-center gap-1.5 border-b bg-background/90 px-4 backdrop-blur sm:px-6">
+      <span className="sm:hidden">
+        <Mark />
+      </span>
+      <SearchBox />
+      <div className="ml-auto flex items-center gap-1">
+        <LiveSwitch />
+        <OptionsMenu />
+        {role === "operator" && (
+          <Button look="primary" icon={Plus} className="ml-1 max-sm:px-2" onClick={() => overlay.set({ kind: "enqueue" })}>
+            <span className="max-sm:sr-only">Enqueue</span>
+          </Button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** Leads to a job by its id, and to jobs by what is typed: `type:email:send status:dead`. */
+function SearchBox(): ReactElement {
+  const [text, setText] = useState("");
+  const navigate = useNavigate();
+  const go = (): void => {
+    const typed = text.trim();
+    if (typed === "") return;
+    if (isId(typed)) {
+      setText("");
+      return void navigate({ to: "/jobs/$id", params: { id: typed.toLowerCase() } });
+    }
+    const read = readQuery(typed);
+    if ("problem" in read) return toast(read.problem, { kind: "failed" });
+    setText("");
+    void navigate({ to: "/jobs", search: read.search });
+  };
+  return (
+    <form
+      role="search"
+      className="relative max-w-md min-w-0 flex-1"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go();
+      }}
+    >
+      <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-muted-foreground" />
+      <input
+        type="search"
+        data-search
+        aria-label="Find a job by its id, or jobs by type:, queue:, status:, tag:"
+        placeholder="Job id, or type:… queue:… status:…"
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+        className="h-8 w-full rounded-md border border-input bg-card pr-8 pl-8.5 text-ellipsis"
+      />
+      <span aria-hidden className="pointer-events-none absolute top-1.5 right-2 max-sm:hidden">
+        <Key>/</Key>
+      </span>
+    </form>
+  );
+}
+
+const THEME_ICONS = { dark: Moon, light: Sun, system: Monitor } as const;
+
+function OptionsMenu(): ReactElement {
+  const [theme, setTheme] = useTheme();
+  const [jobToasts, setJobToasts] = usePreference("jobToasts");
+  const [shortcuts, setShortcuts] = usePreference("shortcuts");
+  const { user, role } = useWatched(session);
+  return (
+    <Menu trigger={<IconButton icon={Settings2} label="Options" />}>
+      <MenuGroup title="Theme">
+        {(["dark", "light", "system"] satisfies Theme[]).map((name) => (
+          <MenuCheck key={name} checked={theme === name} onChange={() => setTheme(name)}>
+            <ThemeName name={name} />
+          </MenuCheck>
+        ))}
+      </MenuGroup>
+      <MenuLine />
+      <MenuCheck checked={jobToasts} onChange={setJobToasts}>
+        Tell me when a job dies
+      </MenuCheck>
+      <MenuCheck checked={shortcuts} onChange={setShortcuts}>
+        Single-key shortcuts
+      </MenuCheck>
+      <MenuItem icon={Keyboard} onClick={() => overlay.set({ kind: "shortcuts" })}>
+        Keyboard shortcuts
+      </MenuItem>
+      {(user !== null || storedKey() !== undefined) && (
+        <>
+          <MenuLine />
+          <MenuItem icon={LogOut} onClick={() => void signOut()}>
+            {user === null ? "Forget the API key" : `Sign out ${user} (${role})`}
+          </MenuItem>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function ThemeName({ name }: { readonly name: Theme }): ReactElement {
+  const Icon = THEME_ICONS[name];
+  return (
+    <>
+      <Icon aria-hidden className="size-3.5 opacity-80" />
+      {name.charAt(0).toUpperCase() + name.slice(1)}
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+/** Every column that a list of jobs can have. */
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { JobSummary } from "../../core/job.ts";
+import { NOTHING, shortId } from "../format.ts";
+import { QueueLink, Tag } from "../parts/bits.tsx";
+import type { Column } from "../parts/data-table.tsx";
+import { Priority } from "../parts/priority.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { Ago, Duration } from "../parts/time.tsx";
+
+/** A column of a list of jobs. */
+export type JobColumn = Column<JobSummary>;
+
+const nothing = <span className="text-muted-foreground">{NOTHING}</span>;
+
+function IdLink({ id }: { readonly id: string }): ReactElement {
+  return (
+    <Link
+      to="/jobs/$id"
+      params={{ id }}
+      title={id}
+      data-open
+      className="inline-flex min-h-6 items-center rounded font-mono text-xs text-primary underline-offset-2 hover:underline"
+    >
+      {shortId(id)}
+    </Link>
+  );
+}
+
+/** All of them, in the order in which they can be chosen. */
+export const JOB_COLUMNS: readonly JobColumn[] = [
+  { id: "id", title: "Id", cell: ({ id }) => <IdLink id={id} />, place: "corner" },
+  { id: "type", title: "Type", cell: ({ type }) => type, className: "max-w-72 truncate font-medium", place: "title" },
+  { id: "queue", title: "Queue", cell: ({ queue }) => <QueueLink name={queue} />, className: "max-w-40 truncate" },
+  { id: "priority", title: "Priority", cell: ({ priority }) => <Priority priority={priority} /> },
+  { id: "status", title: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    id: "attempt",
+    title: "Retries",
+    cell: ({ retryCount, maxRetries }) => (
+      <span className="whitespace-nowrap">
+        {retryCount}
+        <span className="text-muted-foreground"> / {maxRetries}</span>
+      </span>
+    ),
+    end: true,
+  },
+  { id: "created", title: "Created", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true },
+  { id: "scheduled", title: "Due", cell: ({ scheduledAt }) => <Ago at={scheduledAt} />, end: true },
+  { id: "ended", title: "Ended", cell: ({ completedAt }) => <Ago at={completedAt} />, end: true },
+  { id: "wait", title: "Waited", cell: (job) => <Duration ms={waitOf(job)} />, end: true },
+  {
+    id: "duration",
+    title: "Duration",
+    cell: ({ status, startedAt, durationMs }) =>
+      status === "running" ? <Duration ms={null} since={startedAt} /> : <Duration ms={durationMs} />,
+    end: true,
+  },
+  {
+    id: "worker",
+    title: "Worker",
+    cell: ({ workerId }) => (workerId === null ? nothing : <span className="font-mono text-xs">{workerId}</span>),
+    className: "max-w-40 truncate",
+  },
+  {
+    id: "tags",
+    title: "Tags",
+    cell: ({ tags }) =>
+      tags.length === 0 ? (
+        nothing
+      ) : (
+        <span className="flex gap-1">
+          {tags.slice(0, 3).map((tag) => (
+            <Tag key={tag} name={tag} />
+          ))}
+          {tags.length > 3 && <span className="text-muted-foreground">+{tags.length - 3}</span>}
+        </span>
+      ),
+  },
+  {
+    id: "error",
+    title: "Last error",
+    cell: ({ error }) =>
+      error === null ? (
+        nothing
+      ) : (
+        <span title={`${error.name}: ${error.message}`.slice(0, 500)}>
+          <span className="text-dead">{error.name}</span> {error.message.slice(0, 200)}
+        </span>
+      ),
+    className: "max-w-96 truncate",
+  },
+  {
+    id: "key",
+    title: "Key",
+    cell: ({ idempotencyKey }) => (idempotencyKey === null ? nothing : <span className="font-mono text-xs">{idempotencyKey}</span>),
+    className: "max-w-48 truncate",
+  },
+];
+
+/** How long the latest attempt had waited since the job was due: never less than nothing, also after a snooze. */
+function waitOf({ startedAt, scheduledAt, createdAt }: JobSummary): number | null {
+  return startedAt === null ? null : Math.max(0, startedAt - (scheduledAt ?? createdAt));
+}
+
+/** The columns of these ids, in the order of all. */
+export function columnsOf(ids: readonly string[]): JobColumn[] {
+  return JOB_COLUMNS.filter(({ id }) => id === "id" || ids.includes(id));
+}

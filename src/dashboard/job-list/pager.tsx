@@ -1,0 +1,51 @@
+/** From page to page: by cursors, so that it costs the same on any page. */
+import { ArrowLeft, ArrowRight, ChevronsLeft } from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+import { Button } from "../parts/button.tsx";
+import { usePreference } from "../preferences.ts";
+
+const SIZES = [25, 50, 100, 200];
+
+interface PagerProps {
+  /** Undefined where there is nothing in that direction. */
+  readonly onNewest: (() => void) | undefined;
+  readonly onNewer: (() => void) | undefined;
+  readonly onOlder: (() => void) | undefined;
+  readonly children: ReactNode;
+}
+
+/** What stands below a list. */
+export function Pager({ onNewest, onNewer, onOlder, children }: PagerProps): ReactElement {
+  const [size, setSize] = usePreference("pageSize");
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-t px-4 py-2">
+      <p className="min-w-40 flex-1 text-muted-foreground">{children}</p>
+      <label className="flex items-center gap-2 text-muted-foreground max-sm:hidden">
+        Rows
+        <select
+          value={size}
+          onChange={(event) => setSize(Number(event.target.value))}
+          className="h-8 rounded-md border border-input bg-card pr-6 pl-2 text-foreground"
+        >
+          {SIZES.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div className="flex gap-1">
+        <Button look="quiet" icon={ChevronsLeft} disabled={onNewest === undefined} onClick={onNewest}>
+          Newest
+        </Button>
+        <Button icon={ArrowLeft} disabled={onNewer === undefined} onClick={onNewer}>
+          Newer
+        </Button>
+        <Button disabled={onOlder === undefined} onClick={onOlder}>
+          Older
+          <ArrowRight aria-hidden className="size-3.5" />
+        </Button>
+      </div>
+    </div>
+  );
+}

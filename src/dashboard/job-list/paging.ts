@@ -1,0 +1,31 @@
+/** Where in a list the reader is. The cursor is in the address; the way back is beside it, in the browser's own history. */
+import { useLocation, useNavigate } from "@tanstack/react-router";
+
+declare module "@tanstack/react-router" {
+  interface HistoryState {
+    /** The cursors of the pages before this one, the newest page first; the newest itself has none. */
+    trail?: readonly string[];
+  }
+}
+
+/** Where one can go from this page; undefined where there is nothing. */
+export interface Paging {
+  readonly older: (() => void) | undefined;
+  readonly newer: (() => void) | undefined;
+  readonly newest: (() => void) | undefined;
+}
+
+/** Pages of the list at the present address. `next` is the cursor of the page after this one. */
+export function usePaging(cursor: string | undefined, next: string | null | undefined): Paging {
+  const navigate = useNavigate();
+  const { state } = useLocation();
+  const trail = state.trail ?? [];
+  const go = (to: string | undefined, way: readonly string[]): void =>
+    void navigate({ to: ".", search: (search) => ({ ...search, cursor: to }), state: (before) => ({ ...before, trail: way }) });
+  const isFirst = cursor === undefined;
+  return {
+    older: typeof next === "string" ? () => go(next, [...trail, cursor ?? ""]) : undefined,
+    newer: trail.length > 0 ? () => go(trail.at(-1) || undefined, trail.slice(0, -1)) : undefined,
+    newest: isFirst ? undefined : () => go(undefined, []),
+  };
+}

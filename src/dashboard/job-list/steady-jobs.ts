@@ -1,0 +1,84 @@
+/**
+ * A LIST THAT STANDS STILL. Rows that are shown keep their places and change in place; jobs that came since are counted, and shown when the
+ * reader asks for them.
+ */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import type { Event } from "../../core/event.ts";
+import type { JobSummary, Status } from "../../core/job.ts";
+import type { JobPage } from "../api.ts";
+import { live, looks } from "../live.ts";
+
+/** What a list shows. */
+export interface SteadyJobs {
+  /** Undefined until the first answer. */
+  readonly rows: readonly JobSummary[] | undefined;
+  /** How many jobs came since. */
+  readonly fresh: number;
+}
+
+/** Holds the rows of a page; `key` says which list and page it is. */
+export function useSteadyJobs({ data, dataUpdatedAt, isPlaceholderData }: UseQueryResult<JobPage>, key: string): SteadyJobs {
+  const [held, setHeld] = useState<{ readonly key: string; readonly rows: readonly JobSummary[] } | null>(null);
+  const takesNext = useRef(false);
+  useEffect(
+    () =>
+      looks.subscribe(() => {
+        takesNext.current = true;
+      }),
+    [],
+  );
+
+  useEffect(() => {
+    // An answer that says the same as the one before is an answer, too: the reader may have asked for it.
+    if (data === undefined || isPlaceholderData || dataUpdatedAt === 0) return;
+    const takesAll = takesNext.current;
+    takesNext.current = false;
+    setHeld((before) => {
+      const isAnother = before === null || before.key !== key || before.rows.length === 0 || takesAll;
+      return { key, rows: isAnother ? data.jobs : updated(before.rows, data.jobs) };
+    });
+  }, [data, dataUpdatedAt, isPlaceholderData, key]);
+
+  // Rows that newer jobs pushed off the page, or that left the filter, are no longer in the answers; the news still tell of them.
+  useEffect(
+    () => live.hear((events) => setHeld((before) => (before === null ? null : { ...before, rows: changed(before.rows, events) }))),
+    [],
+  );
+
+  const rows = held !== null && held.key === key ? held.rows : undefined;
+  return { rows, fresh: rows === undefined || isPlaceholderData ? 0 : countFresh(rows, data?.jobs ?? []) };
+}
+
+function updated(rows: readonly JobSummary[], answer: readonly JobSummary[]): readonly JobSummary[] {
+  const byId = new Map(answer.map((job) => [job.id, job]));
+  return rows.map((row) => byId.get(row.id) ?? row);
+}
+
+function countFresh(rows: readonly JobSummary[], answer: readonly JobSummary[]): number {
+  const shown = new Set(rows.map(({ id }) => id));
+  const newest = rows[0]?.createdAt ?? 0;
+  return answer.filter(({ id, createdAt }) => createdAt >= newest && !shown.has(id)).length;
+}
+
+const STATUS_AFTER: Partial<Record<Event["event"], Status>> = {
+  "job:started": "running",
+  "job:completed": "completed",
+  "job:failed": "retrying",
+  "job:dead": "dead",
+  "job:cancelled": "cancelled",
+  "job:retried": "pending",
+};
+
+function changed(rows: readonly JobSummary[], events: readonly Event[]): readonly JobSummary[] {
+  const after = new Map<string, { readonly status: Status; readonly at: number }>();
+  for (const event of events) {
+    const status = STATUS_AFTER[event.event];
+    if (status !== undefined && "jobId" in event) after.set(event.jobId, { status, at: event.at });
+  }
+  if (!rows.some(({ id }) => after.has(id))) return rows;
+  return rows.map((row) => {
+    const news = after.get(row.id);
+    return news === undefined || news.at < row.updatedAt ? row : { ...row, status: news.status };
+  });
+}

@@ -1,0 +1,76 @@
+/** FILTERS AS ADDRESSES. What a list shows is in the query of its address, and what stands there is what the API is asked for. */
+import { PRIORITY_LEVELS } from "../core/job.ts";
+import type { ListJobs } from "./api.ts";
+
+/** The filters of a list, as texts. What is not set is not there. */
+export interface JobSearch {
+  readonly status?: string;
+  readonly type?: string;
+  readonly queue?: string;
+  readonly priority?: string;
+  readonly tag?: string;
+  /** A time, or a span back from now such as `1h`. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly cursor?: string;
+}
+
+/** The filters that a reader sets; the cursor is only where they are. */
+export const FILTER_NAMES = ["status", "type", "queue", "priority", "tag", "from", "to"] as const;
+/** One of them. */
+export type FilterName = (typeof FILTER_NAMES)[number];
+
+/** Reads the address of the list of jobs. */
+export function readJobSearch(search: Record<string, unknown>): JobSearch {
+  return pick(search, [...FILTER_NAMES, "cursor"]);
+}
+
+/** Reads the address of the dead letters, whose status is no question. */
+export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch, "status"> {
+  return pick(search, ["type", "queue", "priority", "tag", "from", "to", "cursor"]);
+}
+
+/** Reads the address of the schedules. */
+export function readScheduleSearch(search: Record<string, unknown>): { readonly tab?: "delayed"; readonly cursor?: string } {
+  const { tab, cursor } = search;
+  return { ...(tab === "delayed" ? { tab } : {}), ...(typeof cursor === "string" ? { cursor } : {}) };
+}
+
+function pick<Name extends keyof JobSearch>(search: Record<string, unknown>, names: readonly Name[]): Pick<JobSearch, Name> {
+  const found = names.flatMap((name) => {
+    const value = search[name];
+    return typeof value === "string" && value !== "" ? [[name, value]] : [];
+  });
+  return Object.fromEntries(found) as Pick<JobSearch, Name>;
+}
+
+/** How far back a list looks, as people choose it. */
+export const SPANS: readonly (readonly [text: string, words: string, ms: number])[] = [
+  ["15m", "last 15 minutes", 15 * 60_000],
+  ["1h", "last hour", 3_600_000],
+  ["24h", "last 24 hours", 86_400_000],
+  ["7d", "last 7 days", 7 * 86_400_000],
+];
+
+/** What the API is asked for. Spans are rounded to the minute, so that one list is one question for as long. */
+export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
+  const { status, priority, from, to, ...rest } = search;
+  return {
+    ...rest,
+    ...(status === undefined ? {} : { status: status.split(",") }),
+    ...(priority === undefined ? {} : { priority: readPriority(priority) }),
+    ...(from === undefined ? {} : { from: readMoment(from, now) }),
+    ...(to === undefined ? {} : { to: readMoment(to, now) }),
+    limit,
+  };
+}
+
+/** A name as it is; else a number, about which the API has the last word. */
+function readPriority(text: string): NonNullable<ListJobs["priority"]> {
+  return Object.hasOwn(PRIORITY_LEVELS, text) ? (text as keyof typeof PRIORITY_LEVELS) : Number(text);
+}
+
+function readMoment(text: string, now: number): string | number {
+  const span = SPANS.find(([name]) => name === text);
+  return span === undefined ? text : now - (now % 60_000) - span[2];
+}

@@ -1,0 +1,23 @@
+/** THE PAGE BEGINS HERE. */
+import "./style.css";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { live } from "./live.ts";
+import { queries } from "./queries.ts";
+import { router } from "./router.tsx";
+import { readSession } from "./session.ts";
+
+const place = document.getElementById("page");
+if (place === null) throw new Error("the page has no place to be drawn in");
+
+await readSession();
+live.start();
+createRoot(place).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,67 @@
+/** Small things that stand in lines and cells. */
+import { Link } from "@tanstack/react-router";
+import { Copy } from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+import { copyText } from "../copy-text.ts";
+import { shortId } from "../format.ts";
+import { IconButton } from "./button.tsx";
+
+/** The end of a job's id, as a link to the job. */
+export function JobLink({ id, children }: { readonly id: string; readonly children?: ReactNode }): ReactElement {
+  return (
+    <Link
+      to="/jobs/$id"
+      params={{ id }}
+      title={id}
+      className="inline-flex min-h-6 items-center rounded font-mono text-xs text-primary underline-offset-2 hover:underline"
+    >
+      {children ?? shortId(id)}
+    </Link>
+  );
+}
+
+/** The name of a queue, as a link to its jobs. */
+export function QueueLink({ name }: { readonly name: string }): ReactElement {
+  return (
+    <Link to="/jobs" search={{ queue: name }} className="inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline">
+      {name}
+    </Link>
+  );
+}
+
+/** A button that copies. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactElement {
+  return (
+    <IconButton icon={Copy} label={`Copy ${what}`} onClick={() => void copyText(text, what.charAt(0).toUpperCase() + what.slice(1))} />
+  );
+}
+
+/** A tag, as a link to jobs that have it. */
+export function Tag({ name }: { readonly name: string }): ReactElement {
+  return (
+    <Link
+      to="/jobs"
+      search={{ tag: name }}
+      className="inline-flex min-h-6 max-w-40 items-center rounded bg-secondary px-1.5 text-xs text-muted-foreground hover:text-foreground"
+    >
+      <span className="truncate">{name}</span>
+    </Link>
+  );
+}
+
+/** How much of something is taken. */
+export function Meter({ value, of, label }: { readonly value: number; readonly of: number; readonly label: string }): ReactElement {
+  const share = of === 0 ? 0 : Math.min(1, value / of);
+  return (
+    <span
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={Math.min(value, of)}
+      className="block h-1.5 w-full overflow-hidden rounded-full bg-secondary"
+    >
+      <span className={`block h-full rounded-full ${share >= 0.95 ? "bg-warning" : "bg-primary"}`} style={{ width: `${share * 100}%` }} />
+    </span>
+  );
+}

@@ -1,0 +1,47 @@
+import type { ReactElement, ReactNode } from "react";
+
+interface CardProps {
+  readonly title?: ReactNode;
+  /** Stands at the right end of the title's line. */
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+  readonly className?: string;
+  /** Without a margin around what is inside, for tables. */
+  readonly flush?: boolean;
+}
+
+/** A surface with a title. */
+export function Card({ title, aside, children, className = "", flush = false }: CardProps): ReactElement {
+  return (
+    <section className={`min-w-0 overflow-clip rounded-xl border bg-card ${className}`}>
+      {title !== undefined && (
+        <header className="flex min-h-11 items-center justify-between gap-3 border-b px-4 py-1.5">
+          <h2 className="text-sm font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      {flush ? children : <div className="p-4">{children}</div>}
+    </section>
+  );
+}
+
+/** The head of a page: its name, a sentence, and what can be done here. */
+export function PageHead({
+  title,
+  children,
+  actions,
+}: {
+  readonly title: ReactNode;
+  readonly children?: ReactNode;
+  readonly actions?: ReactNode;
+}): ReactElement {
+  return (
+    <div className="mb-4 flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+      <div className="min-w-0">
+        <h1 className="text-lg font-semibold tracking-tight">{title}</h1>
+        {children !== undefined && <p className="text-muted-foreground">{children}</p>}
+      </div>
+      {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+    </div>
+  );
+}

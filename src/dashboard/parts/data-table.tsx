@@ -1,0 +1,231 @@
+/** ROWS OF THE SAME KIND: a table where there is room, cards on a narrow screen. */
+import { ChevronRight } from "lucide-react";
+import { type ComponentType, Fragment, type HTMLAttributes, type ReactElement, type ReactNode, useState } from "react";
+import { useIsNarrow } from "./narrow.ts";
+import { type Sorting, SortTh, Table, Td, Th } from "./table.tsx";
+
+/** A column: its name, and what stands in it. */
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly end?: boolean;
+  readonly className?: string;
+  /** Where it stands in a card, if not among the others with its name. */
+  readonly place?: "title" | "corner";
+  /** What rows are ordered by when one sorts by it. */
+  readonly sortBy?: (row: Row) => string | number;
+}
+
+interface DataTableProps<Row> {
+  readonly caption: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string;
+  /** What each row is marked with, and does when it is clicked. */
+  readonly rowProps?: (row: Row) => HTMLAttributes<HTMLElement> & Readonly<Record<`data-${string}`, string>>;
+  /** Stands before each row, and in the head. */
+  readonly lead?: { readonly head: ReactNode; readonly cell: (row: Row) => ReactNode } | undefined;
+  /** Buttons at the end of each row. */
+  readonly actions?: ComponentType<{ readonly row: Row }> | undefined;
+  /** What opens below a row, and what its button is called. */
+  readonly details?: { readonly label: (row: Row) => string; readonly body: ComponentType<{ readonly row: Row }> } | undefined;
+}
+
+/** The rows. Sorted by the reader's choice, where columns can be sorted by. */
+export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
+  const isNarrow = useIsNarrow();
+  const [sorting, setSorting] = useState<Sorting | null>(null);
+  const by = props.columns.find(({ id }) => id === sorting?.by)?.sortBy;
+  const rows = by === undefined || sorting === null ? props.rows : sorted(props.rows, by, sorting.descending);
+  return isNarrow ? <Cards {...props} rows={rows} /> : <Rows {...props} rows={rows} sorting={sorting} onSort={setSorting} />;
+}
+
+function sorted<Row>(rows: readonly Row[], by: (row: Row) => string | number, descending: boolean): Row[] {
+  const sign = descending ? -1 : 1;
+  return rows.toSorted((a, b) => (by(a) === by(b) ? 0 : by(a) < by(b) ? -sign : sign));
+}
+
+interface RowsProps<Row> extends DataTableProps<Row> {
+  readonly sorting: Sorting | null;
+  readonly onSort: (sorting: Sorting) => void;
+}
+
+function Rows<Row>({
+  caption,
+  rows,
+  columns,
+  keyOf,
+  rowProps,
+  lead,
+  actions: Actions,
+  details,
+  sorting,
+  onSort,
+}: RowsProps<Row>): ReactElement {
+  const width = columns.length + Number(lead !== undefined) + Number(Actions !== undefined) + Number(details !== undefined);
+  return (
+    <Table caption={caption}>
+      <thead>
+        <tr>
+          {details !== undefined && (
+            <Th className="w-px">
+              <span className="sr-only">Details</span>
+            </Th>
+          )}
+          {lead !== undefined && <Th className="w-px">{lead.head}</Th>}
+          {columns.map(({ id, title, end = false, sortBy }) =>
+            sortBy === undefined ? (
+              <Th key={id} end={end}>
+                {title}
+              </Th>
+            ) : (
+              <SortTh key={id} name={id} sorting={sorting} onSort={onSort} end={end}>
+                {title}
+              </SortTh>
+            ),
+          )}
+          {Actions !== undefined && (
+            <Th>
+              <span className="sr-only">Actions</span>
+            </Th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <OpenableRow key={keyOf(row)} row={row} details={details} width={width}>
+            {(opener) => {
+              const { className = "", ...marks } = rowProps?.(row) ?? {};
+              return (
+                <tr {...marks} className={`border-t transition-colors hover:bg-muted/60 ${className}`}>
+                  {opener !== null && <Td>{opener}</Td>}
+                  {lead !== undefined && <Td>{lead.cell(row)}</Td>}
+                  {columns.map(({ id, cell, end = false, className: look = "" }) => (
+                    <Td key={id} end={end} className={look}>
+                      {cell(row)}
+                    </Td>
+                  ))}
+                  {Actions !== undefined && (
+                    <Td end>
+                      <Actions row={row} />
+                    </Td>
+                  )}
+                </tr>
+              );
+            }}
+          </OpenableRow>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+interface OpenableRowProps<Row> {
+  readonly row: Row;
+  readonly details: DataTableProps<Row>["details"];
+  readonly width: number;
+  /** Draws the row, with the button that opens it. */
+  readonly children: (opener: ReactNode) => ReactNode;
+}
+
+function OpenableRow<Row>({ row, details, width, children }: OpenableRowProps<Row>): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  if (details === undefined) return <>{children(null)}</>;
+  const { label, body: Body } = details;
+  return (
+    <>
+      {children(<Opener label={label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />)}
+      {isOpen && (
+        <tr>
+          <td colSpan={width} className="px-4 pb-4">
+            <Body row={row} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Opener({
+  label,
+  isOpen,
+  onClick,
+}: {
+  readonly label: string;
+  readonly isOpen: boolean;
+  readonly onClick: () => void;
+}): ReactElement {
+  return (
+    <button
+      type="button"
+      aria-expanded={isOpen}
+      aria-label={label}
+      onClick={onClick}
+      className="grid size-6 place-items-center rounded hover:bg-accent"
+    >
+      <ChevronRight aria-hidden className={`size-4 text-muted-foreground transition-transform ${isOpen ? "rotate-90" : ""}`} />
+    </button>
+  );
+}
+
+function Cards<Row>({ caption, rows, columns, keyOf, rowProps, lead, actions, details }: DataTableProps<Row>): ReactElement {
+  return (
+    <ul aria-label={caption} className="divide-y">
+      {rows.map((row) => {
+        const { className = "", ...marks } = rowProps?.(row) ?? {};
+        return (
+          <li key={keyOf(row)} {...marks} className={`flex gap-3 p-3 ${className}`}>
+            {lead !== undefined && <div className="pt-0.5">{lead.cell(row)}</div>}
+            <CardBody row={row} columns={columns} actions={actions} details={details} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function CardBody<Row>({
+  row,
+  columns,
+  actions: Actions,
+  details,
+}: Pick<DataTableProps<Row>, "columns" | "actions" | "details"> & { readonly row: Row }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const Details = details?.body;
+  return (
+    <div className="min-w-0 flex-1">
+      <div className="flex min-h-6 items-center justify-between gap-2">
+        <div className="min-w-0 font-medium">{placed(columns, "title", row)}</div>
+        <div className="flex shrink-0 items-center gap-1">
+          {placed(columns, "corner", row)}
+          {details !== undefined && <Opener label={details.label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />}
+        </div>
+      </div>
+      <dl className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+        {columns
+          .filter(({ place }) => place === undefined)
+          .map(({ id, title, cell }) => (
+            <div key={id} className="flex max-w-full min-w-0 items-center gap-1.5">
+              <dt className="shrink-0 text-xs text-muted-foreground">{title}</dt>
+              <dd className="min-w-0 break-words">{cell(row)}</dd>
+            </div>
+          ))}
+      </dl>
+      {Actions !== undefined && (
+        <div className="mt-2 flex gap-2">
+          <Actions row={row} />
+        </div>
+      )}
+      {isOpen && Details !== undefined && (
+        <div className="mt-3">
+          <Details row={row} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function placed<Row>(columns: readonly Column<Row>[], place: "title" | "corner", row: Row): ReactNode {
+  return columns.filter((column) => column.place === place).map(({ id, cell }) => <Fragment key={id}>{cell(row)}</Fragment>);
+}

@@ -1,0 +1,147 @@
+/** LINES OVER TIME, drawn by uPlot. The arrow keys move over the points, as they do over a slider. */
+import "uplot/dist/uPlot.min.css";
+import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
+import UPlot from "uplot";
+
+/** One line. */
+export interface Line {
+  readonly name: string;
+  /** The name of a colour of the theme, such as `--primary`. */
+  readonly colour: string;
+  readonly values: readonly number[];
+  readonly filled?: boolean;
+}
+
+interface LineChartProps {
+  readonly label: string;
+  /** Milliseconds since the epoch, rising. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+  /** A time as the reader sees it. */
+  readonly timeText: (at: number) => string;
+}
+
+const HEIGHT = 232;
+
+/** The chart. Drawn anew when the theme changes; otherwise only its data changes. */
+export default function LineChart({ label, times, lines, timeText }: LineChartProps): ReactElement {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<UPlot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const [theme, setTheme] = useState(0);
+  const looks = JSON.stringify(lines.map(({ name, colour, filled }) => [name, colour, filled]));
+
+  useEffect(() => {
+    const redraw = (): void => setTheme((count) => count + 1);
+    addEventListener("millrace:theme", redraw);
+    return () => removeEventListener("millrace:theme", redraw);
+  }, []);
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const drawn = new UPlot(optionsOf(element, lines, setAt), dataOf(times, lines), element);
+    chart.current = drawn;
+    const watcher = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }));
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      drawn.destroy();
+    };
+    // The data of the moment is drawn; what comes later is set below.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [looks, theme]);
+
+  useEffect(() => chart.current?.setData(dataOf(times, lines)), [times, lines]);
+
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const drawn = chart.current;
+    if (step === undefined || drawn === null) return;
+    event.preventDefault();
+    const next = Math.min(times.length - 1, Math.max(0, (at ?? times.length) + step));
+    drawn.setCursor({ left: drawn.valToPos((times[next] ?? 0) / 1000, "x"), top: 0 });
+  };
+
+  const shown = at === null ? null : (times[at] ?? null);
+  const textAt = (index: number): string =>
+    `${timeText(times[index] ?? 0)}: ${lines.map(({ name, values }) => `${values[index] ?? 0} ${name}`).join(", ")}`;
+  return (
+    <div>
+      <div
+        ref={place}
+        role="slider"
+        aria-label={`${label}, point by point`}
+        aria-valuemin={0}
+        aria-valuemax={times.length - 1}
+        aria-valuenow={at ?? times.length - 1}
+        aria-valuetext={textAt(at ?? times.length - 1)}
+        tabIndex={0}
+        onKeyDown={move}
+        className="h-[232px] w-full"
+      />
+      <p aria-hidden className="mt-1 flex min-h-5 flex-wrap gap-x-4 text-xs text-muted-foreground">
+        <span className="font-medium text-foreground">{shown === null ? "" : timeText(shown)}</span>
+        {lines.map(({ name, colour, values }) => (
+          <span key={name} className="inline-flex items-center gap-1.5">
+            <span aria-hidden className="size-2 rounded-full" style={{ background: `var(${colour})` }} />
+            {name}
+            {at !== null && <span className="font-medium text-foreground">{(values[at] ?? 0).toLocaleString("en-US")}</span>}
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function dataOf(times: readonly number[], lines: readonly Line[]): UPlot.AlignedData {
+  return [times.map((time) => time / 1000), ...lines.map(({ values }) => [...values])];
+}
+
+function optionsOf(element: HTMLElement, lines: readonly Line[], onMove: (at: number | null) => void): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: colour("--muted-foreground"),
+    font: `11px ${style.fontFamily}`,
+    grid: { stroke: colour("--border"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    padding: [8, 20, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] } },
+    axes: [
+      { ...axis, grid: { show: false }, size: 28, values: CLOCK_TIMES },
+      { ...axis, size: 44, gap: 6, values: (_, splits) => splits.map((value) => (Number.isInteger(value) ? shortNumber(value) : "")) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, colour: token, filled = false }) => ({
+        label: name,
+        stroke: colour(token),
+        width: 1.75,
+        points: { show: false },
+        ...(filled ? { fill: `${colour(token)}1f` } : {}),
+      })),
+    ],
+    hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? null)] },
+  };
+}
+
+const two = (value: number): string => String(value).padStart(2, "0");
+
+/** Hours by the clock of the reader; at midnight, the day. */
+const CLOCK_TIMES: NonNullable<UPlot.Axis["values"]> = (_, splits) =>
+  splits.map((seconds) => {
+    const date = new Date(seconds * 1000);
+    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+    return isMidnight ? `${two(date.getDate())}.${two(date.getMonth() + 1)}.` : `${two(date.getHours())}:${two(date.getMinutes())}`;
+  });
+
+function shortNumber(value: number): string {
+  return value < 10_000 ? value.toLocaleString("en-US") : new Intl.NumberFormat("en-US", { notation: "compact" }).format(value);
+}

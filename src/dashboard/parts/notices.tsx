@@ -1,0 +1,83 @@
+/** What stands where data would: nothing yet, nothing at all, or a reason why not. */
+import { CircleAlert, type LucideIcon, RefreshCw } from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+import { MillraceError } from "../../core/errors.ts";
+import { Button } from "./button.tsx";
+
+/** There is nothing here, and that is no fault. */
+export function Empty({
+  icon: Icon,
+  title,
+  children,
+  action,
+}: {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}): ReactElement {
+  return (
+    <div className="flex flex-col items-center gap-1 px-6 py-12 text-center">
+      <span className="mb-2 grid size-10 place-items-center rounded-full bg-muted text-muted-foreground">
+        <Icon aria-hidden className="size-5" />
+      </span>
+      <p className="font-medium">{title}</p>
+      {children !== undefined && <div className="max-w-md text-muted-foreground">{children}</div>}
+      {action !== undefined && <div className="mt-3">{action}</div>}
+    </div>
+  );
+}
+
+/** Lines where text will be. */
+export function Skeleton({ lines = 5 }: { readonly lines?: number }): ReactElement {
+  return (
+    <div role="status" className="space-y-3 p-4">
+      <span className="sr-only">Loading…</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} aria-hidden className={`h-4 animate-pulse rounded bg-muted ${["w-full", "w-5/6", "w-11/12", "w-3/4"][line % 4]}`} />
+      ))}
+    </div>
+  );
+}
+
+/** Why there is nothing to show, and what to do about it. */
+export function Trouble({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): ReactElement {
+  return (
+    <div role="alert" className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-6">
+      <CircleAlert aria-hidden className="size-5 text-destructive" />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium">This could not be loaded.</p>
+        <p className="break-words text-muted-foreground">{messageOf(error)}</p>
+      </div>
+      {retry !== undefined && (
+        <Button icon={RefreshCw} onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** What an error says, as a sentence. */
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  const hint =
+    error instanceof MillraceError && error.code === "forbidden" ? " Sign in as an operator, or with a key that has that scope." : "";
+  return `${sentence}${/[.!?]$/.test(sentence) ? "" : "."}${hint}`;
+}
+
+/** Data when it is there; else the skeleton, or why not. Data that is there stays while it is looked at again, and while that fails. */
+export function Loaded<Data>({
+  result,
+  lines,
+  children,
+}: {
+  readonly result: { readonly data: Data | undefined; readonly error: unknown; readonly refetch: () => unknown };
+  readonly lines?: number;
+  readonly children: (data: Data) => ReactNode;
+}): ReactNode {
+  if (result.data !== undefined) return children(result.data);
+  if (result.error !== null) return <Trouble error={result.error} retry={() => void result.refetch()} />;
+  return lines === undefined ? <Skeleton /> : <Skeleton lines={lines} />;
+}

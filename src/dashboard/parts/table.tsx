@@ -1,0 +1,84 @@
+/** Tables: real ones, with a caption for those who do not see them. */
+import { ArrowDown, ArrowUp } from "lucide-react";
+import type { ReactElement, ReactNode, ThHTMLAttributes } from "react";
+
+/** A table that scrolls sideways in its own place. */
+export function Table({ caption, children }: { readonly caption: string; readonly children: ReactNode }): ReactElement {
+  return (
+    // Those who use the keyboard must be able to scroll it, too.
+    <div className="scroll-x relative" role="region" aria-label={caption} tabIndex={0}>
+      <table className="w-full border-collapse text-left">
+        <caption className="sr-only">{caption}</caption>
+        {children}
+      </table>
+    </div>
+  );
+}
+
+interface HeadProps extends ThHTMLAttributes<HTMLTableCellElement> {
+  readonly end?: boolean;
+}
+
+const HEAD = "h-9 px-2.5 text-xs font-medium whitespace-nowrap text-muted-foreground first:pl-4 last:pr-4";
+
+/** The head of a column. */
+export function Th({ end = false, className = "", ...rest }: HeadProps): ReactElement {
+  return <th scope="col" className={`${HEAD} ${end ? "text-right" : ""} ${className}`} {...rest} />;
+}
+
+/** How a table is sorted. */
+export interface Sorting {
+  /** The id of the column. */
+  readonly by: string;
+  readonly descending: boolean;
+}
+
+interface SortThProps {
+  readonly name: string;
+  /** Null while the rows are in the order in which they came. */
+  readonly sorting: Sorting | null;
+  readonly onSort: (sorting: Sorting) => void;
+  readonly end?: boolean;
+  readonly children: ReactNode;
+}
+
+/** The head of a column that sorts by it: numbers from the largest on, names from the first. */
+export function SortTh({ name, sorting, onSort, end = false, children }: SortThProps): ReactElement {
+  const isOn = sorting?.by === name;
+  const isDown = isOn && sorting.descending;
+  const Arrow = isDown ? ArrowDown : ArrowUp;
+  return (
+    <th scope="col" aria-sort={isOn ? (isDown ? "descending" : "ascending") : "none"} className={`${HEAD} ${end ? "text-right" : ""}`}>
+      <button
+        type="button"
+        onClick={() => onSort({ by: name, descending: isOn ? !isDown : end })}
+        className={`relative inline-flex min-h-6 items-center rounded hover:text-foreground ${isOn ? "text-foreground" : ""}`}
+      >
+        {children}
+        {isOn && <Arrow aria-hidden className={`absolute size-3 ${end ? "-left-3.5" : "-right-3.5"}`} />}
+      </button>
+    </th>
+  );
+}
+
+/** A cell. */
+export function Td({
+  end = false,
+  className = "",
+  children,
+  title,
+}: {
+  readonly end?: boolean;
+  readonly className?: string;
+  readonly children: ReactNode;
+  readonly title?: string;
+}): ReactElement {
+  return (
+    <td title={title} className={`h-10 px-2.5 first:pl-4 last:pr-4 ${end ? "text-right" : ""} ${className}`}>
+      {children}
+    </td>
+  );
+}
+
+/** A row. */
+export const ROW = "border-t transition-colors hover:bg-muted/60";

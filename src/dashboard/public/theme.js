@@ -1,0 +1,9 @@
+// Sets the colours before anything is painted. A script of its own, because the page's policy allows none inside the page.
+// The names are those of preferences.ts.
+try {
+  const chosen = localStorage.getItem("millrace:theme");
+  const isLight = chosen === "light" || (chosen === "system" && matchMedia("(prefers-color-scheme: light)").matches);
+  document.documentElement.dataset.theme = isLight ? "light" : "dark";
+} catch {
+  document.documentElement.dataset.theme = "dark";
+}

@@ -1,0 +1,92 @@
+/** What the page asks the API for. The first part of a key is the topic by which `live` knows what to look at again. */
+import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import { client, type HistoryPoint, type JobPage, type ListJobs, type Queue, type Schedule, type Stats, type Worker } from "./api.ts";
+import { isPaused } from "./paused.ts";
+import { noteRefusal } from "./session.ts";
+
+/** Lines of a log are no news: while they are read, they are asked for. */
+const FOLLOW_MS = 1000;
+const HISTORY_MS = 5000;
+
+/** Answers of the API, and what is known of them. */
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: noteRefusal }),
+  defaultOptions: {
+    queries: {
+      // The client tries again by itself, and `live` says when to look again.
+      retry: false,
+      networkMode: "always",
+      staleTime: 2000,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+    },
+    mutations: { retry: false, networkMode: "always" },
+  },
+});
+
+export function useStats(): UseQueryResult<Stats> {
+  return useQuery({ queryKey: ["stats"], queryFn: () => client.stats() });
+}
+
+/** What was counted in each period of the last `periods`. Old periods do not change, so it is not looked at with every event. */
+export function useHistory(step: "hour" | "minute", periods: number): UseQueryResult<HistoryPoint[]> {
+  const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
+  return useQuery({
+    queryKey: ["history", step, periods],
+    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms }),
+    refetchInterval: isPaused.get() ? false : HISTORY_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useQueues(): UseQueryResult<Queue[]> {
+  return useQuery({ queryKey: ["queues"], queryFn: () => client.queues() });
+}
+
+export function useWorkers(): UseQueryResult<Worker[]> {
+  return useQuery({ queryKey: ["workers"], queryFn: () => client.workers() });
+}
+
+export function useSchedules(): UseQueryResult<Schedule[]> {
+  return useQuery({ queryKey: ["schedules"], queryFn: () => client.schedules.list() });
+}
+
+/** Jobs by filter, newest first. While another page is fetched, the one before stays. */
+export function useJobs(query: ListJobs): UseQueryResult<JobPage> {
+  return useQuery({ queryKey: ["jobs", query], queryFn: () => client.list(query), placeholderData: keepPreviousData });
+}
+
+/** Dead letters by filter, newest first. */
+export function useDead(query: Omit<ListJobs, "status">): UseQueryResult<JobPage> {
+  return useQuery({ queryKey: ["dead", query], queryFn: () => client.dead.list(query), placeholderData: keepPreviousData });
+}
+
+/** One job; null when there is none. */
+export function useJob(id: string | null): UseQueryResult<Job | null> {
+  return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null });
+}
+
+export function useAttempts(id: string): UseQueryResult<Attempt[]> {
+  return useQuery({ queryKey: ["job", id, "attempts"], queryFn: () => client.attempts(id) });
+}
+
+/** The log of a job. Each look asks only for the lines after those that are known. */
+export function useLogs(id: string, follows: boolean): UseQueryResult<LogLine[]> {
+  const queryKey = ["job", id, "logs"];
+  return useQuery({
+    queryKey,
+    queryFn: async () => {
+      const known = queries.getQueryData<LogLine[]>(queryKey) ?? [];
+      const more = await client.logs(id, { after: known.at(-1)?.number ?? 0, limit: MAX_LOG_LINES });
+      return more.length === 0 ? known : [...known, ...more];
+    },
+    refetchInterval: follows ? FOLLOW_MS : false,
+  });
+}
+
+/** The next runs of a stored schedule. */
+export function usePreview(name: string, runs: number): UseQueryResult<number[]> {
+  return useQuery({ queryKey: ["schedules", "preview", name, runs], queryFn: () => client.schedules.preview(name, runs) });
+}

@@ -1,0 +1,21 @@
+/** Pausing and resuming queues. Each can be taken back by the other. */
+import { act } from "./act.ts";
+import { client } from "./api.ts";
+
+/** Lets no job of the queue start. */
+export async function pauseQueue(name: string): Promise<void> {
+  await act(
+    () => client.pause(name),
+    () => `${name} is paused: running jobs go on, no other starts`,
+    () => client.resume(name),
+  );
+}
+
+/** Lets jobs of the queue start again. */
+export async function resumeQueue(name: string): Promise<void> {
+  await act(
+    () => client.resume(name),
+    () => `${name} is resumed`,
+    () => client.pause(name),
+  );
+}

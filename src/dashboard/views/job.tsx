@@ -1,0 +1,75 @@
+/** ONE JOB: all that is known of it, what happened to it, and what can be done now. */
+import { getRouteApi } from "@tanstack/react-router";
+import { FileQuestion } from "lucide-react";
+import { type ReactElement, useEffect } from "react";
+import type { Job } from "../../core/job.ts";
+import { Card } from "../parts/card.tsx";
+import { JsonCard } from "../parts/json-card.tsx";
+import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
+import { useAttempts, useJob } from "../queries.ts";
+import { Attempts } from "./job/attempts.tsx";
+import { JobFacts } from "./job/job-facts.tsx";
+import { JobHead } from "./job/job-head.tsx";
+import { Logs } from "./job/logs.tsx";
+import { Timeline } from "./job/timeline.tsx";
+
+const route = getRouteApi("/jobs/$id");
+const MARKS: Partial<Record<Job["status"], string>> = { completed: "✓", dead: "✗", failed: "✗", running: "▶", cancelled: "⊘" };
+
+/** The page of a job. */
+export function JobPage(): ReactElement {
+  const { id } = route.useParams();
+  const result = useJob(id);
+  if (result.error !== null && result.data === undefined && "field" in result.error && result.error.field === "id") {
+    return <Gone text={messageOf(result.error)} />;
+  }
+  return (
+    <Loaded result={result} lines={10}>
+      {(job) => (job === null ? <Gone text="It was deleted, or pruned after its retention, or never existed." /> : <JobView job={job} />)}
+    </Loaded>
+  );
+}
+
+function Gone({ text }: { readonly text: string }): ReactElement {
+  return (
+    <Card>
+      <Empty icon={FileQuestion} title="There is no such job">
+        {text}
+      </Empty>
+    </Card>
+  );
+}
+
+function JobView({ job }: { readonly job: Job }): ReactElement {
+  const attempts = useAttempts(job.id);
+  useTitle(`${MARKS[job.status] ?? "·"} ${job.type}`);
+  return (
+    <>
+      <JobHead job={job} />
+      <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
+        <div className="min-w-0 space-y-4">
+          <Card title="Timeline">
+            <Loaded result={attempts} lines={2}>
+              {(list) => <Timeline job={job} attempts={list} />}
+            </Loaded>
+          </Card>
+          {attempts.data !== undefined && attempts.data.length > 0 && <Attempts attempts={attempts.data} job={job} />}
+          <JsonCard title="Payload" value={job.payload} file={`${job.id}-payload.json`} />
+          {job.status === "completed" && <JsonCard title="Result" value={job.result} file={`${job.id}-result.json`} />}
+          <Logs job={job} />
+        </div>
+        <JobFacts job={job} />
+      </div>
+    </>
+  );
+}
+
+/** The title of the tab, so that a job that is waited for can be seen to end from another one. */
+function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Millrace`;
+    return () => {
+      document.title = "Millrace";
+    };
+  }, [title]);
+}

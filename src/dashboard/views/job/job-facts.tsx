@@ -1,0 +1,86 @@
+import type { ReactElement, ReactNode } from "react";
+import type { Job } from "../../../core/job.ts";
+import { limit, NOTHING } from "../../format.ts";
+import { CopyButton, QueueLink, Tag } from "../../parts/bits.tsx";
+import { Card } from "../../parts/card.tsx";
+import { JsonTree } from "../../parts/json-tree.tsx";
+import { priorityText } from "../../parts/priority.tsx";
+import { Ago, Duration, Moment } from "../../parts/time.tsx";
+import { visible } from "../../safe-text.ts";
+
+/** Every field of a job that has no place of its own. */
+export function JobFacts({ job }: { readonly job: Job }): ReactElement {
+  return (
+    <Card title="Fields" flush className="xl:sticky xl:top-17">
+      <dl className="px-4 py-2">
+        <Fact name="Queue">
+          <QueueLink name={job.queue} />
+        </Fact>
+        <Fact name="Priority">{priorityText(job.priority)}</Fact>
+        <Fact name="Attempts">{job.attempt}</Fact>
+        <Fact name="Retries">
+          {job.retryCount} of {job.maxRetries} used
+        </Fact>
+        <Fact name="Retry delay">{limit(job.retryDelay)}</Fact>
+        <Fact name="Timeout">{limit(job.timeout)}</Fact>
+        <TimeFact name="Created" at={job.createdAt} />
+        <TimeFact name="Due" at={job.scheduledAt} />
+        <TimeFact name="Started" at={job.startedAt} />
+        <TimeFact name="Ended" at={job.completedAt} />
+        <TimeFact name="Changed" at={job.updatedAt} />
+        <Fact name="Duration">
+          <Duration ms={job.durationMs} />
+        </Fact>
+        <Fact name="Worker">{job.workerId === null ? null : <span className="font-mono text-xs">{visible(job.workerId)}</span>}</Fact>
+        <Fact name="Fence">{job.fence}</Fact>
+        <Fact name="Key">
+          {job.idempotencyKey === null ? null : (
+            <span className="inline-flex max-w-full items-center gap-1 font-mono text-xs">
+              <span className="min-w-0 break-all">{visible(job.idempotencyKey)}</span>
+              <CopyButton text={job.idempotencyKey} what="key" />
+            </span>
+          )}
+        </Fact>
+        <Fact name="Webhook">
+          {job.webhookUrl === null ? null : <span className="font-mono text-xs break-all">{visible(job.webhookUrl)}</span>}
+        </Fact>
+        <Fact name="Tags">
+          {job.tags.length === 0 ? null : (
+            <span className="flex flex-wrap justify-end gap-1">
+              {job.tags.map((tag) => (
+                <Tag key={tag} name={tag} />
+              ))}
+            </span>
+          )}
+        </Fact>
+      </dl>
+      {job.meta !== null && (
+        <div className="border-t px-4 py-3">
+          <h3 className="mb-1 text-xs text-muted-foreground">Meta</h3>
+          <JsonTree value={job.meta} />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactElement {
+  return (
+    <div className="flex min-h-7.5 items-center justify-between gap-4 border-b py-0.5 last:border-b-0">
+      <dt className="shrink-0 text-muted-foreground">{name}</dt>
+      <dd className="min-w-0 text-right">{children ?? <span className="text-muted-foreground">{NOTHING}</span>}</dd>
+    </div>
+  );
+}
+
+function TimeFact({ name, at }: { readonly name: string; readonly at: number | null }): ReactElement {
+  return (
+    <Fact name={name}>
+      {at === null ? null : (
+        <>
+          <Moment at={at} /> <span className="ml-1 inline-block min-w-16 text-muted-foreground">{<Ago at={at} />}</span>
+        </>
+      )}
+    </Fact>
+  );
+}

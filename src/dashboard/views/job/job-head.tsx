@@ -1,0 +1,138 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Ban, ChevronLeft, ClipboardCopy, CopyPlus, Play, RotateCw, Terminal, Trash2 } from "lucide-react";
+import type { ReactElement } from "react";
+import type { Job } from "../../../core/job.ts";
+import { asCommand, asCurl, asTypeScript, requestLike } from "../../copy-as.ts";
+import { copyText } from "../../copy-text.ts";
+import { draftOf } from "../../enqueue/draft.ts";
+import { ACTION_WORDS, changeJob, isValid, type JobAction } from "../../job-actions.ts";
+import { useShortcuts } from "../../keyboard.ts";
+import { overlay } from "../../overlay.ts";
+import { CopyButton, Meter, QueueLink } from "../../parts/bits.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Menu, MenuItem } from "../../parts/menu.tsx";
+import { Priority } from "../../parts/priority.tsx";
+import { StatusBadge } from "../../parts/status-badge.tsx";
+import { visible } from "../../safe-text.ts";
+import { session } from "../../session.ts";
+import { useWatched } from "../../watched.ts";
+
+/** Which job it is, how it stands, and what can be done. */
+export function JobHead({ job }: { readonly job: Job }): ReactElement {
+  const { progress } = job;
+  return (
+    <div className="mb-4">
+      <Link to="/jobs" className="mb-1 inline-flex min-h-6 items-center gap-0.5 text-muted-foreground hover:text-foreground">
+        <ChevronLeft aria-hidden className="size-4" /> Jobs
+      </Link>
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <h1 className="flex flex-wrap items-center gap-2.5 text-lg font-semibold tracking-tight">
+            <span className="break-all">{job.type}</span>
+            <StatusBadge status={job.status} />
+          </h1>
+          <p className="flex flex-wrap items-center gap-x-3 text-muted-foreground">
+            <span className="inline-flex items-center gap-1 font-mono text-xs break-all">
+              {job.id}
+              <CopyButton text={job.id} what="id" />
+            </span>
+            <span>
+              in <QueueLink name={job.queue} />
+            </span>
+            <Priority priority={job.priority} />
+          </p>
+        </div>
+        <Actions job={job} />
+      </div>
+      {progress !== null && job.status === "running" && (
+        <div className="mt-3 rounded-xl border bg-card px-4 py-3">
+          <p className="mb-1.5 flex justify-between gap-4">
+            <span className="min-w-0 truncate text-muted-foreground">{visible(progress.note ?? "working")}</span>
+            <strong className="font-medium">{progress.percent} %</strong>
+          </p>
+          <Meter value={progress.percent} of={100} label="progress" />
+        </div>
+      )}
+      {job.error !== null && job.status !== "completed" && <ErrorNote error={job.error} />}
+    </div>
+  );
+}
+
+function ErrorNote({ error }: { readonly error: NonNullable<Job["error"]> }): ReactElement {
+  return (
+    <div className="mt-3 rounded-xl border border-destructive/35 bg-destructive/8 px-4 py-3">
+      <p className="font-medium text-dead">
+        {visible(error.name)}
+        {error.kind !== "error" && <span className="ml-2 font-normal text-muted-foreground">({error.kind})</span>}
+      </p>
+      <p className="max-h-40 overflow-y-auto break-words whitespace-pre-wrap" tabIndex={0} role="note" aria-label="The error's message">
+        {visible(error.message)}
+      </p>
+    </div>
+  );
+}
+
+const ICONS = { retry: RotateCw, start: Play, cancel: Ban, delete: Trash2 } as const;
+
+function Actions({ job }: { readonly job: Job }): ReactElement {
+  const navigate = useNavigate();
+  const isOperator = useWatched(session).role === "operator";
+  const change = async (action: JobAction): Promise<void> => {
+    if ((await changeJob(action, job)) && action === "delete") void navigate({ to: "/jobs" });
+  };
+  const changeIfValid = (...actions: JobAction[]): void => {
+    const action = actions.find((each) => isValid(each, job.status));
+    if (action !== undefined && isOperator) void change(action);
+  };
+  const duplicate = (): void => overlay.set({ kind: "enqueue", draft: draftOf(job) });
+  useShortcuts({
+    r: () => changeIfValid("retry", "start"),
+    c: () => changeIfValid("cancel"),
+    d: () => {
+      if (isOperator) duplicate();
+    },
+    y: () => void copyText(job.id, "Id"),
+    Delete: () => changeIfValid("delete"),
+  });
+  return (
+    <div className="flex flex-wrap gap-2">
+      {isOperator && (
+        <>
+          {(["retry", "start", "cancel", "delete"] satisfies JobAction[])
+            .filter((action) => isValid(action, job.status))
+            .map((action) => (
+              <Button
+                key={action}
+                icon={ICONS[action]}
+                look={action === "retry" || action === "start" ? "primary" : "plain"}
+                onClick={() => void change(action)}
+              >
+                {ACTION_WORDS[action]}
+              </Button>
+            ))}
+          <Button icon={CopyPlus} onClick={duplicate}>
+            Duplicate and edit
+          </Button>
+        </>
+      )}
+      <CopyAs job={job} />
+    </div>
+  );
+}
+
+function CopyAs({ job }: { readonly job: Job }): ReactElement {
+  const ways = [
+    ["curl", asCurl],
+    ["Command line", asCommand],
+    ["TypeScript", asTypeScript],
+  ] as const;
+  return (
+    <Menu trigger={<Button icon={ClipboardCopy}>Copy as</Button>}>
+      {ways.map(([name, write]) => (
+        <MenuItem key={name} icon={Terminal} onClick={() => void copyText(write(requestLike(job)), name)}>
+          {name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}

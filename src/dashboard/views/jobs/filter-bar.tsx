@@ -1,0 +1,208 @@
+/** The filters of the list. Each is written into the address as soon as it is set. */
+import { useNavigate } from "@tanstack/react-router";
+import { ListFilter, X } from "lucide-react";
+import { type ReactElement, useEffect, useState } from "react";
+import { FILTER_NAMES, type FilterName, type JobSearch, SPANS } from "../../job-search.ts";
+import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
+import { Button } from "../../parts/button.tsx";
+import { useIsNarrow } from "../../parts/narrow.ts";
+import { LEVELS } from "../../parts/priority.tsx";
+import { Suggest } from "../../parts/suggest.tsx";
+
+/** Filters that have a field here; the status has its tabs. */
+const SHOWN: readonly FilterName[] = ["type", "queue", "priority", "tag", "from", "to"];
+
+/** A line of fields. On a narrow screen they fold away. */
+export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; readonly fixed?: readonly FilterName[] }): ReactElement {
+  const isNarrow = useIsNarrow();
+  const [isOpen, setOpen] = useState(false);
+  const set = useFilter();
+  const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && (isNarrow || name !== "status"));
+  return (
+    <div className="space-y-2">
+      {isNarrow && (
+        <Button icon={ListFilter} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Filters{given.length > 0 && ` (${given.length})`}
+        </Button>
+      )}
+      {(!isNarrow || isOpen) && (
+        <div className="grid grid-cols-[repeat(auto-fit,minmax(9rem,1fr))] gap-2 lg:max-w-5xl">
+          <Fields search={search} set={set} shown={SHOWN.filter((name) => !fixed.includes(name))} />
+        </div>
+      )}
+      {given.length > 0 && (
+        <ul aria-label="Filters that are set" className="flex flex-wrap gap-1.5">
+          {given.map((name) => (
+            <Chip key={name} name={name} value={search[name] ?? ""} onRemove={() => set({ [name]: undefined })} />
+          ))}
+          <li>
+            <button
+              type="button"
+              onClick={() => set(Object.fromEntries(given.map((name) => [name, undefined])))}
+              className="h-6 rounded px-1.5 text-muted-foreground hover:text-foreground"
+            >
+              Clear all
+            </button>
+          </li>
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Changes filters in the address of the present page, and begins at its newest page. */
+function useFilter(): (change: Partial<Record<FilterName, string | undefined>>) => void {
+  const navigate = useNavigate();
+  return (change) => void navigate({ to: ".", search: (before) => ({ ...before, ...change, cursor: undefined }), replace: true });
+}
+
+interface FieldsProps {
+  readonly search: JobSearch;
+  readonly set: ReturnType<typeof useFilter>;
+  readonly shown: readonly FilterName[];
+}
+
+function Fields({ search, set, shown }: FieldsProps): ReactElement {
+  const types = useKnownTypes();
+  const queues = useKnownQueues();
+  const has = (name: FilterName): boolean => shown.includes(name);
+  return (
+    <>
+      {has("type") && <TypedFilter label="Type" name="type" items={types} search={search} set={set} />}
+      {has("queue") && <TypedFilter label="Queue" name="queue" items={queues} search={search} set={set} />}
+      {has("priority") && (
+        <Choice
+          label="Priority"
+          value={search.priority ?? ""}
+          onChange={(priority) => set({ priority: priority || undefined })}
+          options={[["", "Any priority"], ...LEVELS.map((level) => [level, level] as const)]}
+        />
+      )}
+      {has("tag") && <TypedFilter label="Tag" name="tag" items={[]} search={search} set={set} />}
+      {has("from") && <TimeFilter search={search} set={set} />}
+    </>
+  );
+}
+
+interface TypedFilterProps {
+  readonly label: string;
+  readonly name: FilterName;
+  readonly items: readonly string[];
+  readonly search: JobSearch;
+  readonly set: ReturnType<typeof useFilter>;
+}
+
+/** So long after the last key, what was typed is taken. */
+const TYPED_MS = 350;
+
+function TypedFilter({ label, name, items, search, set }: TypedFilterProps): ReactElement {
+  const given = search[name] ?? "";
+  const [text, setText] = useState(given);
+  const [seen, setSeen] = useState(given);
+  // The address changed by another hand: a link, or the way back.
+  if (seen !== given) {
+    setSeen(given);
+    setText(given);
+  }
+  useEffect(() => {
+    if (text.trim() === given) return;
+    const timer = window.setTimeout(() => set({ [name]: text.trim() || undefined }), TYPED_MS);
+    return () => window.clearTimeout(timer);
+  });
+  return <Suggest label={label} compact placeholder={label} value={text} onChange={setText} items={items} />;
+}
+
+function TimeFilter({ search, set }: Pick<FieldsProps, "search" | "set">): ReactElement {
+  const { from = "", to = "" } = search;
+  const isSpan = from === "" || SPANS.some(([name]) => name === from);
+  const [isOwn, setOwn] = useState(!isSpan || to !== "");
+  return (
+    <>
+      <Choice
+        label="Created"
+        value={isOwn ? "own" : from}
+        onChange={(value) => {
+          setOwn(value === "own");
+          set({ from: value === "own" ? undefined : value || undefined, to: undefined });
+        }}
+        options={[["", "Any time"], ...SPANS.map(([name, words]) => [name, words] as const), ["own", "From … to …"]]}
+      />
+      {isOwn && (
+        <>
+          <MomentInput label="Created at or after" value={from} onChange={(value) => set({ from: value })} />
+          <MomentInput label="Created before" value={to} onChange={(value) => set({ to: value })} />
+        </>
+      )}
+    </>
+  );
+}
+
+function MomentInput({
+  label,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string | undefined) => void;
+}): ReactElement {
+  return (
+    <input
+      type="datetime-local"
+      aria-label={label}
+      title={label}
+      value={localInput(value)}
+      onChange={(event) => onChange(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())}
+      className="h-8 min-w-0 rounded-md border border-input bg-card px-2"
+    />
+  );
+}
+
+/** What such a field shows: the reader's own time, to the minute. */
+function localInput(value: string): string {
+  const date = new Date(value);
+  if (value === "" || Number.isNaN(date.getTime())) return "";
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly options: readonly (readonly [value: string, words: string])[];
+}
+
+function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className={`h-8 min-w-0 rounded-md border border-input bg-card pr-7 pl-2.5 ${value === "" ? "text-muted-foreground" : ""}`}
+    >
+      {options.map(([option, words]) => (
+        <option key={option} value={option}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Chip({ name, value, onRemove }: { readonly name: string; readonly value: string; readonly onRemove: () => void }): ReactElement {
+  return (
+    <li className="inline-flex h-6 max-w-full items-center rounded-md bg-secondary pl-2 text-xs">
+      <span className="truncate">
+        <span className="text-muted-foreground">{name}</span> {value}
+      </span>
+      <button
+        type="button"
+        aria-label={`Take the filter ${name} away`}
+        onClick={onRemove}
+        className="grid size-6 shrink-0 place-items-center rounded text-muted-foreground hover:text-foreground"
+      >
+        <X aria-hidden className="size-3" />
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,54 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { STATUSES } from "../../../core/job.ts";
+import { compact, count } from "../../format.ts";
+import type { JobSearch } from "../../job-search.ts";
+import { STATUS_COLOURS, STATUS_ICONS } from "../../parts/status-badge.tsx";
+import { useStats } from "../../queries.ts";
+
+/** All jobs, or those in one status, each with how many there are as far as tallies know. */
+export function StatusTabs({ search }: { readonly search: JobSearch }): ReactElement {
+  const { data: stats } = useStats();
+  const { status, cursor: _, ...others } = search;
+  const { queue, ...beyond } = others;
+  // Tallies know queue and status; what else is asked for would have to be counted job by job.
+  const counts = Object.keys(beyond).length > 0 ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
+  const total = counts === undefined ? undefined : STATUSES.reduce((sum, each) => sum + counts[each], 0);
+  return (
+    <nav aria-label="By status" className="scroll-x -mx-4 flex gap-1 px-4 sm:mx-0 sm:px-0">
+      <Tab isOn={status === undefined} search={others} name="all" figure={total} />
+      {STATUSES.map((each) => (
+        <Tab key={each} isOn={status === each} search={{ ...others, status: each }} name={each} figure={counts?.[each]} />
+      ))}
+    </nav>
+  );
+}
+
+interface TabProps {
+  readonly isOn: boolean;
+  readonly search: JobSearch;
+  readonly name: "all" | (typeof STATUSES)[number];
+  readonly figure: number | undefined;
+}
+
+function Tab({ isOn, search, name, figure }: TabProps): ReactElement {
+  const Icon = name === "all" ? null : STATUS_ICONS[name];
+  return (
+    <Link
+      to="/jobs"
+      search={search}
+      aria-current={isOn ? "true" : undefined}
+      // What is in the address beside the status must not decide whether this is the present one.
+      activeProps={{}}
+      className={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-md border px-2.5 transition-colors ${isOn ? "border-input bg-accent font-medium text-foreground" : "border-transparent text-muted-foreground hover:bg-accent hover:text-foreground"}`}
+    >
+      {Icon !== null && name !== "all" && <Icon aria-hidden className={`size-3.5 ${STATUS_COLOURS[name]}`} />}
+      {name === "all" ? "All" : name.charAt(0).toUpperCase() + name.slice(1)}
+      {figure !== undefined && (
+        <span title={count(figure)} className="text-xs text-muted-foreground">
+          {compact(figure)}
+        </span>
+      )}
+    </Link>
+  );
+}

@@ -1,0 +1,51 @@
+/** THE OVERVIEW: in five seconds, whether anything is wrong. */
+import type { ReactElement } from "react";
+import { PageHead } from "../parts/card.tsx";
+import { Loaded, Skeleton } from "../parts/notices.tsx";
+import { useNow } from "../parts/time.tsx";
+import { useJobs, useQueues, useStats, useWorkers } from "../queries.ts";
+import { Attention } from "./overview/attention.tsx";
+import { FigureCards } from "./overview/figure-cards.tsx";
+import { FirstSteps } from "./overview/first-steps.tsx";
+import { LatestJobs } from "./overview/latest-jobs.tsx";
+import { QueueBars } from "./overview/queue-bars.tsx";
+import { Throughput } from "./overview/throughput.tsx";
+
+/** What is wrong, and how it goes. */
+export function Overview(): ReactElement {
+  const stats = useStats();
+  const queues = useQueues();
+  const workers = useWorkers();
+  const pending = useJobs({ status: "pending", limit: 200 });
+  const now = useNow();
+  return (
+    <>
+      <PageHead title="Overview" />
+      <Loaded result={stats}>
+        {(figures) =>
+          figures.totalEnqueued === 0 ? (
+            <FirstSteps />
+          ) : (
+            <div className="space-y-4">
+              {queues.data === undefined || workers.data === undefined || pending.data === undefined ? (
+                <Skeleton lines={2} />
+              ) : (
+                <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data.jobs, now }} />
+              )}
+              <FigureCards stats={figures} workers={workers.data ?? []} />
+              <div className="grid gap-4 xl:grid-cols-5">
+                <div className="min-w-0 xl:col-span-3">
+                  <Throughput />
+                </div>
+                <div className="min-w-0 xl:col-span-2">
+                  <QueueBars stats={figures} />
+                </div>
+              </div>
+              <LatestJobs />
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}

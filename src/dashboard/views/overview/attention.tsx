@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import { ChevronRight, CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import { type Finding, findings, type Situation } from "../../attention.ts";
+import { counted } from "../../format.ts";
+import { Button } from "../../parts/button.tsx";
+
+const SHOWN = 4;
+
+/** One sentence, and what it is about. */
+export function Attention({ situation }: { readonly situation: Situation }): ReactElement {
+  const found = findings(situation);
+  const [isWhole, setWhole] = useState(false);
+  if (found.length === 0) return <AllWell situation={situation} />;
+  const shown = isWhole ? found : found.slice(0, SHOWN);
+  return (
+    <section aria-label="What needs attention" className="overflow-hidden rounded-xl border border-warning/35 bg-card">
+      <h2 className="flex items-center gap-2 px-4 pt-3 pb-1.5 text-base font-semibold">
+        <TriangleAlert aria-hidden className="size-4 text-warning" />
+        {counted(found.length, "thing needs", "things need")} attention
+      </h2>
+      <ul className="pb-1.5">
+        {shown.map((finding) => (
+          <FindingRow key={finding.key} finding={finding} />
+        ))}
+      </ul>
+      {found.length > SHOWN && (
+        <div className="border-t px-2 py-1">
+          <Button look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? "Show fewer" : `Show ${found.length - SHOWN} more`}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function FindingRow({ finding }: { readonly finding: Finding }): ReactElement {
+  const { text, hint, to, search = {}, severity } = finding;
+  const [Icon, colour] = severity === "bad" ? [OctagonAlert, "text-destructive"] : [TriangleAlert, "text-warning"];
+  return (
+    <li>
+      <Link to={to} search={search} className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60">
+        <Icon aria-hidden className={`size-3.5 shrink-0 ${colour}`} />
+        <span className="min-w-0 flex-1 sm:flex sm:items-baseline sm:gap-2">
+          <span className="block font-medium break-words">{text}</span>
+          <span className="block text-muted-foreground">{hint}</span>
+        </span>
+        <ChevronRight aria-hidden className="size-4 shrink-0 text-muted-foreground transition-transform group-hover:translate-x-0.5" />
+      </Link>
+    </li>
+  );
+}
+
+function AllWell({ situation: { queues, workers } }: { readonly situation: Situation }): ReactElement {
+  return (
+    <section aria-label="What needs attention" className="flex items-center gap-2.5 rounded-xl border bg-card px-4 py-3">
+      <CircleCheck aria-hidden className="size-5 shrink-0 text-success" />
+      <p className="min-w-0">
+        <strong className="font-semibold">Nothing needs attention.</strong>{" "}
+        <span className="text-muted-foreground">
+          {counted(queues.length, "queue")} and {counted(workers.length, "worker")} are as they should be.
+        </span>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,111 @@
+import { type FormEvent, type ReactElement, useState } from "react";
+import { type Duration, formatDuration } from "../../../core/duration.ts";
+import { act } from "../../act.ts";
+import { client, type Queue, type QueueOptions } from "../../api.ts";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { CheckField, TextField } from "../../parts/field.tsx";
+
+/** The dialog that changes what a queue does. */
+export function QueueSettings({ queue, onClose }: { readonly queue: Queue; readonly onClose: () => void }): ReactElement {
+  const [form, setForm] = useState({
+    capacity: queue.capacity === null ? "" : String(queue.capacity),
+    headStart: queue.headStart === null ? "" : formatDuration(queue.headStart),
+    deadLetters: queue.deadLetters,
+    age: formatDuration(queue.retention.age),
+    count: String(queue.retention.count),
+    keepAtLeast: formatDuration(queue.retention.keepAtLeast),
+  });
+  const [isBusy, setBusy] = useState(false);
+  const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change });
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    const done = await act(
+      async () => (await client.configure(queue.name, settingsOf(form)), true),
+      () => `Settings of ${queue.name} are saved`,
+    );
+    setBusy(false);
+    if (done === true) onClose();
+  };
+  return (
+    <Dialog
+      title={`Settings of ${queue.name}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button look="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button look="primary" type="submit" form="queue-settings" disabled={isBusy}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form id="queue-settings" onSubmit={(event) => void submit(event)} className="grid gap-4 p-4 sm:grid-cols-2">
+        <TextField
+          label="Capacity"
+          inputMode="numeric"
+          placeholder="no bound"
+          value={form.capacity}
+          onChange={(capacity) => set({ capacity })}
+          hint="So many jobs may wait; beyond, enqueue is refused."
+        />
+        <TextField
+          label="Head start"
+          placeholder="strict priority"
+          value={form.headStart}
+          onChange={(headStart) => set({ headStart })}
+          hint="How much earlier one step of priority counts, such as 1m. Empty: the more urgent always goes first."
+        />
+        <div className="sm:col-span-2">
+          <CheckField
+            label="Keep dead letters"
+            hint="Jobs that failed for good wait for a decision. Without it they end as failed."
+            checked={form.deadLetters}
+            onChange={(deadLetters) => set({ deadLetters })}
+          />
+        </div>
+        <TextField
+          label="Keep ended jobs for"
+          value={form.age}
+          onChange={(age) => set({ age })}
+          hint="Completed and cancelled ones, such as 24h or 7d."
+        />
+        <TextField
+          label="Keep at most"
+          inputMode="numeric"
+          value={form.count}
+          onChange={(count) => set({ count })}
+          hint="Of the ended jobs."
+        />
+        <TextField
+          label="But never less than"
+          value={form.keepAtLeast}
+          onChange={(keepAtLeast) => set({ keepAtLeast })}
+          hint="So that who waits for a job finds its end."
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+interface SettingsForm {
+  readonly capacity: string;
+  readonly headStart: string;
+  readonly deadLetters: boolean;
+  readonly age: string;
+  readonly count: string;
+  readonly keepAtLeast: string;
+}
+
+/** Numbers are read here, everything else by the server, which says what is wrong. */
+function settingsOf({ capacity, headStart, deadLetters, age, count, keepAtLeast }: SettingsForm): QueueOptions {
+  return {
+    capacity: capacity.trim() === "" ? null : Number(capacity),
+    headStart: headStart.trim() === "" ? null : (headStart.trim() as Duration),
+    deadLetters,
+    retention: { age: age.trim() as Duration, count: Number(count), keepAtLeast: keepAtLeast.trim() as Duration },
+  };
+}

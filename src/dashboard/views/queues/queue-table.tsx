@@ -1,0 +1,128 @@
+import { Link } from "@tanstack/react-router";
+import { Pause, Play, SlidersHorizontal } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import type { Status } from "../../../core/job.ts";
+import type { Queue } from "../../api.ts";
+import { compact, count } from "../../format.ts";
+import { Meter, QueueLink } from "../../parts/bits.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { LEVEL_FILLS, LEVELS } from "../../parts/priority.tsx";
+import { pauseQueue, resumeQueue } from "../../queue-actions.ts";
+import { session } from "../../session.ts";
+import { useWatched } from "../../watched.ts";
+import { QueueSettings } from "./queue-settings.tsx";
+
+const COUNTED = ["pending", "running", "scheduled", "retrying", "dead", "completed"] as const satisfies Status[];
+
+const COLUMNS: readonly Column<Queue>[] = [
+  {
+    id: "name",
+    title: "Queue",
+    cell: (queue) => <QueueName queue={queue} />,
+    className: "max-w-56 font-medium",
+    place: "title",
+    sortBy: ({ name }) => name,
+  },
+  { id: "levels", title: "By priority", cell: (queue) => <LevelBar queue={queue} />, className: "min-w-24" },
+  ...COUNTED.map((status): Column<Queue> => ({
+    id: status,
+    title: status.charAt(0).toUpperCase() + status.slice(1),
+    cell: ({ name, counts }) => <CountLink queue={name} status={status} value={counts[status]} />,
+    end: true,
+    sortBy: ({ counts }) => counts[status],
+  })),
+  { id: "capacity", title: "Capacity", cell: (queue) => <Capacity queue={queue} />, className: "min-w-24" },
+];
+
+/** All queues with their counts. */
+export function QueueTable({ queues }: { readonly queues: readonly Queue[] }): ReactElement {
+  const isOperator = useWatched(session).role === "operator";
+  return (
+    <DataTable
+      caption="Queues"
+      rows={queues}
+      columns={COLUMNS}
+      keyOf={({ name }) => name}
+      rowProps={({ name }) => ({ "data-queue": name })}
+      actions={isOperator ? QueueActions : undefined}
+    />
+  );
+}
+
+function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): ReactElement {
+  return (
+    <span className="flex items-center gap-2">
+      <span className="min-w-0 truncate">
+        <QueueLink name={name} />
+      </span>
+      {paused && (
+        <span className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs text-warning">
+          <Pause aria-hidden className="size-3" /> paused
+        </span>
+      )}
+    </span>
+  );
+}
+
+function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement {
+  const [isEdited, setEdited] = useState(false);
+  const { name, paused } = queue;
+  return (
+    <span className="flex justify-end gap-1">
+      {paused ? (
+        <Button icon={Play} className="w-22" onClick={() => void resumeQueue(name)}>
+          Resume
+        </Button>
+      ) : (
+        <Button icon={Pause} className="w-22" onClick={() => void pauseQueue(name)}>
+          Pause
+        </Button>
+      )}
+      <IconButton icon={SlidersHorizontal} label={`Settings of ${name}`} className="size-8" onClick={() => setEdited(true)} />
+      {isEdited && <QueueSettings queue={queue} onClose={() => setEdited(false)} />}
+    </span>
+  );
+}
+
+function CountLink({ queue, status, value }: { readonly queue: string; readonly status: Status; readonly value: number }): ReactElement {
+  if (value === 0) return <span className="text-muted-foreground">0</span>;
+  return (
+    <Link
+      to="/jobs"
+      search={{ queue, status }}
+      title={count(value)}
+      className={`inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline ${status === "dead" ? "font-medium text-dead" : ""}`}
+    >
+      {compact(value)}
+    </Link>
+  );
+}
+
+function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactElement {
+  const levels = LEVELS.filter((level) => waiting[level] > 0);
+  const words = levels.map((level) => `${count(waiting[level])} ${level}`).join(", ");
+  return (
+    <span className="block min-w-20" title={words}>
+      <span aria-hidden className="flex h-1.5 gap-px overflow-hidden rounded-full bg-secondary">
+        {levels.map((level) => (
+          <span key={level} className={LEVEL_FILLS[level]} style={{ flexGrow: waiting[level] }} />
+        ))}
+      </span>
+      <span className="sr-only">{words === "" ? "nothing waits" : words}</span>
+    </span>
+  );
+}
+
+function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
+  if (capacity === null) return <span className="text-muted-foreground">no bound</span>;
+  const used = counts.pending + counts.scheduled + counts.retrying;
+  return (
+    <span className="block space-y-1">
+      <span className="block text-xs">
+        {compact(used)} of {compact(capacity)}
+      </span>
+      <Meter value={used} of={capacity} label="places that are taken" />
+    </span>
+  );
+}

@@ -1,0 +1,202 @@
+/** Making and changing a schedule, with its next runs in sight. */
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactElement, useDeferredValue, useState } from "react";
+import { act } from "../../act.ts";
+import { client, type Schedule } from "../../api.ts";
+import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { SelectField, TextArea, TextField } from "../../parts/field.tsx";
+import { messageOf } from "../../parts/notices.tsx";
+import { LEVELS } from "../../parts/priority.tsx";
+import { Suggest } from "../../parts/suggest.tsx";
+import { Ago, Moment } from "../../parts/time.tsx";
+import { formOf, readForm, type ScheduleDraft, timingOf, type TimingDraft } from "./schedule-draft.ts";
+import { cronWords } from "./timing.tsx";
+
+const ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
+const PREVIEWED = 5;
+
+interface ScheduleFormProps {
+  /** Null makes a new one. */
+  readonly schedule: Schedule | null;
+  readonly onClose: () => void;
+}
+
+/** The dialog. */
+export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): ReactElement {
+  const [draft, setDraft] = useState(() => formOf(schedule));
+  const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
+  const [isBusy, setBusy] = useState(false);
+  const set = (change: Partial<ScheduleDraft>): void => setDraft({ ...draft, ...change });
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const read = readForm(draft, schedule);
+    if (!read.ok) return setProblems(read.problems);
+    setProblems({});
+    setBusy(true);
+    const done = await act(
+      () => client.schedules.upsert(read.schedule),
+      ({ name }) => `The schedule ${name} is saved`,
+    );
+    setBusy(false);
+    if (done !== undefined) onClose();
+  };
+  return (
+    <Dialog
+      title={schedule === null ? "New schedule" : `Edit ${schedule.name}`}
+      onClose={onClose}
+      wide
+      footer={
+        <>
+          <Button look="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button look="primary" type="submit" form="schedule-form" disabled={isBusy}>
+            {schedule === null ? "Create" : "Save"}
+          </Button>
+        </>
+      }
+    >
+      <form id="schedule-form" onSubmit={(event) => void submit(event)} className="grid gap-4 p-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          first={schedule === null}
+          readOnly={schedule !== null}
+          value={draft.name}
+          onChange={(name) => set({ name })}
+          problem={problems.name}
+          hint={schedule === null ? "The same name again changes the schedule that has it." : "Its name stays."}
+        />
+        <TypeField draft={draft} set={set} problem={problems.type} />
+        <TimingFields draft={draft} set={set} />
+        <Preview timing={draft} />
+        <OtherFields draft={draft} set={set} problems={problems} />
+      </form>
+    </Dialog>
+  );
+}
+
+interface PartProps {
+  readonly draft: ScheduleDraft;
+  readonly set: (change: Partial<ScheduleDraft>) => void;
+}
+
+function TypeField({ draft, set, problem }: PartProps & { readonly problem: string | undefined }): ReactElement {
+  const types = useKnownTypes();
+  return <Suggest label="Type of its jobs" value={draft.type} onChange={(type) => set({ type })} items={types} problem={problem} />;
+}
+
+function TimingFields({ draft, set }: PartProps): ReactElement {
+  return (
+    <>
+      <SelectField
+        label="Fires"
+        value={draft.kind}
+        onChange={(kind) => set({ kind: kind as ScheduleDraft["kind"] })}
+        options={[
+          ["cron", "by a cron"],
+          ["every", "at an interval"],
+        ]}
+      />
+      {draft.kind === "every" ? (
+        <TextField label="Every" value={draft.every} onChange={(every) => set({ every })} hint="At least 1s: 10s, 5m, 1h, 1d." />
+      ) : (
+        <>
+          <TextField
+            label="Cron"
+            mono
+            value={draft.cron}
+            onChange={(cron) => set({ cron })}
+            hint={cronWords(draft.cron) ?? "Minute, hour, day of month, month, weekday; or six fields with seconds first."}
+          />
+          <SelectField
+            label="Time zone"
+            value={draft.timeZone}
+            onChange={(timeZone) => set({ timeZone })}
+            options={(ZONES.includes(draft.timeZone) ? ZONES : [draft.timeZone, ...ZONES]).map((zone) => [zone, zone])}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function Preview({ timing }: { readonly timing: TimingDraft }): ReactElement {
+  const asked = useDeferredValue(JSON.stringify(timingOf(timing)));
+  const { data, error } = useQuery({
+    queryKey: ["preview", asked],
+    queryFn: () => client.schedules.preview(timingOf(timing), PREVIEWED),
+    placeholderData: (before) => before,
+  });
+  return (
+    <section aria-live="polite" aria-label="Next runs" className="rounded-lg border bg-background p-3 sm:col-span-2">
+      <h3 className="mb-1 text-xs font-medium text-muted-foreground">Next runs, in your time zone</h3>
+      {error !== null ? (
+        <p className="text-destructive">{messageOf(error)}</p>
+      ) : (
+        <ol className="grid gap-x-6 sm:grid-cols-2">
+          {(data ?? []).map((at) => (
+            <li key={at} className="flex gap-3">
+              <Moment at={at} />
+              <span className="text-muted-foreground">
+                <Ago at={at} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function OtherFields({
+  draft,
+  set,
+  problems,
+}: PartProps & { readonly problems: Partial<Record<keyof ScheduleDraft, string>> }): ReactElement {
+  const queues = useKnownQueues();
+  return (
+    <>
+      <div className="sm:col-span-2">
+        <TextArea
+          label="Payload"
+          rows={5}
+          value={draft.payload}
+          onChange={(payload) => set({ payload })}
+          problem={problems.payload}
+          hint="JSON."
+        />
+      </div>
+      <Suggest label="Queue" placeholder="default" value={draft.queue} onChange={(queue) => set({ queue })} items={queues} />
+      <SelectField
+        label="Priority"
+        value={draft.priority}
+        onChange={(priority) => set({ priority })}
+        options={
+          (LEVELS as readonly string[]).includes(draft.priority)
+            ? LEVELS.map((level) => [level, level])
+            : [[draft.priority, draft.priority], ...LEVELS.map((level) => [level, level] as const)]
+        }
+      />
+      <SelectField
+        label="Missed while everything was down"
+        value={draft.catchUp}
+        onChange={(catchUp) => set({ catchUp: catchUp as ScheduleDraft["catchUp"] })}
+        options={[
+          ["one", "one run for the latest missed"],
+          ["skip", "no run"],
+        ]}
+      />
+      <SelectField
+        label="While the last run is unfinished"
+        value={draft.overlap}
+        onChange={(overlap) => set({ overlap: overlap as ScheduleDraft["overlap"] })}
+        options={[
+          ["allow", "run beside it"],
+          ["skip", "leave the run out"],
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+/** WORKERS: who is there, what they do, and what nobody does. */
+import { Link } from "@tanstack/react-router";
+import { Cpu, OctagonAlert } from "lucide-react";
+import type { ReactElement } from "react";
+import type { Worker } from "../api.ts";
+import { type Orphan, typesWithoutWorker } from "../attention.ts";
+import { counted } from "../format.ts";
+import { useHeld } from "../held.ts";
+import { Card, PageHead } from "../parts/card.tsx";
+import { Empty, Loaded } from "../parts/notices.tsx";
+import { useJobs, useWorkers } from "../queries.ts";
+import { WorkerTable } from "./workers/worker-table.tsx";
+
+/** Every worker, in any process. */
+export function Workers(): ReactElement {
+  const workers = useWorkers();
+  const pending = useJobs({ status: "pending", limit: 200 });
+  const { shown, hold } = useHeld(workers.data);
+  const orphans = typesWithoutWorker({ workers: workers.data ?? [], pending: pending.data?.jobs ?? [] });
+  return (
+    <>
+      <PageHead title="Workers">{workers.data === undefined ? "Processes that run jobs." : summaryOf(workers.data)}</PageHead>
+      <div className="space-y-4">
+        {orphans.length > 0 && <Orphans orphans={orphans} />}
+        <div {...hold}>
+          <Card flush>
+            <Loaded result={{ ...workers, data: shown }}>
+              {(list) =>
+                list.length === 0 ? (
+                  <Empty icon={Cpu} title="No worker is running">
+                    Jobs wait until one does. Start one with <code className="font-mono text-xs">millrace worker --handlers ./jobs.ts</code>
+                    , or with <code className="font-mono text-xs">client.work(…)</code> in a program.
+                  </Empty>
+                ) : (
+                  <WorkerTable workers={list} />
+                )
+              }
+            </Loaded>
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function summaryOf(workers: readonly Worker[]): string {
+  const sum = (figure: (worker: Worker) => number): number => workers.reduce((total, worker) => total + figure(worker), 0);
+  const busy = sum((worker) => worker.runningCount);
+  const slots = sum((worker) => worker.slots);
+  return `${counted(workers.length, "worker")}, ${busy} of ${counted(slots, "slot")} busy, ${counted(
+    sum((worker) => worker.perMinute),
+    "attempt",
+  )} in the last minute.`;
+}
+
+function Orphans({ orphans }: { readonly orphans: readonly Orphan[] }): ReactElement {
+  return (
+    <section aria-label="Types without a live worker" className="rounded-xl border border-destructive/40 bg-card px-4 py-3">
+      <h2 className="flex items-center gap-2 font-semibold">
+        <OctagonAlert aria-hidden className="size-4 text-destructive" />
+        Types without a live worker
+      </h2>
+      <p className="text-muted-foreground">Jobs of these types wait, and no worker that looks at their queue handles them.</p>
+      <ul className="mt-2 flex flex-wrap gap-2">
+        {orphans.map(({ type, queue, jobs }) => (
+          <li key={`${queue} ${type}`}>
+            <Link
+              to="/jobs"
+              search={{ status: "pending", type, queue }}
+              className="inline-flex min-h-7 items-center gap-1.5 rounded-md bg-secondary px-2 hover:bg-accent"
+            >
+              <span className="font-medium">{type}</span>
+              <span className="text-muted-foreground">
+                in {queue}, {jobs} waiting
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,30 @@
+/** A value that parts of the page watch. */
+import { useSyncExternalStore } from "react";
+
+/** A value, and who wants to hear when it changes. */
+export class Watched<Value> {
+  readonly #listeners = new Set<() => void>();
+  #value: Value;
+
+  constructor(value: Value) {
+    this.#value = value;
+  }
+
+  readonly get = (): Value => this.#value;
+
+  readonly set = (value: Value): void => {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    for (const listener of this.#listeners) listener();
+  };
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+}
+
+/** The value now; draws again when it changes. */
+export function useWatched<Value>(watched: Watched<Value>): Value {
+  return useSyncExternalStore(watched.subscribe, watched.get);
+}

@@ -1,0 +1,131 @@
+// How every page looks to machines that look: no fault that axe knows, in both themes, on a phone and on a desk; nothing wider than the
+// screen; and nothing that the page's policy forbids (which the fixture would tell as a complaint).
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openPage } from "./dashboard/browser.ts";
+import { type OpenDashboard, openDashboard } from "./dashboard/open-dashboard.ts";
+import { liveNow } from "./dashboard/sample-data.ts";
+import { letDie } from "./dashboard/fixture.ts";
+
+const PHONE = { width: 360, height: 740 };
+const DESK = { width: 1280, height: 800 };
+
+let browser: Browser;
+let dashboard: OpenDashboard;
+let folder: string;
+/** The address of each page, and what stands on it once it is there. */
+let pages: [name: string, address: string, fact: string][];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  folder = mkdtempSync(path.join(tmpdir(), "millrace-dashboard-"));
+  dashboard = await openDashboard({ storeUrl: `sqlite:${path.join(folder, "jobs.db")}` });
+  const { client } = dashboard;
+  await client.enqueueMany([{ type: "import:rows", payload: { file: "a.csv" } }, { type: "import:rows" }]);
+  await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
+  await liveNow(client);
+  const [dead] = (await client.dead.list()).jobs;
+  const [running] = (await client.list({ type: "video:transcode" })).jobs;
+  pages = [
+    ["overview", "", "things need attention"],
+    ["queues", "queues", "A paused queue starts no job"],
+    ["jobs", "jobs", "on this page"],
+    ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
+    ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
+    ["dead letters", "dead", "line 4 has 3 columns"],
+    ["schedules", "schedules", "weekday-digest"],
+    ["delayed jobs", "schedules?tab=delayed", "cart:remind"],
+    ["workers", "workers", "Types without a live worker"],
+  ];
+});
+
+afterAll(async () => {
+  await browser.close();
+  await dashboard.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const EVERY_RULE = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+/** What colours and sizes decide; the rest is the same in every theme. */
+const LOOKS_ONLY = ["color-contrast", "target-size"];
+
+async function faultsOf(page: Page, prepare: (axe: AxeBuilder) => AxeBuilder = (axe) => axe.withTags(EVERY_RULE)): Promise<string[]> {
+  const { violations } = await prepare(new AxeBuilder({ page })).analyze();
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary ?? ""}`));
+}
+
+/** How much wider the page is than its window. */
+function tooWide(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+test.each([
+  ["dark", "on a desk", DESK, (axe: AxeBuilder) => axe.withTags(EVERY_RULE)],
+  ["light", "on a phone", PHONE, (axe: AxeBuilder) => axe.withTags(EVERY_RULE)],
+  ["dark", "on a phone", PHONE, (axe: AxeBuilder) => axe.withRules(LOOKS_ONLY)],
+  ["light", "on a desk", DESK, (axe: AxeBuilder) => axe.withRules(LOOKS_ONLY)],
+] as const)("every page is without fault in the %s theme %s", async (theme, _, size, prepare) => {
+  const { page, complaints, close } = await openPage(browser, dashboard.url, { ...size, theme });
+  for (const [name, address, fact] of pages) {
+    await page.goto(dashboard.url + address);
+    await page.getByText(fact).first().waitFor();
+    expect({ name, faults: await faultsOf(page, prepare), tooWide: await tooWide(page) }).toEqual({ name, faults: [], tooWide: 0 });
+  }
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+describe.each(["dark", "light"] as const)("in the %s theme", (theme) => {
+  test("everything that opens over a page is without fault", async () => {
+    const { page, complaints, close } = await openPage(browser, dashboard.url, { ...DESK, theme });
+    await page.getByText("things need attention").waitFor();
+    for (const [key, name] of [
+      ["?", "Keyboard shortcuts"],
+      ["e", "Enqueue a job"],
+      ["Control+k", "Command palette"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.getByRole("dialog", { name }).waitFor();
+      expect({ name: name, faults: await faultsOf(page) }).toEqual({ name: name, faults: [] });
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    await page.goto(`${dashboard.url}schedules`);
+    await page.getByRole("button", { name: "New schedule" }).click();
+    await page.getByRole("region", { name: "Next runs" }).getByRole("listitem").first().waitFor();
+    expect({ name: "a new schedule", faults: await faultsOf(page) }).toEqual({ name: "a new schedule", faults: [] });
+    await page.goto(`${dashboard.url}dead`);
+    await page.getByRole("button", { name: "Purge all" }).click();
+    await page.getByRole("dialog").waitFor();
+    expect({ name: "a question", faults: await faultsOf(page) }).toEqual({ name: "a question", faults: [] });
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByRole("menu").waitFor();
+    // The guards around a menu hand the focus on; a menu stands outside of the page's landmarks, as everything that pops up.
+    const faults = await faultsOf(page, (axe) => axe.withTags(EVERY_RULE).exclude("[data-base-ui-focus-guard]").disableRules("region"));
+    expect({ name: "a menu", faults }).toEqual({ name: "a menu", faults: [] });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+test("the theme is chosen, and kept", async () => {
+  const { page, close } = await openPage(browser, dashboard.url, DESK);
+  const theme = (): Promise<string | null> => page.locator("html").getAttribute("data-theme");
+  expect(await theme()).toBe("dark");
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Light" }).click();
+  await expect.poll(theme).toBe("light");
+  await page.reload();
+  expect(await theme()).toBe("light");
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "System" }).click();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(theme).toBe("dark");
+  await close();
+});

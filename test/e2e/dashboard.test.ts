@@ -1,0 +1,292 @@
+// The dashboard as a user meets it: a real browser, a real server, a real store. Each page, and each thing that can be done there.
+
+import { describe, expect, test } from "vitest";
+import { eventually, letDie, stage } from "./dashboard/fixture.ts";
+
+const open = stage();
+
+describe("the overview", () => {
+  test("helps with the first job, and shows it as soon as it is there", async () => {
+    const { client, visit } = await open();
+    const page = await visit();
+    await page.getByText("No job was enqueued yet").waitFor();
+    await page.getByRole("button", { name: "Enqueue a sample job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Enqueue", exact: true }).click();
+    await page.locator("[data-toast=done]", { hasText: "hello:world is enqueued as" }).waitFor();
+    await page.getByRole("table", { name: "The latest jobs" }).getByText("hello:world").waitFor();
+    expect((await client.list()).jobs).toMatchObject([{ type: "hello:world", status: "pending" }]);
+  });
+
+  test("says first what needs attention, and leads there", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("email:send", { to: "a@example.com" }, { queue: "mail" });
+    await letDie(client, "email:send", "550 no such mailbox", "mail");
+    await client.pause("mail");
+    await client.enqueue("report:make", {}, { queue: "reports" });
+    const page = await visit();
+    const attention = page.getByRole("region", { name: "What needs attention" });
+    await attention.getByText("1 dead letter wait").waitFor();
+    await attention.getByText("mail is paused").waitFor();
+    await attention.getByText("No worker is running, and 1 job waits").waitFor();
+    await attention.getByText("1 dead letter wait").click();
+    await page.getByRole("heading", { name: "Dead letters" }).waitFor();
+    await page.getByText("550 no such mailbox").waitFor();
+  });
+
+  test("shows figures, and what was counted as a chart and as a table", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "b", priority: "critical" }]);
+    await using _worker = client.work({ a: () => "done" });
+    await eventually(async () => (await client.stats()).totalProcessed).toBe(2);
+    const page = await visit();
+    await page.getByRole("link", { name: /^Processed today 2/ }).waitFor();
+    await page.getByRole("link", { name: /^Waiting 1/ }).waitFor();
+    await page.getByRole("slider", { name: "Jobs per hour, point by point" }).press("ArrowLeft");
+    await page.getByRole("button", { name: "Show as a table" }).click();
+    const latest = page.getByRole("table", { name: "Jobs over time, the latest first" }).getByRole("row").nth(1);
+    await eventually(() => latest.getByRole("cell").allTextContents()).toEqual([expect.stringMatching(/:00:00$/), "3", "2", "0", "0"]);
+  });
+
+  test("follows what happens, without being asked to", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("first");
+    const page = await visit();
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    await client.enqueue("second:job");
+    await page.getByRole("table", { name: "The latest jobs" }).getByText("second:job").waitFor();
+    await using _worker = client.work({ "second:job": () => null });
+    await page
+      .getByRole("row", { name: /second:job/ })
+      .getByText("completed")
+      .waitFor();
+  });
+});
+
+describe("queues", () => {
+  test("are paused and resumed, and a pause can be taken back", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("t", null, { queue: "mail" });
+    const isPaused = async (): Promise<boolean | undefined> => (await client.queues())[0]?.paused;
+    const page = await visit("queues");
+    const row = page.locator("[data-queue=mail]");
+    await row.getByRole("button", { name: "Pause" }).click();
+    await row.getByText("paused").waitFor();
+    expect(await isPaused()).toBe(true);
+    await row.getByRole("button", { name: "Resume" }).click();
+    await row.getByRole("button", { name: "Pause" }).waitFor();
+    expect(await isPaused()).toBe(false);
+    await page.locator("[data-toast]", { hasText: "mail is resumed" }).getByRole("button", { name: "Undo" }).click();
+    await row.getByText("paused").waitFor();
+    expect(await isPaused()).toBe(true);
+  });
+
+  test("are sorted by what one asks for", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "t", queue: "a" }, ...Array.from({ length: 3 }, () => ({ type: "t", queue: "b" }))]);
+    const page = await visit("queues");
+    const names = (): Promise<(string | null)[]> =>
+      page.locator("[data-queue]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-queue")));
+    await eventually(names).toEqual(["a", "b"]);
+    await page.getByRole("button", { name: "Pending" }).click();
+    await eventually(names).toEqual(["b", "a"]);
+    expect(await page.getByRole("columnheader", { name: "Pending" }).getAttribute("aria-sort")).toBe("descending");
+  });
+
+  test("are given other settings, and told what is wrong with them", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("t", null, { queue: "mail" });
+    const page = await visit("queues");
+    await page.getByRole("button", { name: "Settings of mail" }).click();
+    await page.getByLabel("Capacity").fill("250");
+    await page.getByLabel("Keep ended jobs for").fill("soon");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("[data-toast=failed]", { hasText: "retention.age must be" }).waitFor();
+    await page.getByLabel("Keep ended jobs for").fill("7d");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("[data-queue=mail]").getByText("1 of 250").waitFor();
+    expect((await client.queues())[0]).toMatchObject({ capacity: 250, retention: { age: 7 * 86_400_000 } });
+  });
+});
+
+describe("jobs", () => {
+  test("are filtered, and each filter is a link", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([
+      { type: "email:send", queue: "mail", priority: "high", tags: ["urgent"] },
+      { type: "email:send", queue: "mail", delay: "1h" },
+      { type: "report:make", queue: "reports" },
+    ]);
+    const page = await visit("jobs");
+    const rows = page.locator("tr[data-job]");
+    await eventually(() => rows.count()).toBe(3);
+    await page.getByRole("link", { name: "Scheduled 1" }).click();
+    await eventually(() => rows.count()).toBe(1);
+    expect(page.url()).toContain("?status=scheduled");
+    await page.goBack();
+    await eventually(() => rows.count()).toBe(3);
+    await page.getByRole("combobox", { name: "Type" }).fill("email:send");
+    await page.keyboard.press("Tab");
+    await eventually(() => rows.count()).toBe(2);
+    await page.getByRole("combobox", { name: "Priority" }).selectOption("high");
+    await eventually(() => rows.count()).toBe(1);
+    expect(page.url()).toContain("?type=email:send&priority=high");
+    const same = await visit("jobs?type=email:send&priority=high&tag=urgent&queue=mail&from=1h");
+    await eventually(() => same.locator("tr[data-job]").count()).toBe(1);
+    await same.getByRole("button", { name: "Take the filter type away" }).waitFor();
+    await same.getByRole("button", { name: "Clear all" }).click();
+    await eventually(() => same.locator("tr[data-job]").count()).toBe(3);
+  });
+
+  test("are found by id and by what is typed", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("email:send");
+    await client.enqueue("report:make");
+    const page = await visit();
+    const search = page.getByRole("searchbox", { name: /Find a job/ });
+    await search.fill(id);
+    await search.press("Enter");
+    await page.getByRole("heading", { name: "email:send" }).waitFor();
+    await search.fill("type:report:make status:pending");
+    await search.press("Enter");
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+    await search.fill("whatever");
+    await search.press("Enter");
+    await page.locator("[data-toast=failed]", { hasText: "neither the id of a job nor a filter" }).waitFor();
+  });
+
+  test("are paged by cursors, and the way back is kept", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 60 }, (_, index) => ({ type: `t:${index}` })));
+    const page = await visit("jobs");
+    const first = (): Promise<string | null> => page.locator("tr[data-job]").first().getByRole("cell").nth(2).textContent();
+    await eventually(first).toBe("t:59");
+    await page.getByRole("button", { name: "Older" }).click();
+    await eventually(first).toBe("t:9");
+    await eventually(() => page.getByRole("button", { name: "Older" }).isDisabled()).toBe(true);
+    await page.reload();
+    await eventually(first).toBe("t:9");
+    await page.getByRole("button", { name: "Newer" }).click();
+    await eventually(first).toBe("t:59");
+  });
+
+  test("that come while one reads are announced, and nothing moves", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "old:a" }, { type: "old:b" }]);
+    const page = await visit("jobs");
+    const types = (): Promise<string[]> => page.locator("tr[data-job] td:nth-child(3)").allTextContents();
+    await eventually(types).toEqual(["old:b", "old:a"]);
+    await client.enqueueMany([{ type: "new:c" }, { type: "new:d" }]);
+    await page.getByRole("button", { name: "2 new jobs, show" }).waitFor();
+    expect(await types()).toEqual(["old:b", "old:a"]);
+    await using _worker = client.work({ "old:b": () => null });
+    await page.locator("tr[data-job]").first().getByText("completed").waitFor();
+    expect(await types()).toEqual(["old:b", "old:a"]);
+    await page.getByRole("button", { name: "2 new jobs, show" }).click();
+    await eventually(types).toEqual(["new:d", "new:c", "old:b", "old:a"]);
+  });
+
+  test("have the columns that one chooses", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("t", null, { tags: ["blue"] });
+    const page = await visit("jobs");
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Tags" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Priority" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "blue" }).waitFor();
+    expect(await page.getByRole("columnheader", { name: "Priority" }).count()).toBe(0);
+    await page.reload();
+    await page.getByRole("link", { name: "blue" }).waitFor();
+  });
+
+  test("are changed many at a time, each only by what its status allows", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "dies" }, { type: "dies" }, { type: "waits" }]);
+    await letDie(client, "dies", "no");
+    const page = await visit("jobs");
+    await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+    await page.getByText("3 jobs selected").waitFor();
+    await page.getByRole("button", { name: "Cancel 1" }).waitFor();
+    await page.getByRole("button", { name: "Delete 2" }).waitFor();
+    await page.getByRole("button", { name: "Retry 2" }).click();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs will be run again" }).waitFor();
+    await eventually(async () => (await client.stats()).counts).toMatchObject({ pending: 3, dead: 0 });
+    await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await eventually(async () => (await client.stats()).counts).toMatchObject({ cancelled: 3 });
+    await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog", { name: "Delete 3 jobs?" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No jobs are stored").waitFor();
+    expect((await client.list()).jobs).toEqual([]);
+  });
+});
+
+describe("dead letters", () => {
+  test("are retried and deleted, one by one", async () => {
+    const { client, visit } = await open();
+    const [first, second] = await client.enqueueMany([{ type: "mail" }, { type: "mail" }]);
+    await letDie(client, "mail", "mailbox full");
+    const page = await visit("dead");
+    await eventually(() => page.getByText("mailbox full").count()).toBe(2);
+    const idOf = (result: typeof first): string => (result?.ok === true ? result.job.id : "");
+    await page
+      .locator(`[data-job="${idOf(first)}"]`)
+      .getByRole("button", { name: "Retry" })
+      .click();
+    await eventually(() => client.get(idOf(first))).toMatchObject({ status: "pending" });
+    await page
+      .locator(`[data-job="${idOf(second)}"]`)
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No dead letters").waitFor();
+    expect(await client.get(idOf(second))).toBeNull();
+  });
+
+  test("are retried all at once", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "b" }]);
+    await letDie(client, "a", "no");
+    await letDie(client, "b", "no");
+    const page = await visit("dead?type=a");
+    await page.getByRole("button", { name: "Retry all that fit" }).click();
+    await page.getByRole("button", { name: "Retry them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs will be run again" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ pending: 2, dead: 1 });
+  });
+
+  test("are purged only by who types how many there are", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "a" }, { type: "a" }]);
+    await letDie(client, "a", "no");
+    const page = await visit("dead");
+    await page.getByRole("button", { name: "Purge all" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete all 2?" });
+    expect(await dialog.getByRole("button", { name: "Delete them" }).isDisabled()).toBe(true);
+    await dialog.getByRole("textbox").fill("2");
+    await dialog.getByRole("button", { name: "Delete them" }).click();
+    await page.getByText("No dead letters").waitFor();
+    expect((await client.stats()).deadCount).toBe(0);
+  });
+});
+
+describe("workers", () => {
+  test("are shown with what they run, and types that nobody handles are told", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "slow" }, { type: "orphan" }]);
+    const page = await visit("workers");
+    await page.getByText("No worker is running").waitFor();
+    await using worker = client.work(
+      { slow: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)) },
+      { concurrency: 4, grace: 0 },
+    );
+    const row = page.locator(`[data-worker="${worker.id}"]`);
+    await row.getByText("busy").waitFor();
+    await row.getByText("1 of 4").waitFor();
+    await row.getByRole("link", { name: /^[0-9a-f]{8}$/ }).waitFor();
+    const orphans = page.getByRole("region", { name: "Types without a live worker" });
+    await orphans.getByText("orphan").click();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  });
+});

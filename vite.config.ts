@@ -1,0 +1,40 @@
+/** How the dashboard's page is built: static files that can be served under any path, without a rebuild. */
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: fileURLToPath(new URL("src/dashboard", import.meta.url)),
+  // Relative: the server says where the page is by its <base>, and everything else is found from there.
+  base: "./",
+  plugins: [react(), tailwind()],
+  build: {
+    outDir: fileURLToPath(new URL("dist/dashboard", import.meta.url)),
+    emptyOutDir: true,
+    // A picture inside a script or style would be a data: address, which the page's policy does not allow.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // Few files at the first load: what every page needs, in two that change at different times. Each page is then a file of its own.
+          groups: [
+            { name: "libraries", test: /node_modules.(react|react-dom|scheduler|@tanstack)[\\/]/ },
+            { name: "popups", test: /node_modules.(@base-ui|@floating-ui)[\\/]/ },
+            {
+              name: "frame",
+              test: /src.(core|http|lib|client)[\\/]|src.dashboard.(frame.(?!shortcut)|parts.(?!line-chart|suggest|json)|[\w-]+\.tsx?$)/,
+            },
+          ],
+        },
+      },
+    },
+  },
+  server: {
+    port: 5173,
+    // `npm run dashboard` shows the page with the data of a server that runs beside it.
+    proxy: { "/api": process.env["MILLRACE_URL"] ?? "http://127.0.0.1:8080" },
+  },
+});
