@@ -1,26 +1,42 @@
 // Builds the dashboard's page into dist/dashboard, unless what is there was made from the same sources. Whoever serves or tests the page
 // calls this first, so that neither needs a command before it.
 
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = path.join(root, "dist", "dashboard");
 const stampFile = path.join(root, "node_modules", ".millrace-dashboard");
+const lockFile = `${stampFile}.lock`;
 
 /** All that the page is made of: its own room, what it may use of others, and the tools. */
 const madeOf = ["src/dashboard", "src/http", "src/core", "src/lib", "src/client", "vite.config.ts", "package-lock.json"];
 
 /** Where the page's files are, built if they were not. */
 export async function buildDashboard(): Promise<string> {
-  const stamp = stampOf(madeOf);
-  if (existsSync(path.join(folder, "index.html")) && readIfThere(stampFile) === stamp) return folder;
-  const { build } = await import("vite");
-  await build({ configFile: path.join(root, "vite.config.ts"), logLevel: "error" });
-  writeFileSync(stampFile, stamp);
+  if (!isBuilt()) await withLock(build);
   return folder;
+}
+
+function isBuilt(): boolean {
+  return existsSync(path.join(folder, "index.html")) && readIfThere(stampFile) === stampOf(madeOf);
+}
+
+async function build(): Promise<void> {
+  // Another process may have done it while this one waited for the lock.
+  if (isBuilt()) return;
+  const stamp = stampOf(madeOf);
+  await promisify(execFile)(process.execPath, [path.join(root, "node_modules", "vite", "bin", "vite.js"), "build", "--logLevel", "warn"], {
+    cwd: root,
+    // A test runner says NODE_ENV=test, and then React would come with all that it says to developers.
+    env: { ...process.env, NODE_ENV: "production" },
+  });
+  writeFileSync(stampFile, stamp);
 }
 
 function stampOf(places: readonly string[]): string {
@@ -36,8 +52,42 @@ function filesIn(place: string): string[] {
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
 }
 
+/** Two tests may want it at once; the second waits for the first. A lock whose owner is gone is taken over. */
+async function withLock(work: () => Promise<void>): Promise<void> {
+  while (!takeLock()) await sleep(100);
+  try {
+    await work();
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+
+function takeLock(): boolean {
+  try {
+    writeFileSync(lockFile, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    const owner = Number(readIfThere(lockFile));
+    if (owner > 0 && !isRunning(owner)) rmSync(lockFile, { force: true });
+    return false;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function readIfThere(file: string): string | undefined {
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 if (import.meta.main) console.log(`The dashboard is in ${path.relative(process.cwd(), await buildDashboard())}`);

@@ -1,6 +1,7 @@
 /** Every page and its address. What a page shows is in its address: a link to it shows the same. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { Frame } from "./frame/frame.tsx";
+import { laterPage } from "./frame/later-page.tsx";
 import { Lost } from "./frame/lost.tsx";
 import { readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
 import { Skeleton, Trouble } from "./parts/notices.tsx";
@@ -11,40 +12,40 @@ const root = createRootRoute({ component: Frame, notFoundComponent: Lost });
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(() => import("./views/overview.tsx"), "Overview"),
+  component: laterPage(async () => (await import("./views/overview.tsx")).Overview),
 });
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
-  component: lazyRouteComponent(() => import("./views/queues.tsx"), "Queues"),
+  component: laterPage(async () => (await import("./views/queues.tsx")).Queues),
 });
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: readJobSearch,
-  component: lazyRouteComponent(() => import("./views/jobs.tsx"), "Jobs"),
+  component: laterPage(async () => (await import("./views/jobs.tsx")).Jobs),
 });
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$id",
-  component: lazyRouteComponent(() => import("./views/job.tsx"), "JobPage"),
+  component: laterPage(async () => (await import("./views/job.tsx")).JobPage),
 });
 const dead = createRoute({
   getParentRoute: () => root,
   path: "/dead",
   validateSearch: readDeadSearch,
-  component: lazyRouteComponent(() => import("./views/dead.tsx"), "Dead"),
+  component: laterPage(async () => (await import("./views/dead.tsx")).Dead),
 });
 const schedules = createRoute({
   getParentRoute: () => root,
   path: "/schedules",
   validateSearch: readScheduleSearch,
-  component: lazyRouteComponent(() => import("./views/schedules.tsx"), "Schedules"),
+  component: laterPage(async () => (await import("./views/schedules.tsx")).Schedules),
 });
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
-  component: lazyRouteComponent(() => import("./views/workers.tsx"), "Workers"),
+  component: laterPage(async () => (await import("./views/workers.tsx")).Workers),
 });
 
 /** The pages. */

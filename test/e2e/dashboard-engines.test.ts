@@ -50,7 +50,7 @@ describe.each([
     await page.locator("[data-schedule=nightly]").getByRole("button", { name: "Run now" }).click();
     await page.locator("[data-schedule=nightly]").getByText("pending").waitFor();
     await page.getByRole("link", { name: /Delayed jobs/ }).click();
-    await page.getByText("cart:remind").waitFor();
+    await page.getByRole("cell", { name: "cart:remind", exact: true }).waitFor();
     await page.getByRole("link", { name: "Workers" }).click();
     await page.getByText("1 worker,").waitFor();
   });

@@ -12,8 +12,8 @@ import { type OpenDashboard, openDashboard } from "./dashboard/open-dashboard.ts
 import { liveNow } from "./dashboard/sample-data.ts";
 import { letDie } from "./dashboard/fixture.ts";
 
-const PHONE = { width: 360, height: 740 };
-const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 360, height: 740, rows: 25 } as const;
+const DESK = { width: 1280, height: 800, rows: 25 } as const;
 
 let browser: Browser;
 let dashboard: OpenDashboard;

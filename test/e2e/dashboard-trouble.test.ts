@@ -46,7 +46,7 @@ describe("without a stream of news", () => {
     const { client, visit } = await open();
     await client.enqueue("first");
     const page = await visit("queues");
-    await page.route("**/api/v1/events", (route) => route.abort());
+    await page.route("**/api/v1/events", (route) => route.fulfill({ status: 404, json: {} }));
     await page.reload();
     await page.getByRole("button", { name: "Live updates: Polling" }).waitFor();
     await client.enqueue("t", null, { queue: "second" });
@@ -136,10 +136,10 @@ describe("keys", () => {
     await page.getByText("The server does not know the last key.").waitFor();
     await page.getByLabel("API key").fill("all-of-it");
     await page.getByRole("button", { name: "Use this key" }).click();
-    await page.locator("tr[data-job]").getByText("secret:job").waitFor();
+    await page.getByRole("cell", { name: "secret:job", exact: true }).waitFor();
     await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
     await page.reload();
-    await page.locator("tr[data-job]").getByText("secret:job").waitFor();
+    await page.getByRole("cell", { name: "secret:job", exact: true }).waitFor();
     await page.getByRole("button", { name: "Options" }).click();
     await page.getByRole("menuitem", { name: "Forget the API key" }).click();
     await page.getByLabel("API key").waitFor();

@@ -19,6 +19,8 @@ export interface PageOptions {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: "dark" | "light";
+  /** How many rows a list has. */
+  readonly rows?: 25;
 }
 
 /** A page in a fresh profile, and everything that it complained about. */
@@ -33,7 +35,7 @@ export interface OpenedPage {
 export async function openPage(
   browser: Browser,
   url: string,
-  { width = 1280, height = 800, theme }: PageOptions = {},
+  { width = 1280, height = 800, theme, rows }: PageOptions = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -44,6 +46,7 @@ export async function openPage(
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   if (theme !== undefined) await page.addInitScript(`localStorage.setItem("millrace:theme", "${theme}")`);
+  if (rows !== undefined) await page.addInitScript(`localStorage.setItem("millrace:pageSize", "${rows}")`);
   await page.goto(url);
   return { page, complaints, close: () => context.close() };
 }

@@ -12,9 +12,9 @@ export interface OpenDashboard {
   /** Of the page, with a slash at its end. */
   readonly url: string;
   /** Ends the server as a crash would, and leaves the store open. */
-  kill(): Promise<void>;
+  readonly kill: () => Promise<void>;
   /** Listens again, on the same port. */
-  revive(): Promise<void>;
+  readonly revive: () => Promise<void>;
   close(): Promise<void>;
 }
 

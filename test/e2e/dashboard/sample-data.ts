@@ -230,8 +230,8 @@ function reportOf({ job, fence, facts }: LeasedJob, random: () => number): Repor
 
 /** What is under way now: running jobs with progress and logs, backlogs, delayed jobs, schedules, workers, and a paused queue. */
 export async function liveNow(client: Client): Promise<void> {
-  await registerWorkers(client);
   await runSomeJobs(client);
+  await letWorkersBeat(client);
   await backlog(client);
   await makeSchedules(client);
   await client.pause("media");
@@ -288,7 +288,10 @@ async function runSomeJobs(client: Client): Promise<void> {
   }
 }
 
-async function registerWorkers(client: Client): Promise<void> {
+/** The workers say that they are there; unless they do so again, they are silent after a while. */
+export async function letWorkersBeat(client: Client): Promise<void> {
+  const { jobs } = await client.list({ status: "running" });
+  const running = jobs.map(({ id }) => id);
   const entry = { startedAt: Date.now() - 9 * HOUR_MS - 22 * MINUTE_MS, abandoned: 0 };
   const workers: Parameters<Client["leases"]["register"]>[0][] = [
     {
@@ -300,7 +303,7 @@ async function registerWorkers(client: Client): Promise<void> {
       slots: 20,
       queues: ["mail", "billing", "default", "media"],
       types: ["email:send", "payment:capture", "search:index", "video:transcode"],
-      running: [],
+      running,
       runningCount: 5,
       processed: 18_204,
       perMinute: 118,

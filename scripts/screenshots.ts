@@ -1,0 +1,116 @@
+// Takes the pictures of the dashboard in docs/images: every page, with the data of a day in a shop. `npm run screenshots`.
+// They look as in the docs where the font Inter is installed (Debian: fonts-inter); any other system font will do.
+
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { connect } from "../src/connect.ts";
+import { launchBrowser } from "../test/e2e/dashboard/browser.ts";
+import { openDashboard } from "../test/e2e/dashboard/open-dashboard.ts";
+import { LateClock, letWorkersBeat, liveADay, liveNow } from "../test/e2e/dashboard/sample-data.ts";
+
+interface Picture {
+  readonly name: string;
+  readonly address: string;
+  /** What stands on the page once it is there. */
+  readonly fact: string | RegExp;
+  readonly theme?: "dark" | "light";
+  readonly width?: number;
+  readonly height?: number;
+  /** What is done before the picture is taken. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const images = fileURLToPath(new URL("../docs/images", import.meta.url));
+const folder = mkdtempSync(path.join(tmpdir(), "millrace-screenshots-"));
+const storeUrl = `sqlite:${path.join(folder, "shop.db")}`;
+
+const clock = new LateClock(DAY_MS - 60_000);
+const past = await connect(storeUrl, { clock });
+await liveADay(past, clock);
+await past.close();
+
+const browser = await launchBrowser();
+const dashboard = await openDashboard({ storeUrl });
+const empty = await openDashboard({ storeUrl: "memory:" });
+try {
+  await liveNow(dashboard.client);
+  const [running] = (await dashboard.client.list({ type: "video:transcode" })).jobs;
+  const dead = (await dashboard.client.dead.list({ type: "email:send" })).jobs.find(({ error }) => error?.name === "SmtpError");
+  mkdirSync(images, { recursive: true });
+  for (const picture of picturesOf(running?.id ?? "", dead?.id ?? "")) await take(picture, dashboard.url);
+  await take({ name: "first-steps", address: "", fact: "No job was enqueued yet" }, empty.url);
+} finally {
+  await browser.close();
+  await dashboard.close();
+  await empty.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function picturesOf(running: string, dead: string): Picture[] {
+  return [
+    { name: "overview", address: "", fact: "things need attention", height: 1120 },
+    { name: "overview-light", address: "", fact: "things need attention", theme: "light", height: 1120 },
+    { name: "queues", address: "queues", fact: "By priority" },
+    { name: "jobs", address: "jobs?status=completed,dead", fact: "on this page", act: selectTwo },
+    { name: "job-running", address: `jobs/${running}`, fact: "rung 2160p, segment 24 of 63", height: 1120 },
+    { name: "job-dead", address: `jobs/${dead}`, fact: "Ended dead", theme: "light", height: 1120 },
+    { name: "dead", address: "dead", fact: "Retry all" },
+    { name: "schedules", address: "schedules", fact: "weekday-digest", act: (page) => click(page, "Details of weekday-digest") },
+    { name: "schedule-new", address: "schedules", fact: "weekday-digest", act: writeSchedule },
+    { name: "delayed", address: "schedules?tab=delayed", fact: "trial:ends" },
+    { name: "workers", address: "workers", fact: "worker-1" },
+    { name: "enqueue", address: "", fact: "things need attention", act: writeJob },
+    { name: "palette", address: "", fact: "things need attention", act: (page) => page.keyboard.press("Control+k") },
+    { name: "shortcuts", address: "queues", fact: "By priority", theme: "light", act: (page) => page.keyboard.press("?") },
+    { name: "phone-overview", address: "", fact: "things need attention", width: 390, height: 844 },
+    { name: "phone-jobs", address: "jobs", fact: "Filters", width: 390, height: 844 },
+    { name: "phone-queues", address: "queues", fact: "billing", width: 390, height: 844, theme: "light" },
+    { name: "phone-job", address: `jobs/${dead}`, fact: "Duplicate and edit", width: 390, height: 844 },
+  ];
+}
+
+async function take({ name, address, fact, theme = "dark", width = 1440, height = 900, act }: Picture, url: string): Promise<void> {
+  await letWorkersBeat(dashboard.client);
+  const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-GB" });
+  const page = await context.newPage();
+  await page.addInitScript(`localStorage.setItem("millrace:theme", "${theme}")`);
+  await page.goto(url + address);
+  await page.getByText(fact).first().waitFor();
+  await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+  await act?.(page);
+  // Charts and lists that come a moment later have no word to wait for; here, and only here, a moment is given to them.
+  await page.waitForTimeout(700);
+  await page.screenshot({ path: path.join(images, `${name}.png`) });
+  await context.close();
+  console.log(`${name}.png`);
+}
+
+async function click(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name }).click();
+}
+
+async function selectTwo(page: Page): Promise<void> {
+  for (const key of ["j", "j", "x", "j", "x"]) await page.keyboard.press(key);
+}
+
+async function writeSchedule(page: Page): Promise<void> {
+  await click(page, "New schedule");
+  await page.getByLabel("Name").fill("weekly-invoices");
+  await page.getByLabel("Type of its jobs").fill("invoice:render");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Cron").fill("30 6 * * 1");
+  await page.getByLabel("Time zone").selectOption("Europe/Lisbon");
+  await page.getByLabel("Payload").fill('{ "period": "last week" }');
+}
+
+async function writeJob(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Enqueue" }).click();
+  await page.getByLabel("Type").fill("invoice:render");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Payload").fill('{\n  "order": 48211,\n  "format": "pdf",\n  "copies": 2\n}');
+  await page.getByText("Options", { exact: true }).click();
+}
