@@ -22,8 +22,9 @@ interface Tally {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-// The whole run has fifteen minutes; a test that hangs beyond every timeout of its own must not take the verdict with it.
-const testLimitMs = 13 * 60_000;
+// The whole run should take ten minutes; on a machine that is busy with other things it may take three times as long. A test that hangs
+// beyond every timeout of its own must not take the verdict with it.
+const testLimitMs = 40 * 60_000;
 
 const staticChecks: StaticCheck[] = [
   { name: "types", command: "tsc", args: ["--noEmit", "--pretty", "false"] },
