@@ -2,13 +2,13 @@
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 export default defineConfig({
   root: fileURLToPath(new URL("src/dashboard", import.meta.url)),
   // Relative: the server says where the page is by its <base>, and everything else is found from there.
   base: "./",
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), mountedAtRoot()],
   build: {
     outDir: fileURLToPath(new URL("dist/dashboard", import.meta.url)),
     emptyOutDir: true,
@@ -34,7 +34,13 @@ export default defineConfig({
   },
   server: {
     port: 5173,
-    // `npm run dashboard` shows the page with the data of a server that runs beside it.
-    proxy: { "/api": process.env["MILLRACE_URL"] ?? "http://127.0.0.1:8080" },
+    // `npm run dashboard` shows the page with the data of a server that runs beside it. That server takes changes only from pages of its own
+    // name, so the name that the browser used goes through.
+    proxy: { "/api/": { target: process.env["MILLRACE_URL"] ?? "http://127.0.0.1:8080", changeOrigin: false } },
   },
 });
+
+/** While one works on the page nobody writes its mount into it: it is at the root. */
+function mountedAtRoot(): Plugin {
+  return { name: "mounted-at-root", apply: "serve", transformIndexHtml: (html) => html.replace('<base href="./" />', '<base href="/" />') };
+}

@@ -5,11 +5,19 @@ import { messageOf } from "./parts/notices.tsx";
 import { noteRefusal } from "./session.ts";
 import { toast } from "./toasts.ts";
 
+/** What can be added to a change. */
+interface ActOptions {
+  /** Takes it back. */
+  readonly undo?: () => Promise<unknown>;
+  /** Told of a failure, where that is said beside what was typed and not as a message. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
 /** Does it, and says so. A failure is said too, and answered as undefined. */
 export async function act<Answer>(
   work: () => Promise<Answer>,
   done: (answer: Answer) => ReactNode,
-  undo?: () => Promise<unknown>,
+  { undo, onFailure = (error) => toast(messageOf(error), { kind: "failed" }) }: ActOptions = {},
 ): Promise<Answer | undefined> {
   try {
     const answer = await work();
@@ -17,7 +25,7 @@ export async function act<Answer>(
     return answer;
   } catch (error) {
     noteRefusal(error);
-    toast(messageOf(error), { kind: "failed" });
+    onFailure(error);
     return undefined;
   } finally {
     live.lookNow();

@@ -1,15 +1,15 @@
 /** Names that fields can suggest: nothing here is asked for on purpose beyond what is small and known anyway. */
-import { useJobs, useQueues, useSchedules, useWorkers } from "./queries.ts";
+import { useLatestTypes, useQueues, useSchedules, useWorkers } from "./queries.ts";
 
 /** Types that workers handle, schedules make, or the newest jobs have. */
 export function useKnownTypes(): string[] {
   const { data: workers = [] } = useWorkers();
   const { data: schedules = [] } = useSchedules();
-  const { data: latest } = useJobs({ limit: 100 });
+  const { data: latest = [] } = useLatestTypes();
   const types = [
     ...workers.flatMap((worker) => (worker.types === "*" ? [] : worker.types)),
     ...schedules.map((schedule) => schedule.type),
-    ...(latest?.jobs ?? []).map((job) => job.type),
+    ...latest,
   ];
   return [...new Set(types)].sort();
 }

@@ -1,7 +1,7 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to look at again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import { type Attempt, type Job, type JobSummary, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import { client, type HistoryPoint, type JobPage, type ListJobs, type Queue, type Schedule, type Stats, type Worker } from "./api.ts";
 import { isPaused } from "./paused.ts";
 import { noteRefusal } from "./session.ts";
@@ -9,6 +9,12 @@ import { noteRefusal } from "./session.ts";
 /** Lines of a log are no news: while they are read, they are asked for. */
 const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
+const PENDING_MS = 10_000;
+const TYPES_MS = 30_000;
+
+function everyUnlessPaused(ms: number): () => number | false {
+  return () => (isPaused.get() ? false : ms);
+}
 
 /** Answers of the API, and what is known of them. */
 export const queries = new QueryClient({
@@ -36,7 +42,7 @@ export function useHistory(step: "hour" | "minute", periods: number): UseQueryRe
   return useQuery({
     queryKey: ["history", step, periods],
     queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms }),
-    refetchInterval: isPaused.get() ? false : HISTORY_MS,
+    refetchInterval: everyUnlessPaused(HISTORY_MS),
     placeholderData: keepPreviousData,
   });
 }
@@ -56,6 +62,24 @@ export function useSchedules(): UseQueryResult<Schedule[]> {
 /** Jobs by filter, newest first. While another page is fetched, the one before stays. */
 export function useJobs(query: ListJobs): UseQueryResult<JobPage> {
   return useQuery({ queryKey: ["jobs", query], queryFn: () => client.list(query), placeholderData: keepPreviousData });
+}
+
+/** Some of the newest jobs that wait, for their types: what nobody handles is worth a look now and then, not with every event. */
+export function usePending(): UseQueryResult<JobSummary[]> {
+  return useQuery({
+    queryKey: ["pending"],
+    queryFn: async () => (await client.list({ status: "pending", limit: 200 })).jobs,
+    refetchInterval: everyUnlessPaused(PENDING_MS),
+  });
+}
+
+/** Types of the newest jobs, for fields that suggest some. */
+export function useLatestTypes(): UseQueryResult<string[]> {
+  return useQuery({
+    queryKey: ["types"],
+    queryFn: async () => [...new Set((await client.list({ limit: 100 })).jobs.map(({ type }) => type))],
+    staleTime: TYPES_MS,
+  });
 }
 
 /** Dead letters by filter, newest first. */

@@ -7,7 +7,7 @@ export async function pauseQueue(name: string): Promise<void> {
   await act(
     () => client.pause(name),
     () => `${name} is paused: running jobs go on, no other starts`,
-    () => client.resume(name),
+    { undo: () => client.resume(name) },
   );
 }
 
@@ -16,6 +16,6 @@ export async function resumeQueue(name: string): Promise<void> {
   await act(
     () => client.resume(name),
     () => `${name} is resumed`,
-    () => client.pause(name),
+    { undo: () => client.pause(name) },
   );
 }

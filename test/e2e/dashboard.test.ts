@@ -100,7 +100,10 @@ describe("queues", () => {
     await page.getByLabel("Capacity").fill("250");
     await page.getByLabel("Keep ended jobs for").fill("soon");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.locator("[data-toast=failed]", { hasText: "retention.age must be" }).waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/^Retention.age must be/)
+      .waitFor();
     await page.getByLabel("Keep ended jobs for").fill("7d");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("[data-queue=mail]").getByText("1 of 250").waitFor();

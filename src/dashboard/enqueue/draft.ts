@@ -1,6 +1,6 @@
 /** A JOB THAT IS BEING WRITTEN: every field as text, as it stands in the form; and the same as the API takes it. */
 import { formatDuration } from "../../core/duration.ts";
-import type { Job } from "../../core/job.ts";
+import { type Job, PRIORITY_LEVELS } from "../../core/job.ts";
 import type { EnqueueOptions } from "../api.ts";
 
 /** The fields of the form. Empty is "as usual". */
@@ -44,7 +44,7 @@ export function draftOf(job: Job): EnqueueDraft {
     type: job.type,
     payload: JSON.stringify(job.payload, null, 2),
     queue: job.queue,
-    priority: String(job.priority),
+    priority: priorityOf(job.priority),
     maxRetries: String(job.maxRetries),
     retryDelay: formatDuration(job.retryDelay),
     timeout: formatDuration(job.timeout),
@@ -52,6 +52,11 @@ export function draftOf(job: Job): EnqueueDraft {
     meta: job.meta === null ? "" : JSON.stringify(job.meta, null, 2),
     webhookUrl: job.webhookUrl ?? "",
   };
+}
+
+function priorityOf(priority: number): string {
+  if (priority === PRIORITY_LEVELS.default) return "";
+  return Object.entries(PRIORITY_LEVELS).find(([, value]) => value === priority)?.[0] ?? String(priority);
 }
 
 /** What is wrong with a field, as far as the page can tell; the server has the last word. */

@@ -1,6 +1,7 @@
 /** MAKING A JOB BY HAND: type, payload, and what can be said about it; also as the command that would do the same. */
 import { ChevronRight, ClipboardCopy, Send } from "lucide-react";
 import { type FormEvent, type ReactElement, useState } from "react";
+import { MillraceError } from "../../core/errors.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
 import { asCommand, asCurl, asTypeScript } from "../copy-as.ts";
@@ -11,6 +12,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextArea } from "../parts/field.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
+import { messageOf } from "../parts/notices.tsx";
 import { Suggest } from "../parts/suggest.tsx";
 import { readPreference, setPreference } from "../preferences.ts";
 import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, readDraft } from "./draft.ts";
@@ -29,6 +31,7 @@ interface EnqueueDialogProps {
 export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDialogProps): ReactElement {
   const [draft, setDraft] = useState<EnqueueDraft>({ ...EMPTY_DRAFT, ...given });
   const [problems, setProblems] = useState<DraftProblems>({});
+  const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const types = useKnownTypes();
   const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
@@ -38,10 +41,17 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
     set(last !== undefined && draft.payload.trim() === EMPTY_DRAFT.payload ? { type, payload: last } : { type });
   };
 
+  /** Says what the server refused: at its field, where it has one. */
+  const refuse = (error: unknown): void => {
+    const field = error instanceof MillraceError ? error.field?.split(".")[0] : undefined;
+    if (field !== undefined && field in EMPTY_DRAFT) setProblems({ [field]: messageOf(error) });
+    else setProblem(messageOf(error));
+  };
   const enqueue = async (staysOpen: boolean): Promise<void> => {
     const read = readDraft(draft);
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
+    setProblem(undefined);
     setBusy(true);
     const job = await act(
       () => client.enqueue(read.type, read.payload, read.options),
@@ -50,6 +60,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
           {created ? `${read.type} is enqueued as` : "This key is known: it is the job"} <JobLink id={id} />
         </>
       ),
+      { onFailure: refuse },
     );
     setBusy(false);
     if (job === undefined) return;
@@ -66,6 +77,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
       title="Enqueue a job"
       onClose={onClose}
       wide
+      problem={problem}
       footer={
         <>
           <CopyDraftAs draft={draft} onProblems={setProblems} />

@@ -14,18 +14,24 @@ interface JobOptionFieldsProps {
 /** All that can be said about a job beside its type and payload. What is left empty is as usual. */
 export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps): ReactElement {
   const queues = useKnownQueues();
-  const levels = ["", ...LEVELS] as readonly string[];
-  const priorities = levels.includes(draft.priority) ? levels : [draft.priority, ...levels];
+  const levels: readonly (readonly [value: string, words: string])[] = LEVELS.map((level) => [level === "default" ? "" : level, level]);
+  // A number that is no level is one of the choices as long as it is chosen.
+  const priorities = levels.some(([value]) => value === draft.priority) ? levels : [[draft.priority, draft.priority] as const, ...levels];
   return (
     <div className="grid gap-4 pt-3 sm:grid-cols-2 lg:grid-cols-3">
-      <Suggest label="Queue" placeholder="default" value={draft.queue} onChange={(queue) => set({ queue })} items={queues} />
+      <Suggest
+        label="Queue"
+        placeholder="default"
+        value={draft.queue}
+        onChange={(queue) => set({ queue })}
+        items={queues}
+        problem={problems.queue}
+      />
       <SelectField
         label="Priority"
         value={draft.priority}
         onChange={(priority) => set({ priority })}
-        options={priorities
-          .map((level) => [level, level === "" ? "default" : level] as const)
-          .filter(([value], index) => value !== "default" || index === 0)}
+        options={priorities}
         problem={problems.priority}
       />
       <TextField
@@ -58,6 +64,7 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         placeholder="1s"
         value={draft.retryDelay}
         onChange={(retryDelay) => set({ retryDelay })}
+        problem={problems.retryDelay}
         hint="It doubles with each retry."
       />
       <TextField
@@ -65,6 +72,7 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         placeholder="30s"
         value={draft.timeout}
         onChange={(timeout) => set({ timeout })}
+        problem={problems.timeout}
         hint="Per attempt; 0 is none."
       />
       <TextField
@@ -72,15 +80,17 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         mono
         value={draft.idempotencyKey}
         onChange={(idempotencyKey) => set({ idempotencyKey })}
+        problem={problems.idempotencyKey}
         hint="The same key again is the same job."
       />
-      <TextField label="Tags" value={draft.tags} onChange={(tags) => set({ tags })} hint="By comma." />
+      <TextField label="Tags" value={draft.tags} onChange={(tags) => set({ tags })} problem={problems.tags} hint="By comma." />
       <TextField
         label="Webhook"
         type="url"
         placeholder="https://…"
         value={draft.webhookUrl}
         onChange={(webhookUrl) => set({ webhookUrl })}
+        problem={problems.webhookUrl}
         hint="Is called when the job has ended."
       />
       <div className="sm:col-span-2">

@@ -1,5 +1,5 @@
 import { CircleAlert, CircleCheck, Radio, X } from "lucide-react";
-import { type ReactElement, useEffect, useState } from "react";
+import { type ReactElement, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "../parts/button.tsx";
 import { dismiss, type Toast, toasts } from "../toasts.ts";
 import { useWatched } from "../watched.ts";
@@ -11,12 +11,20 @@ const COLOURS = { done: "text-primary", news: "text-scheduled", failed: "text-de
 /** Messages about what was done, at the lower right. They are read out, and wait while the pointer is on them. */
 export function ToastList(): ReactElement {
   const shown = useWatched(toasts);
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // What is shown last lies above all, also above a dialog that was opened meanwhile.
+    place.current?.hidePopover();
+    place.current?.showPopover();
+  });
   return (
     <div
+      ref={place}
+      popover="manual"
       role="region"
       aria-label="Messages"
       aria-live="polite"
-      className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2 max-sm:bottom-18"
+      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex overflow-visible border-0 bg-transparent p-0 text-foreground w-96 max-w-[calc(100vw-2rem)] flex-col gap-2 max-sm:bottom-18"
     >
       {shown.map((toast) => (
         <ToastItem key={toast.id} toast={toast} />

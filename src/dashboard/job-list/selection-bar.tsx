@@ -48,7 +48,7 @@ function Choices({ selection }: { readonly selection: Selection }): ReactElement
         if (able === 0) return null;
         const words = able === selection.jobs.length ? ACTION_WORDS[action] : `${ACTION_WORDS[action]} ${able}`;
         return (
-          <Button key={action} icon={ICONS[action]} look={action === "delete" ? "danger" : "plain"} onClick={() => void run(action)}>
+          <Button key={action} icon={ICONS[action]} look={action === "delete" ? "careful" : "plain"} onClick={() => void run(action)}>
             {words}
           </Button>
         );

@@ -5,6 +5,7 @@ const LOOKS = {
   primary: "bg-primary text-primary-foreground hover:brightness-110 font-medium",
   plain: "bg-secondary text-foreground hover:bg-accent border border-border",
   quiet: "text-muted-foreground hover:text-foreground hover:bg-accent",
+  careful: "bg-secondary text-destructive hover:bg-accent border border-border",
   danger: "bg-destructive text-destructive-foreground hover:brightness-110 font-medium",
 } as const;
 

@@ -28,8 +28,18 @@ interface DataTableProps<Row> {
   readonly lead?: { readonly head: ReactNode; readonly cell: (row: Row) => ReactNode } | undefined;
   /** Buttons at the end of each row. */
   readonly actions?: ComponentType<{ readonly row: Row }> | undefined;
-  /** What opens below a row, and what its button is called. */
-  readonly details?: { readonly label: (row: Row) => string; readonly body: ComponentType<{ readonly row: Row }> } | undefined;
+  readonly details?: Details<Row> | undefined;
+}
+
+/** What opens below a row. */
+interface Details<Row> {
+  /** What the button is called that opens it. */
+  readonly label: (row: Row) => string;
+  readonly body: ComponentType<{ readonly row: Row }>;
+  /** Rows that have nothing more to tell have no button. Default: all have. */
+  readonly has?: (row: Row) => boolean;
+  /** Rows that are open from the start. Default: none. */
+  readonly isOpenAtFirst?: (row: Row) => boolean;
 }
 
 /** The rows. Sorted by the reader's choice, where columns can be sorted by. */
@@ -130,13 +140,14 @@ interface OpenableRowProps<Row> {
 }
 
 function OpenableRow<Row>({ row, details, width, children }: OpenableRowProps<Row>): ReactElement {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(details?.isOpenAtFirst?.(row) ?? false);
   if (details === undefined) return <>{children(null)}</>;
-  const { label, body: Body } = details;
+  const { label, body: Body, has = () => true } = details;
+  const isThere = has(row);
   return (
     <>
-      {children(<Opener label={label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />)}
-      {isOpen && (
+      {children(isThere ? <Opener label={label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} /> : <span />)}
+      {isOpen && isThere && (
         <tr>
           <td colSpan={width} className="px-4 pb-4">
             <Body row={row} />
@@ -191,15 +202,16 @@ function CardBody<Row>({
   actions: Actions,
   details,
 }: Pick<DataTableProps<Row>, "columns" | "actions" | "details"> & { readonly row: Row }): ReactElement {
-  const [isOpen, setOpen] = useState(false);
-  const Details = details?.body;
+  const [isOpen, setOpen] = useState(details?.isOpenAtFirst?.(row) ?? false);
+  const Body = details?.body;
+  const hasMore = details !== undefined && (details.has?.(row) ?? true);
   return (
     <div className="min-w-0 flex-1">
       <div className="flex min-h-6 items-center justify-between gap-2">
         <div className="min-w-0 font-medium">{placed(columns, "title", row)}</div>
         <div className="flex shrink-0 items-center gap-1">
           {placed(columns, "corner", row)}
-          {details !== undefined && <Opener label={details.label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />}
+          {hasMore && <Opener label={details.label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />}
         </div>
       </div>
       <dl className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
@@ -217,9 +229,9 @@ function CardBody<Row>({
           <Actions row={row} />
         </div>
       )}
-      {isOpen && Details !== undefined && (
+      {isOpen && hasMore && Body !== undefined && (
         <div className="mt-3">
-          <Details row={row} />
+          <Body row={row} />
         </div>
       )}
     </div>

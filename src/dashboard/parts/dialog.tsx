@@ -15,13 +15,15 @@ interface DialogProps {
   readonly children: ReactNode;
   /** Stands below, always in sight. */
   readonly footer?: ReactNode;
+  /** What went wrong with what was typed; it stands above the footer. */
+  readonly problem?: string | undefined;
   readonly wide?: boolean;
   /** For dialogs whose title is plain from what is in them. */
   readonly hideTitle?: boolean;
 }
 
 /** A dialog of the browser's own: it holds the focus, gives it back, and closes with Escape. Shown while it is drawn. */
-export function Dialog({ title, onClose, children, footer, wide = false, hideTitle = false }: DialogProps): ReactElement {
+export function Dialog({ title, onClose, children, footer, problem, wide = false, hideTitle = false }: DialogProps): ReactElement {
   const ref = useRef<HTMLDialogElement>(null);
   const [element, setElement] = useState<HTMLElement | null>(null);
   const titleId = useId();
@@ -58,6 +60,11 @@ export function Dialog({ title, onClose, children, footer, wide = false, hideTit
             {!hideTitle && <IconButton icon={X} label="Close" onClick={onClose} />}
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto">{children}</div>
+          <div role="alert">
+            {problem !== undefined && (
+              <p className="max-h-32 overflow-y-auto border-t border-destructive/40 bg-destructive/10 px-4 py-2 break-words">{problem}</p>
+            )}
+          </div>
           {footer !== undefined && <footer className="flex flex-wrap items-center justify-end gap-2 border-t px-4 py-3">{footer}</footer>}
         </div>
       </DialogElement.Provider>

@@ -1,5 +1,5 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
-import { type ReactElement, useId } from "react";
+import { type ReactElement, useId, useState } from "react";
 import { useDialogElement } from "./dialog.tsx";
 
 interface SuggestProps {
@@ -29,18 +29,26 @@ export function Suggest({
 }: SuggestProps): ReactElement {
   const container = useDialogElement();
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
   return (
     <div className="min-w-0 space-y-1">
       <label htmlFor={id} className={compact ? "sr-only" : "block font-medium"}>
         {label}
       </label>
-      <Autocomplete.Root items={items} value={value} onValueChange={onChange} openOnInputClick>
+      <Autocomplete.Root items={items} value={value} onValueChange={onChange} open={isOpen} onOpenChange={setOpen} openOnInputClick>
         <Autocomplete.Input
           id={id}
           placeholder={placeholder}
           autoComplete="off"
           spellCheck={false}
           data-first={first ? "" : undefined}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape") return;
+            // What was typed stays: Escape closes the list, and then the dialog around it, if there is one.
+            event.preventBaseUIHandler();
+            if (isOpen) event.preventDefault();
+            setOpen(false);
+          }}
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : `${id}-problem`}
           className="h-8 w-full rounded-md border border-input bg-card px-2.5 aria-invalid:border-destructive"

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { PageHead } from "../parts/card.tsx";
 import { Loaded, Skeleton } from "../parts/notices.tsx";
 import { useNow } from "../parts/time.tsx";
-import { useJobs, useQueues, useStats, useWorkers } from "../queries.ts";
+import { usePending, useQueues, useStats, useWorkers } from "../queries.ts";
 import { Attention } from "./overview/attention.tsx";
 import { FigureCards } from "./overview/figure-cards.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
@@ -16,7 +16,7 @@ export function Overview(): ReactElement {
   const stats = useStats();
   const queues = useQueues();
   const workers = useWorkers();
-  const pending = useJobs({ status: "pending", limit: 200 });
+  const pending = usePending();
   const now = useNow();
   return (
     <>
@@ -30,7 +30,7 @@ export function Overview(): ReactElement {
               {queues.data === undefined || workers.data === undefined || pending.data === undefined ? (
                 <Skeleton lines={2} />
               ) : (
-                <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data.jobs, now }} />
+                <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data, now }} />
               )}
               <FigureCards stats={figures} workers={workers.data ?? []} />
               <div className="grid gap-4 xl:grid-cols-5">

@@ -8,15 +8,15 @@ import { counted } from "../format.ts";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
-import { useJobs, useWorkers } from "../queries.ts";
+import { usePending, useWorkers } from "../queries.ts";
 import { WorkerTable } from "./workers/worker-table.tsx";
 
 /** Every worker, in any process. */
 export function Workers(): ReactElement {
   const workers = useWorkers();
-  const pending = useJobs({ status: "pending", limit: 200 });
+  const { data: pending = [] } = usePending();
   const { shown, hold } = useHeld(workers.data);
-  const orphans = typesWithoutWorker({ workers: workers.data ?? [], pending: pending.data?.jobs ?? [] });
+  const orphans = typesWithoutWorker({ workers: workers.data ?? [], pending });
   return (
     <>
       <PageHead title="Workers">{workers.data === undefined ? "Processes that run jobs." : summaryOf(workers.data)}</PageHead>

@@ -60,7 +60,7 @@ export function JobHead({ job }: { readonly job: Job }): ReactElement {
 
 function ErrorNote({ error }: { readonly error: NonNullable<Job["error"]> }): ReactElement {
   return (
-    <div className="mt-3 rounded-xl border border-destructive/35 bg-destructive/8 px-4 py-3">
+    <div className="mt-3 rounded-xl border border-destructive/35 bg-card bg-linear-to-r from-destructive/10 to-destructive/4 px-4 py-3">
       <p className="font-medium text-dead">
         {visible(error.name)}
         {error.kind !== "error" && <span className="ml-2 font-normal text-muted-foreground">({error.kind})</span>}

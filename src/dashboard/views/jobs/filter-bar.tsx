@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { ListFilter, X } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
+import { STATUSES } from "../../../core/job.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch, SPANS } from "../../job-search.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
 import { Button } from "../../parts/button.tsx";
@@ -17,7 +18,9 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
-  const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && (isNarrow || name !== "status"));
+  // A single status has its tab; several of them have none.
+  const hasTab = STATUSES.some((status) => status === search.status);
+  const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && !(name === "status" && hasTab));
   return (
     <div className="space-y-2">
       {isNarrow && (

@@ -74,6 +74,7 @@ function PointChart({ title, points }: { readonly title: string; readonly points
       <Suspense fallback={<Skeleton lines={7} />}>
         <LineChart label={title} times={times} lines={lines} timeText={localTime} />
       </Suspense>
+      <p className="text-xs text-muted-foreground">The latest point is still being counted.</p>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { client, type Queue, type QueueOptions } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
+import { messageOf } from "../../parts/notices.tsx";
 
 /** The dialog that changes what a queue does. */
 export function QueueSettings({ queue, onClose }: { readonly queue: Queue; readonly onClose: () => void }): ReactElement {
@@ -17,6 +18,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     keepAtLeast: formatDuration(queue.retention.keepAtLeast),
   });
   const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
   const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -24,6 +26,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     const done = await act(
       async () => (await client.configure(queue.name, settingsOf(form)), true),
       () => `Settings of ${queue.name} are saved`,
+      { onFailure: (error) => setProblem(messageOf(error)) },
     );
     setBusy(false);
     if (done === true) onClose();
@@ -32,6 +35,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     <Dialog
       title={`Settings of ${queue.name}`}
       onClose={onClose}
+      problem={problem}
       footer={
         <>
           <Button look="quiet" onClick={onClose}>

@@ -128,7 +128,7 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
     void act(
       () => (paused ? schedules.resume(name) : schedules.pause(name)),
       () => (paused ? `${name} is resumed` : `${name} is paused`),
-      () => (paused ? schedules.pause(name) : schedules.resume(name)),
+      { undo: () => (paused ? schedules.pause(name) : schedules.resume(name)) },
     );
   const run = (): void =>
     void act(

@@ -28,6 +28,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
   const [draft, setDraft] = useState(() => formOf(schedule));
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
   const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
   const set = (change: Partial<ScheduleDraft>): void => setDraft({ ...draft, ...change });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -38,6 +39,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
     const done = await act(
       () => client.schedules.upsert(read.schedule),
       ({ name }) => `The schedule ${name} is saved`,
+      { onFailure: (error) => setProblem(messageOf(error)) },
     );
     setBusy(false);
     if (done !== undefined) onClose();
@@ -47,6 +49,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
       title={schedule === null ? "New schedule" : `Edit ${schedule.name}`}
       onClose={onClose}
       wide
+      problem={problem}
       footer={
         <>
           <Button look="quiet" onClick={onClose}>

@@ -75,7 +75,7 @@ function Uptime({ since }: { readonly since: number }): ReactElement {
 
 function Slots({ worker: { runningCount, slots, abandoned } }: { readonly worker: Worker }): ReactElement {
   return (
-    <span className="block min-w-20 space-y-1">
+    <span className="block min-w-20 space-y-1 py-1.5">
       <span className="block text-xs">
         {runningCount} of {slots}
       </span>
