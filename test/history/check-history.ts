@@ -13,6 +13,7 @@ import { liveness } from "./liveness.ts";
 import { loss } from "./loss.ts";
 import { order } from "./order.ts";
 import { readHistory } from "./read-history.ts";
+import { doubtSelfRepeats } from "./self-repeats.ts";
 import { shutdown } from "./shutdown.ts";
 import { slots } from "./slots.ts";
 import { ticks } from "./ticks.ts";
@@ -41,19 +42,24 @@ export const FAMILIES: readonly Family[] = [
 export interface HistoryOptions extends Partial<CheckOptions> {
   /** How much of a history is kept in memory; the rest goes to temporary files. */
   readonly mostInMemory?: number;
+  /** Whether the store under the recorder asks again by itself when an answer is lost, as engines with a server do. */
+  readonly repeatsByItself?: boolean;
 }
 
-const DEFAULTS: CheckOptions = { epsilonMs: 50, timed: false };
+const DEFAULTS: CheckOptions = { epsilonMs: 50, timed: false, overlookMs: 0 };
 
 /** Checks a history against every invariant. */
 export function checkHistory(lines: Iterable<Line>, options: HistoryOptions = {}): readonly Violation[] {
   const history = History.of(lines, options.mostInMemory);
   try {
     const violations = new Violations();
-    const { epsilonMs = DEFAULTS.epsilonMs, timed = DEFAULTS.timed } = options;
-    const bench = { history, report: violations.report, options: { epsilonMs: epsilonMs + history.clock.errorMs, timed } };
+    const { epsilonMs = DEFAULTS.epsilonMs, timed = DEFAULTS.timed, overlookMs = DEFAULTS.overlookMs } = options;
+    const bench = { history, report: violations.report, options: { epsilonMs: epsilonMs + history.clock.errorMs, timed, overlookMs } };
     const watchers = FAMILIES.map((family) => family.begin(bench));
-    for (const story of history.stories()) for (const watcher of watchers) watcher.job?.(story);
+    for (const told of history.stories()) {
+      const story = options.repeatsByItself === true ? doubtSelfRepeats(told) : told;
+      for (const watcher of watchers) watcher.job?.(story);
+    }
     for (const watcher of watchers) watcher.end?.();
     return violations.found;
   } finally {

@@ -7,6 +7,8 @@ export interface CheckOptions {
   readonly epsilonMs: number;
   /** Whether durations mean something: on a virtual clock they do; on a busy machine they are only told. */
   readonly timed: boolean;
+  /** So long may a claim overlook what has just come, or come back, and take what stands behind it. PostgreSQL may, when it is slow. */
+  readonly overlookMs: number;
 }
 
 /** What a family of checks is given. */

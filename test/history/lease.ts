@@ -57,13 +57,27 @@ function endersOf({ settles, cancels }: JobStory, fence: number): (Op<"settle"> 
 }
 
 /** A lease that was reclaimed had run out: neither its grant nor any renewal that came before reached further. */
-function checkReclaims({ report, history, options }: Bench, { id, settles, extends: renewals }: JobStory, leases: readonly Grant[]): void {
+function checkReclaims(
+  { report, history, options }: Bench,
+  { id, settles, extends: renewals, stored }: JobStory,
+  leases: readonly Grant[],
+): void {
   for (const reclaim of settles) {
     if (!happened(reclaim) || reclaim.ask.outcome !== "lost") continue;
     const { fence } = reclaim.ask;
     const by = history.clock.at(reclaim.answered!.at);
     const grant = leases.find((lease) => lease.fence === fence);
-    if (by === null || grant === undefined) continue;
+    if (grant === undefined) continue;
+    // By the times that the engine itself has stored, whatever other clocks show.
+    const endedAt = stored[0]?.attempts[grant.attempt - 1]?.endedAt ?? null;
+    if (endedAt !== null && endedAt < grant.leaseUntil) {
+      report("I3", id, `the attempt of fence ${fence} was lost at ${endedAt}, and its lease ran until ${grant.leaseUntil}`, [
+        grant.answered.line,
+        ...linesOf(reclaim),
+        stored[0]!.line,
+      ]);
+    }
+    if (by === null) continue;
     if (grant.leaseUntil > by + options.epsilonMs) {
       report("I3", id, `the lease of fence ${fence} was reclaimed before its end`, [grant.answered.line, ...linesOf(reclaim)]);
     }

@@ -98,7 +98,7 @@ function placeOf(waiting: readonly Ranked[], rank: number): number {
 }
 
 function checkClaim(
-  { report }: Bench,
+  { report, options }: Bench,
   claim: Op<"claim">,
   granted: readonly Granted[],
   waiting: readonly Ranked[],
@@ -113,6 +113,7 @@ function checkClaim(
     for (const { wait, rank: better } of waiting) {
       if (better > rank) break;
       if (taken.has(wait.job) || wait.to <= claim.answered!.line || (types !== "*" && !types.includes(wait.type))) continue;
+      if (claim.invoked.at < wait.fromAt + options.overlookMs) continue;
       if (better === rank && !cameFirst(wait, sending, lease)) continue;
       const invariant = wait.priority === sending.priority ? "I10" : under.headStartMs === STRICT_HEAD_START_MS ? "I9" : "I11";
       const says = `was claimed before job ${wait.job}, which waited since line ${wait.from} with ${describe(wait, sending)}`;

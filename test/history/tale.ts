@@ -186,7 +186,7 @@ export function sentJob(job: string, wishes: Partial<SentJob> = {}): SentJob {
   };
 }
 
-function settlement(job: string, fence: number, wishes: Partial<Asked["settle"]>): Asked["settle"] {
+export function settlement(job: string, fence: number, wishes: Partial<Asked["settle"]>): Asked["settle"] {
   const completed = { outcome: "completed", to: "completed", delayMs: null, result: "done", error: null } as const;
   return { job, fence, ...completed, ifExpired: false, made: null, ...wishes };
 }

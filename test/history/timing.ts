@@ -93,9 +93,13 @@ function checkDueTimes({ report }: Bench, story: JobStory): void {
   const accepted = story.sendings.find((sending) => happened(sending) && sending.answer.runAt !== undefined);
   if (accepted === undefined) return;
   const { sent, answer } = accepted;
+  const first = leasesOf(story)[0];
+  // The engine may have sent it again by itself, and then it is answered as it is by now: moved on, if somebody met it before the answer.
+  const by = accepted.answered!.line;
+  const isMet = story.settles.some((settle) => mayHaveHappened(settle) && settle.invoked.line < by);
+  if (isMet || (first !== undefined && first.answered.line < by)) return;
   const wanted = Math.max(answer.createdAt!, sent.runAt ?? answer.createdAt! + sent.delayMs);
   if (answer.runAt !== wanted) report("I8", story.id, `was sent to run at ${wanted}, and is due at ${answer.runAt}`, linesOf(accepted));
-  const first = leasesOf(story)[0];
   const isMoved = [...story.runNows, ...story.retries].some(mayHaveHappened);
   if (first?.fence === 1 && !isMoved && first.runAt !== answer.runAt) {
     report("I8", story.id, `was due at ${answer.runAt}, and at ${first.runAt} when it was claimed`, [

@@ -12,6 +12,8 @@ export interface Wait {
   /** Claimable all the time, and not only waiting for its time. */
   readonly isPending: boolean;
   readonly from: number;
+  /** The time of that line. */
+  readonly fromAt: number;
   readonly to: number;
   /** Set for the first wait of a job: the line at which it was surely stored. */
   readonly storedBy: number | null;
@@ -33,6 +35,7 @@ export function waitsOf(story: JobStory): Wait[] {
       runAt: sending.answer.runAt ?? first.runAt,
       isPending,
       from: sending.answered!.line,
+      fromAt: sending.answered!.at,
       to: endOf(story, sending.answered!.line, first),
       storedBy: lastLine(sending),
     });
@@ -44,8 +47,9 @@ export function waitsOf(story: JobStory): Wait[] {
     const { outcome } = settle.ask;
     const step = outcome === "release" || outcome === "lost" ? 2 : 1;
     if (after.fence !== before.fence + step) continue;
-    const from = settle.answered.line;
-    waits.push({ ...about, runAt: after.runAt, isPending: outcome === "release", from, to: endOf(story, from, after), storedBy: null });
+    const { line: from, at: fromAt } = settle.answered;
+    const isPending = outcome === "release";
+    waits.push({ ...about, runAt: after.runAt, isPending, from, fromAt, to: endOf(story, from, after), storedBy: null });
   }
   return waits.filter(({ from, to }) => to > from);
 }

@@ -30,6 +30,17 @@ export const leases: readonly BadHistory[] = [
   ],
   [
     "I3",
+    "the engine itself has stored that a lease was reclaimed before its end",
+    (tale) => {
+      const tooEarly = tale.engine + 9_000;
+      tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      const [lost, done] = lostThenDone;
+      return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: [{ ...lost, endedAt: tooEarly }, done] }]);
+    },
+  ],
+  [
+    "I3",
     "a lease is reclaimed although it was renewed",
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(5_000).extend("w", "a", 1).wait(6_000).lose("a", 1).wait(2_000);

@@ -27,6 +27,32 @@ export const doubtful: readonly GoodHistory[] = [
     },
   ],
   [
+    "the engine itself sends it again, when it has run and snoozed, and answers how it is by then",
+    (tale) => {
+      const begun = tale.begin("insert", sentJob("a"));
+      const createdAt = tale.engine;
+      tale.claim("w", ["a", 1, { runAt: createdAt }]).see("end", { worker: "w", job: "a", fence: 1, how: "snooze", delayMs: 1_000 }, "w");
+      tale.settle("w", "a", 1, { outcome: "snooze", to: "scheduled", delayMs: 1_000, result: null });
+      const runAt = tale.engine + 1_000;
+      begun.end("ok", { kind: "created", status: "scheduled", createdAt, runAt });
+      tale.wait(1_001).claim("w", ["a", 2, { attempt: 1, retryCount: 0, runAt }]);
+      return tale.complete("w", "a", 2).dump(["a", "completed", { attempt: 1, fence: 2 }]);
+    },
+  ],
+  [
+    "the engine itself sends it again, when it was claimed unheard and lost, and answers how it is by then",
+    (tale) => {
+      const begun = tale.begin("insert", sentJob("a"));
+      const createdAt = tale.engine;
+      tale.beginClaim("w").end("unknown", {});
+      tale.wait(11_000).lose("a", 1);
+      const runAt = tale.engine + 1_000;
+      begun.end("ok", { kind: "created", status: "retrying", createdAt, runAt });
+      tale.wait(1_001).claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt }]);
+      return tale.complete("w", "a", 3).dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
+    },
+  ],
+  [
     "a report whose answer was lost is said again and accepted",
     (tale) => tale.insert("a").claim("w", ["a", 1]).complete("w", "a", 1, "unknown").settle("w", "a", 1).dump(["a", "completed"]),
   ],

@@ -1,0 +1,29 @@
+import { type Grant, type JobStory, leasesOf, mayHaveHappened, type Op } from "./story.ts";
+
+/** What may have happened unseen by those who write, because an engine that lost an answer asks again by itself. */
+export function doubtSelfRepeats(story: JobStory): JobStory {
+  const leases = leasesOf(story);
+  return {
+    ...story,
+    settles: story.settles.map((settle) => (isForgotten(story, leases, settle) ? { ...settle, phase: "unknown" } : settle)),
+    retries: story.retries.flatMap((retry) => (isMetAgain(leases, retry) ? [retry, { ...retry, phase: "unknown" }] : [retry])),
+  };
+}
+
+/**
+ * The job remembers its last settlement, so that the repeat of a report is answered as success; but when the next lease was granted and
+ * settled in the meantime, it has forgotten, and the repeat is refused. Then nobody knows whether the report was applied, if it began while
+ * its lease was still the newest.
+ */
+function isForgotten({ settles }: JobStory, leases: readonly Grant[], { ask, answer, phase, invoked, answered }: Op<"settle">): boolean {
+  if (phase !== "fail" || ask.ifExpired || answer.answer !== "stale" || answered === null) return false;
+  const isLate = leases.some((lease) => lease.fence > ask.fence && lease.answered.line < invoked.line);
+  if (isLate) return false;
+  return settles.some((other) => other.ask.fence > ask.fence && mayHaveHappened(other) && other.invoked.line < answered.line);
+}
+
+/** A retry by hand whose repeat meets the job when it has run and died once more gives it another life. */
+function isMetAgain(leases: readonly Grant[], retry: Op<"retry">): boolean {
+  const until = retry.answered?.line ?? Infinity;
+  return mayHaveHappened(retry) && leases.some(({ answered }) => answered.line > retry.invoked.line && answered.line < until);
+}

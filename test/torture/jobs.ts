@@ -1,0 +1,68 @@
+import type { JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
+import type { Script, Step } from "../simulation/handler.ts";
+import type { Random } from "../simulation/random.ts";
+
+/** Short, so that many run out: a frozen process is frozen for longer. */
+export const LEASE_MS = 1_500;
+export const SLOTS = 6;
+export const GRACE_MS = 3_000;
+
+/** The queue that operators pause now and then. */
+export const PAUSED_QUEUE = "side";
+
+const KEEP_ALL = { retention: { count: 1_000_000, age: "30d" } } as const satisfies QueueOptions;
+
+/** The queues of a run. Nothing is pruned, so that everything can be checked at the end. */
+export const QUEUES: Readonly<Record<string, QueueOptions>> = {
+  main: KEEP_ALL,
+  [PAUSED_QUEUE]: { ...KEEP_ALL, capacity: 60 },
+  fair: { ...KEEP_ALL, headStart: 200 },
+};
+
+const TICK: Script = { steps: [["ok", 3]] };
+
+export const SCHEDULES: readonly ScheduleInput[] = [
+  { name: "often", every: 2_000, type: "mail", queue: "main", payload: TICK },
+  { name: "seldom", cron: "*/5 * * * * *", type: "bill", queue: "fair", payload: TICK },
+];
+
+export type NewTortureJob = Omit<JobInput, "type" | "payload"> & {
+  readonly type: string;
+  readonly queue: string;
+  readonly payload: Script;
+};
+
+const TYPES = ["mail", "bill", "report"] as const;
+/** How the last attempt ends, by how often it does. */
+const LAST = [...Array<"ok">(30).fill("ok"), ...Array<"notes">(4).fill("notes"), "discard", "throw", "spawn"] as const;
+const KEYS = ["red", "green", "blue", "white", "black", "grey"];
+
+/** A job by chance. `tag` makes its payload another one than all others. */
+export function jobFor(random: Random, tag: string): NewTortureJob {
+  const isKeyed = random.chance(0.06);
+  return {
+    type: random.pick(TYPES),
+    queue: random.pick(["main", "main", PAUSED_QUEUE, "fair"]),
+    // Jobs with a key are the same request again and again, now and then another one.
+    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random) },
+    maxRetries: random.pick([0, 2, 4]),
+    retryDelay: random.pick([0, 20, 100]),
+    ...(random.chance(0.5) ? { priority: random.pick(["low", "default", "high", "critical", 5] as const) } : {}),
+    ...(random.chance(0.1) ? { delay: random.int(1, 3_000) } : {}),
+    ...(random.chance(0.05) ? { timeout: random.pick([10, 1_000]) } : {}),
+    ...(isKeyed ? { idempotencyKey: random.pick(KEYS), keyTtl: random.pick([0, 2_000, 60_000]) } : {}),
+  };
+}
+
+function stepsFor(random: Random): Step[] {
+  // A few run for longer than a lease lasts, and live by its renewals.
+  const workMs = (): number => (random.chance(0.02) ? random.int(LEASE_MS, 2 * LEASE_MS) : random.int(0, 30));
+  const kind = random.int(1, 100);
+  const steps: Step[] = [];
+  if (kind <= 10) steps.push(["throw", workMs()]);
+  else if (kind <= 12) steps.push(["snooze", workMs(), 1_000]);
+  else if (kind <= 15) steps.push(["retry-after", workMs(), random.int(0, 400)]);
+  else if (kind <= 17) steps.push(["stubborn", random.int(0, 2 * LEASE_MS)]);
+  steps.push([random.pick(LAST), workMs()]);
+  return steps;
+}

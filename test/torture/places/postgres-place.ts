@@ -1,0 +1,93 @@
+import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { identity, type OwnPostgresServer, startOwnPostgres } from "../../servers/postgres.ts";
+import type { Stage } from "../deed.ts";
+import type { Guard } from "../guard.ts";
+import { SmallDisk } from "../small-disk.ts";
+import { diskFull, NO_SMALL_DISK } from "./disk-full.ts";
+import type { Place } from "./place.ts";
+import { Wires } from "./wires.ts";
+
+const DATABASE = "torture";
+
+/**
+ * A PostgreSQL of our own, whose commits wait for the disk. Its tables are on the small disk; its log is on one that stays roomy, because
+ * without space for the log the server itself goes down, and that is what killing it tries.
+ */
+export async function postgresPlace(guard: Guard): Promise<Place> {
+  const server = await startOwnPostgres({ fsync: true });
+  try {
+    const disk = SmallDisk.mount(guard);
+    await makeDatabase(server, disk);
+    const url = new URL(server.url);
+    url.pathname = `/${DATABASE}`;
+    // After a request the server says that it is ready for the next one, and not in a transaction: what was asked is committed.
+    const isWhole = (answer: Buffer): boolean => answer.subarray(-6).equals(Buffer.from("Z\0\0\0\u0005I", "latin1"));
+    const wires = new Wires(server.port, /millrace_[0-9a-f]{8}_|\.(remove|tick)\(|delete from \S+\.schedule/, { isWhole });
+    return {
+      url: url.href,
+      hasMachineTime: true,
+      deeds: [
+        ...wires.deeds,
+        { what: "store killed", attempt: (stage) => killStore(server, stage) },
+        { what: "connections ended by the store", attempt: () => endBackends(server) },
+        ...diskFull(disk),
+      ],
+      untried: [...(disk === null ? [NO_SMALL_DISK] : []), "the time of the store stepped: it is the machine's, which is not ours to set"],
+      reach: () => wires.lay(url.href),
+      heal: async () => {
+        wires.heal();
+        disk?.free();
+      },
+      async stop() {
+        wires.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function makeDatabase(server: OwnPostgresServer, disk: SmallDisk | null): Promise<void> {
+  await asOperator(server, async (client) => {
+    if (disk === null) return client.query(`create database ${DATABASE} encoding 'UTF8' template template0`);
+    const path = join(disk.path, "tables");
+    mkdirSync(path);
+    const { uid, gid } = identity();
+    if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+    chmodSync(path, 0o700);
+    await client.query(`create tablespace small location '${path}'`);
+    return client.query(`create database ${DATABASE} encoding 'UTF8' template template0 tablespace small`);
+  });
+}
+
+async function asOperator<Answer>(server: OwnPostgresServer, work: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
+  const client = new pg.Client({ connectionString: server.url });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function killStore(server: OwnPostgresServer, { random }: Stage): Promise<boolean> {
+  await server.kill();
+  await sleep(random.int(0, 1_500));
+  await server.restart();
+  return true;
+}
+
+function endBackends(server: OwnPostgresServer): Promise<boolean> {
+  return asOperator(server, async (client) => {
+    const { rows } = await client.query<{ ended: boolean }>(
+      "select pg_terminate_backend(pid) as ended from pg_stat_activity where application_name = 'millrace'",
+    );
+    return rows.some(({ ended }) => ended);
+  });
+}

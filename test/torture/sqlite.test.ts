@@ -1,0 +1,3 @@
+import { tortureSuite } from "./torture-suite.ts";
+
+tortureSuite("sqlite");
