@@ -3,7 +3,7 @@
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -11,8 +11,9 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = path.join(root, "dist", "dashboard");
-const stampFile = path.join(root, "node_modules", ".millrace-dashboard");
-const lockFile = `${stampFile}.lock`;
+// Beside the page, so that both go together. What is published has neither: `npm run build` makes the folder anew.
+const stampFile = `${folder}.made-of`;
+const lockFile = `${folder}.lock`;
 
 /** All that the page is made of: its own room, what it may use of others, and the tools. */
 const madeOf = ["src/dashboard", "src/http", "src/core", "src/lib", "src/client", "vite.config.ts", "package-lock.json"];
@@ -54,6 +55,7 @@ function filesIn(place: string): string[] {
 
 /** Two tests may want it at once; the second waits for the first. A lock whose owner is gone is taken over. */
 async function withLock(work: () => Promise<void>): Promise<void> {
+  mkdirSync(path.dirname(lockFile), { recursive: true });
   while (!takeLock()) await sleep(100);
   try {
     await work();
@@ -90,4 +92,15 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-if (import.meta.main) console.log(`The dashboard is in ${path.relative(process.cwd(), await buildDashboard())}`);
+/** What `npm start` runs first. A server without its page is better than none: it is told, and goes on. */
+async function main(): Promise<void> {
+  if (isBuilt()) return;
+  console.log("set-up: building the dashboard (first run, or its sources have changed)");
+  try {
+    await buildDashboard();
+  } catch (error) {
+    console.error(`set-up: the dashboard could not be built, so the server starts without its page. ${String(error)}`);
+  }
+}
+
+if (import.meta.main) await main();

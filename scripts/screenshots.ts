@@ -1,4 +1,5 @@
-// Takes the pictures of the dashboard in docs/images: every page, with the data of a day in a shop. `npm run screenshots`.
+// Takes the pictures of the dashboard in docs/images: every page, with the data of a day in a shop. `npm run screenshots`, and with names
+// after it (`npm run screenshots -- overview dead`) those alone.
 // They look as in the docs where the font Inter is installed (Debian: fonts-inter); any other system font will do.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -19,10 +20,13 @@ interface Picture {
   readonly theme?: "dark" | "light";
   readonly width?: number;
   readonly height?: number;
+  /** Nobody is signed in, so nothing is live. */
+  readonly isOut?: boolean;
   /** What is done before the picture is taken. */
   readonly act?: (page: Page) => Promise<void>;
 }
 
+const wanted = process.argv.slice(2);
 const DAY_MS = 86_400_000;
 const images = fileURLToPath(new URL("../docs/images", import.meta.url));
 const folder = mkdtempSync(path.join(tmpdir(), "millrace-screenshots-"));
@@ -36,21 +40,26 @@ await past.close();
 const browser = await launchBrowser();
 const dashboard = await openDashboard({ storeUrl });
 const empty = await openDashboard({ storeUrl: "memory:" });
+const locked = await openDashboard({ storeUrl: "memory:", users: [{ name: "ann", password: "the mill", role: "operator" }] });
 try {
   await liveNow(dashboard.client);
   const [running] = (await dashboard.client.list({ type: "video:transcode" })).jobs;
   const dead = (await dashboard.client.dead.list({ type: "email:send" })).jobs.find(({ error }) => error?.name === "SmtpError");
   mkdirSync(images, { recursive: true });
-  for (const picture of picturesOf(running?.id ?? "", dead?.id ?? "")) await take(picture, dashboard.url);
+  const [waiting] = (await dashboard.client.list({ type: "report:export" })).jobs;
+  const ids = { running: running?.id ?? "", dead: dead?.id ?? "", waiting: waiting?.id ?? "" };
+  for (const picture of picturesOf(ids)) await take(picture, dashboard.url);
+  await take({ name: "sign-in", address: "", fact: "Sign in to Millrace", isOut: true, height: 620 }, locked.url);
   await take({ name: "first-steps", address: "", fact: "No job was enqueued yet" }, empty.url);
 } finally {
   await browser.close();
   await dashboard.close();
   await empty.close();
+  await locked.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
-function picturesOf(running: string, dead: string): Picture[] {
+function picturesOf({ running, dead, waiting }: Readonly<Record<"running" | "dead" | "waiting", string>>): Picture[] {
   return [
     { name: "overview", address: "", fact: "things need attention", height: 1120 },
     { name: "overview-light", address: "", fact: "things need attention", theme: "light", height: 1120 },
@@ -58,7 +67,8 @@ function picturesOf(running: string, dead: string): Picture[] {
     { name: "jobs", address: "jobs?status=completed,dead", fact: "on this page", act: selectTwo },
     { name: "job-running", address: `jobs/${running}`, fact: "rung 2160p, segment 24 of 63", height: 1120 },
     { name: "job-dead", address: `jobs/${dead}`, fact: "Ended dead", theme: "light", height: 1120 },
-    { name: "dead", address: "dead", fact: "Retry all" },
+    { name: "job-waiting", address: `jobs/${waiting}`, fact: "No live worker takes jobs" },
+    { name: "dead", address: "dead", fact: "By error", height: 1000 },
     { name: "schedules", address: "schedules", fact: "weekday-digest", act: (page) => click(page, "Details of weekday-digest") },
     { name: "schedule-new", address: "schedules", fact: "weekday-digest", act: writeSchedule },
     { name: "delayed", address: "schedules?tab=delayed", fact: "trial:ends" },
@@ -67,20 +77,25 @@ function picturesOf(running: string, dead: string): Picture[] {
     { name: "palette", address: "", fact: "things need attention", act: (page) => page.keyboard.press("Control+k") },
     { name: "shortcuts", address: "queues", fact: "By priority", theme: "light", act: (page) => page.keyboard.press("?") },
     { name: "phone-overview", address: "", fact: "things need attention", width: 390, height: 844 },
+    { name: "phone-dead", address: "dead", fact: "By error", width: 390, height: 844 },
     { name: "phone-jobs", address: "jobs", fact: "Filters", width: 390, height: 844 },
     { name: "phone-queues", address: "queues", fact: "billing", width: 390, height: 844, theme: "light" },
     { name: "phone-job", address: `jobs/${dead}`, fact: "Duplicate and edit", width: 390, height: 844 },
   ];
 }
 
-async function take({ name, address, fact, theme = "dark", width = 1440, height = 900, act }: Picture, url: string): Promise<void> {
+async function take(
+  { name, address, fact, theme = "dark", width = 1440, height = 900, isOut = false, act }: Picture,
+  url: string,
+): Promise<void> {
+  if (wanted.length > 0 && !wanted.includes(name)) return;
   await letWorkersBeat(dashboard.client);
   const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-GB" });
   const page = await context.newPage();
   await page.addInitScript(`localStorage.setItem("millrace:theme", "${theme}")`);
   await page.goto(url + address);
   await page.getByText(fact).first().waitFor();
-  await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+  if (!isOut) await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
   await act?.(page);
   // Charts and lists that come a moment later have no word to wait for; here, and only here, a moment is given to them.
   await page.waitForTimeout(700);
@@ -109,8 +124,8 @@ async function writeSchedule(page: Page): Promise<void> {
 
 async function writeJob(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Enqueue" }).click();
-  await page.getByLabel("Type").fill("invoice:render");
-  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").getByLabel("Type").fill("invoice:render");
+  await page.keyboard.press("Tab");
   await page.getByLabel("Payload").fill('{\n  "order": 48211,\n  "format": "pdf",\n  "copies": 2\n}');
   await page.getByText("Options", { exact: true }).click();
 }

@@ -20,6 +20,16 @@ export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
 export type JobPage = Awaited<ReturnType<Client["list"]>>;
 /** Which jobs, and which page of them. */
 export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;
+/** Dead letters by error. */
+export type ErrorGroups = Awaited<ReturnType<Client["dead"]["groups"]>>;
+/** Dead letters whose errors look alike. */
+export type ErrorGroup = ErrorGroups["groups"][number];
+/** Which jobs a change of many is for. */
+export type JobFilter = NonNullable<Parameters<Client["bulk"]["start"]>[0]["filter"]>;
+/** A change of many, in the server. */
+export type BulkOperation = Awaited<ReturnType<Client["bulk"]["start"]>>;
+/** Why a job is not running. */
+export type Explanation = Awaited<ReturnType<Client["explain"]>>;
 /** A schedule as people see it. */
 export type Schedule = Awaited<ReturnType<Client["schedules"]["list"]>>[number];
 /** A schedule as it is given. */

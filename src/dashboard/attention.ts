@@ -29,6 +29,8 @@ export interface Situation {
 /** A worker says that it is there every 5 s. */
 const LATE_BEAT_MS = 15_000;
 const NEARLY_FULL = 0.9;
+/** A job that waits for longer than this is worth a look, wherever nobody said otherwise. */
+export const OLD_MS = 5 * 60_000;
 
 /** Everything that needs attention. */
 export function findings(situation: Situation): Finding[] {
@@ -37,6 +39,7 @@ export function findings(situation: Situation): Finding[] {
     ...nobodyWorks(situation),
     ...typesWithoutWorker(situation).map(toFinding),
     ...fullQueues(situation),
+    ...oldBacklogs(situation),
     ...lateWorkers(situation),
     ...abandonedHandlers(situation),
     ...pausedQueues(situation),
@@ -114,6 +117,23 @@ function fullQueues({ queues }: Situation): Finding[] {
         text: isFull ? `${name} is full: jobs are refused` : `${name} is nearly full`,
         hint: `${waiting} of ${capacity} places are taken`,
         to: "/queues",
+      },
+    ];
+  });
+}
+
+/** A paused queue has its own line. */
+function oldBacklogs({ queues }: Situation): Finding[] {
+  return queues.flatMap(({ name, oldestWaitingMs, counts, paused }): Finding[] => {
+    if (paused || oldestWaitingMs === null || oldestWaitingMs < OLD_MS) return [];
+    return [
+      {
+        key: `old ${name}`,
+        severity: "warning",
+        text: `${name} is behind: its first job has waited for ${span(oldestWaitingMs)}`,
+        hint: `${counted(counts.pending, "job")} ${counts.pending === 1 ? "waits" : "wait"} in it`,
+        to: "/jobs",
+        search: { status: "pending", queue: name },
       },
     ];
   });

@@ -21,8 +21,9 @@ export async function watchedFetch(input: string | URL | Request, init?: Request
   const isStream = typeof input === "string" && EVENTS.test(input);
   try {
     const response = await fetch(input, { ...init, credentials: "same-origin", cache: "no-store" });
-    if (response.status >= 500) note({ trouble: `it answers ${response.status}` });
-    else note({ lastGoodAt: Date.now(), trouble: null, ...(isStream && response.ok ? { isStreaming: true } : {}) });
+    const stream = isStream ? { isStreaming: response.ok } : {};
+    if (response.status >= 500) note({ trouble: `it answers ${response.status}`, ...stream });
+    else note({ lastGoodAt: Date.now(), trouble: null, ...stream });
     return response;
   } catch (error) {
     // A stream that this page ended itself is no trouble.
@@ -31,7 +32,7 @@ export async function watchedFetch(input: string | URL | Request, init?: Request
   }
 }
 
-/** The stream of news broke; whether the server is away is for the next request to find out. */
+/** This page listens no more. A stream that breaks is opened again at once, and found to be away or not by that. */
 export function noteStreamEnd(): void {
   note({ isStreaming: false });
 }

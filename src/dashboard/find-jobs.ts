@@ -1,4 +1,4 @@
-/** WHAT IS TYPED TO FIND JOBS. An id leads to its job; `name:value` pairs are the filters of the list. */
+/** WHAT IS TYPED TO FIND JOBS. An id leads to its job; `name:value` pairs are the filters of the list, and all other words a text to look for. */
 import { FILTER_NAMES, type FilterName, type JobSearch } from "./job-search.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -8,18 +8,18 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The filters that a text names, or why it names none. */
-export function readQuery(text: string): { readonly search: JobSearch } | { readonly problem: string } {
+/** The filters that a text names. */
+export function readQuery(text: string): JobSearch {
   const found: [FilterName, string][] = [];
+  const others: string[] = [];
   for (const word of wordsOf(text)) {
     const colon = word.indexOf(":");
     const name = word.slice(0, colon) as FilterName;
-    if (colon < 1 || !FILTER_NAMES.includes(name)) {
-      return { problem: `“${word}” is neither the id of a job nor a filter such as ${FILTER_NAMES.map((each) => `${each}:`).join(" ")}` };
-    }
-    found.push([name, unquoted(word.slice(colon + 1))]);
+    if (FILTER_NAMES.includes(name)) found.push([name, unquoted(word.slice(colon + 1))]);
+    else others.push(unquoted(word));
   }
-  return { search: Object.fromEntries(found) };
+  if (others.length > 0) found.push(["q", others.join(" ")]);
+  return Object.fromEntries(found);
 }
 
 /** Spaces divide words, except inside quotes. */

@@ -1,6 +1,6 @@
 /** FILTERS AS ADDRESSES. What a list shows is in the query of its address, and what stands there is what the API is asked for. */
 import { PRIORITY_LEVELS } from "../core/job.ts";
-import type { ListJobs } from "./api.ts";
+import type { JobFilter, ListJobs } from "./api.ts";
 
 /** The filters of a list, as texts. What is not set is not there. */
 export interface JobSearch {
@@ -9,6 +9,10 @@ export interface JobSearch {
   readonly queue?: string;
   readonly priority?: string;
   readonly tag?: string;
+  /** A text that stands somewhere in the job. */
+  readonly q?: string;
+  /** A group of errors. */
+  readonly group?: string;
   /** A time, or a span back from now such as `1h`. */
   readonly from?: string;
   readonly to?: string;
@@ -16,7 +20,7 @@ export interface JobSearch {
 }
 
 /** The filters that a reader sets; the cursor is only where they are. */
-export const FILTER_NAMES = ["status", "type", "queue", "priority", "tag", "from", "to"] as const;
+export const FILTER_NAMES = ["q", "status", "type", "queue", "priority", "tag", "group", "from", "to"] as const;
 /** One of them. */
 export type FilterName = (typeof FILTER_NAMES)[number];
 
@@ -27,7 +31,7 @@ export function readJobSearch(search: Record<string, unknown>): JobSearch {
 
 /** Reads the address of the dead letters, whose status is no question. */
 export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch, "status"> {
-  return pick(search, ["type", "queue", "priority", "tag", "from", "to", "cursor"]);
+  return pick(search, [...FILTER_NAMES.filter((name) => name !== "status"), "cursor"]);
 }
 
 /** Reads the address of the schedules. */
@@ -63,6 +67,12 @@ export function toListQuery(search: JobSearch, limit: number, now: number): List
     ...(to === undefined ? {} : { to: readMoment(to, now) }),
     limit,
   };
+}
+
+/** Which jobs are meant, without which page of them. */
+export function toFilter(query: ListJobs): JobFilter {
+  const { limit: _, cursor: __, ...filter } = query;
+  return filter;
 }
 
 /** A name as it is; else a number, about which the API has the last word. */

@@ -5,7 +5,7 @@
  * States: `live` (the stream is open), `polling` (it is not), `paused` (somebody wants to read in peace).
  */
 import type { QueryClient } from "@tanstack/react-query";
-import type { Event } from "../core/event.ts";
+import type { Event, SingleEvent } from "../core/event.ts";
 import { client, type Client } from "./api.ts";
 import { connection, noteStreamEnd } from "./connection.ts";
 import { isPaused } from "./paused.ts";
@@ -96,11 +96,8 @@ class Live {
   }
 
   #receive(event: Event): void {
-    if (event.event === "gap") {
-      // Missed events of a stream that broke: it is opened again by itself. Those of one that is only slow do not end it.
-      if (event.missed === 0) noteStreamEnd();
-      return this.#touchAll();
-    }
+    // Some were missed, or there were too many to be told one by one: any of them may be on the page.
+    if (event.event === "gap" || event.event === "counts") return this.#touchAll();
     for (const topic of topicsOf(event)) this.#touched.add(topic);
     if ("jobId" in event) this.#touchedJobs.add(event.jobId);
     if (this.#gathered.length < MAX_GATHERED) this.#gathered.push(event);
@@ -146,7 +143,7 @@ class Live {
 export const live = new Live(client, queries);
 
 /** What an event touches beside its own job. */
-function topicsOf(event: Exclude<Event, { event: "gap" }>): readonly Topic[] {
+function topicsOf(event: SingleEvent): readonly Topic[] {
   switch (event.event) {
     case "job:progress":
       return [];

@@ -2,7 +2,19 @@
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Attempt, type Job, type JobSummary, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
-import { client, type HistoryPoint, type JobPage, type ListJobs, type Queue, type Schedule, type Stats, type Worker } from "./api.ts";
+import {
+  client,
+  type ErrorGroups,
+  type Explanation,
+  type HistoryPoint,
+  type JobFilter,
+  type JobPage,
+  type ListJobs,
+  type Queue,
+  type Schedule,
+  type Stats,
+  type Worker,
+} from "./api.ts";
 import { isPaused } from "./paused.ts";
 import { noteRefusal } from "./session.ts";
 
@@ -11,6 +23,8 @@ const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
 const PENDING_MS = 10_000;
 const TYPES_MS = 30_000;
+const GROUPS_MS = 5000;
+const EXPLAIN_MS = 3000;
 
 function everyUnlessPaused(ms: number): () => number | false {
   return () => (isPaused.get() ? false : ms);
@@ -87,6 +101,16 @@ export function useDead(query: Omit<ListJobs, "status">): UseQueryResult<JobPage
   return useQuery({ queryKey: ["dead", query], queryFn: () => client.dead.list(query), placeholderData: keepPreviousData });
 }
 
+/** Dead letters by error. They are counted each time, so they are looked at now and then, not with every event. */
+export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">): UseQueryResult<ErrorGroups> {
+  return useQuery({
+    queryKey: ["groups", filter],
+    queryFn: () => client.dead.groups(filter),
+    refetchInterval: everyUnlessPaused(GROUPS_MS),
+    placeholderData: keepPreviousData,
+  });
+}
+
 /** One job; null when there is none. */
 export function useJob(id: string | null): UseQueryResult<Job | null> {
   return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null });
@@ -94,6 +118,15 @@ export function useJob(id: string | null): UseQueryResult<Job | null> {
 
 export function useAttempts(id: string): UseQueryResult<Attempt[]> {
   return useQuery({ queryKey: ["job", id, "attempts"], queryFn: () => client.attempts(id) });
+}
+
+/** Why a job is not running. It depends on others as well: its queue, those before it, the workers. */
+export function useExplanation(id: string): UseQueryResult<Explanation> {
+  return useQuery({
+    queryKey: ["job", id, "explain"],
+    queryFn: () => client.explain(id),
+    refetchInterval: everyUnlessPaused(EXPLAIN_MS),
+  });
 }
 
 /** The log of a job. Each look asks only for the lines after those that are known. */

@@ -29,7 +29,7 @@ describe.each([
 
     const page = await visit();
     await page.getByText("1 dead letter wait").click();
-    await page.getByText("550 no such mailbox").waitFor();
+    await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
     await page.locator(`[data-job="${id}"] a[data-open]`).click();
     await page.getByRole("heading", { name: "email:send dead" }).waitFor();
     await eventually(() => page.getByRole("region", { name: "Payload" }).innerText()).toContain('to: "a@example.com"');
@@ -51,7 +51,7 @@ describe.each([
     await page.locator("[data-schedule=nightly]").getByText("pending").waitFor();
     await page.getByRole("link", { name: /Delayed jobs/ }).click();
     await page.getByRole("cell", { name: "cart:remind", exact: true }).waitFor();
-    await page.getByRole("link", { name: "Workers" }).click();
+    await page.getByRole("link", { name: /^Workers/ }).click();
     await page.getByText("1 worker,").waitFor();
   });
 });

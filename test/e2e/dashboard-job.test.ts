@@ -109,6 +109,22 @@ describe("a job", () => {
     expect(await client.get(id)).toBeNull();
   });
 
+  test("that waits says why, and what to do about it", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("report:make", null, { queue: "reports" });
+    await client.pause("reports");
+    const page = await visit(`jobs/${id}`);
+    const why = page.locator("section", { hasText: "Why is it not running?" });
+    await why.getByText("Queue reports is paused").waitFor();
+    await why.getByText("No live worker takes jobs of type report:make from queue reports").waitFor();
+    await why.getByText("It is the next that is taken.").waitFor();
+    await why.getByRole("button", { name: "Resume reports" }).click();
+    await why.getByText("Queue reports is paused").waitFor({ state: "detached" });
+    await using _worker = client.work({ "report:make": () => null }, { queues: ["reports"] });
+    await page.getByRole("heading", { name: "report:make completed" }).waitFor();
+    expect(await why.count()).toBe(0);
+  });
+
   test("that was changed elsewhere meanwhile is told to be so", async () => {
     const { client, visit } = await open();
     const { id } = await client.enqueue("t");
@@ -307,7 +323,7 @@ describe("the keyboard", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("d");
-    await page.getByText("550 no such mailbox").waitFor();
+    await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "email:send dead" }).waitFor();
@@ -315,7 +331,7 @@ describe("the keyboard", () => {
     await eventually(() => client.get(id)).toMatchObject({ status: "pending" });
     await page.keyboard.press("Control+k");
     await page.keyboard.type("pause mail");
-    await page.getByRole("option", { name: "Pause mail" }).waitFor();
+    await page.getByRole("option", { name: /^Pause mail/ }).waitFor();
     await page.keyboard.press("Enter");
     await eventually(async () => (await client.queues())[0]).toMatchObject({ name: "mail", paused: true });
   });

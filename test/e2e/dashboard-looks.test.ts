@@ -6,14 +6,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { launchBrowser, openPage } from "./dashboard/browser.ts";
 import { type OpenDashboard, openDashboard } from "./dashboard/open-dashboard.ts";
 import { liveNow } from "./dashboard/sample-data.ts";
-import { letDie } from "./dashboard/fixture.ts";
+import { eventually, letDie } from "./dashboard/fixture.ts";
 
 const PHONE = { width: 360, height: 740, rows: 25 } as const;
 const DESK = { width: 1280, height: 800, rows: 25 } as const;
+
+// Axe looks at every element of every page: on a machine that does other things as well, that takes its time.
+vi.setConfig({ testTimeout: 240_000 });
 
 let browser: Browser;
 let dashboard: OpenDashboard;
@@ -30,12 +33,14 @@ beforeAll(async () => {
   await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
   await liveNow(client);
   const [dead] = (await client.dead.list()).jobs;
+  const [waiting] = (await client.list({ type: "report:export" })).jobs;
   const [running] = (await client.list({ type: "video:transcode" })).jobs;
   pages = [
     ["overview", "", "things need attention"],
     ["queues", "queues", "A paused queue starts no job"],
     ["jobs", "jobs", "on this page"],
     ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
+    ["a waiting job", `jobs/${waiting?.id}`, "No live worker takes jobs"],
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
     ["dead letters", "dead", "line 4 has 3 columns"],
     ["schedules", "schedules", "weekday-digest"],
@@ -120,12 +125,12 @@ test("the theme is chosen, and kept", async () => {
   expect(await theme()).toBe("dark");
   await page.getByRole("button", { name: "Options" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Light" }).click();
-  await expect.poll(theme).toBe("light");
+  await eventually(theme).toBe("light");
   await page.reload();
   expect(await theme()).toBe("light");
   await page.getByRole("button", { name: "Options" }).click();
   await page.getByRole("menuitemcheckbox", { name: "System" }).click();
   await page.emulateMedia({ colorScheme: "dark" });
-  await expect.poll(theme).toBe("dark");
+  await eventually(theme).toBe("dark");
   await close();
 });

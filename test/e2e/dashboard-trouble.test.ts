@@ -34,7 +34,7 @@ describe("a server that dies while a page is open", () => {
     const page = await visit("queues");
     await page.locator("[data-queue=default]").waitFor();
     await kill();
-    await page.getByRole("link", { name: "Workers" }).click();
+    await page.getByRole("link", { name: /^Workers/ }).click();
     await page.getByText("This could not be loaded.").waitFor();
     await revive();
     await page.getByText("No worker is running").waitFor();
@@ -63,7 +63,7 @@ describe("a page that is held", () => {
     await page.getByRole("button", { name: "Live updates: Paused" }).waitFor();
     await client.enqueue("t", null, { queue: "second" });
     // Whatever the page would have asked for by itself, it would have asked for before this answer.
-    await page.getByRole("link", { name: "Workers" }).click();
+    await page.getByRole("link", { name: /^Workers/ }).click();
     await page.getByText("No worker is running").waitFor();
     await page.getByRole("link", { name: "Overview" }).first().click();
     await page.keyboard.press("l");
@@ -72,7 +72,7 @@ describe("a page that is held", () => {
   });
 });
 
-describe("hostile texts", () => {
+describe("W12: hostile texts", () => {
   const HOSTILE = {
     script: "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>",
     link: "javascript:window.hacked = true",
@@ -125,10 +125,9 @@ describe("hostile texts", () => {
 
 describe("keys", () => {
   const server = { keys: ["all-of-it", "look:read:only-look"] };
-  const signIn = { keys: { "all-of-it": "operator", "only-look": "viewer" } } as const;
 
   test("are asked for, refused when wrong, kept for the tab, and forgotten", async () => {
-    const { client, visit } = await open({ server, signIn });
+    const { client, visit } = await open({ server });
     await client.enqueue("secret:job");
     const page = await visit("jobs");
     await page.getByLabel("API key").fill("wrong");
@@ -146,7 +145,7 @@ describe("keys", () => {
   });
 
   test("that may only look bring no buttons that act", async () => {
-    const { client, visit } = await open({ server, signIn });
+    const { client, visit } = await open({ server });
     const { id } = await client.enqueue("t", null, { queue: "mail" });
     const page = await visit("queues");
     await page.getByLabel("API key").fill("only-look");
@@ -158,18 +157,20 @@ describe("keys", () => {
     await page.getByRole("button", { name: "Copy as" }).waitFor();
     expect(await page.getByRole("button", { name: /Cancel|Duplicate/ }).count()).toBe(0);
     await page.keyboard.press("c");
-    await page.getByRole("link", { name: "Workers" }).click();
+    await page.getByRole("link", { name: /^Workers/ }).click();
     await page.getByText("No worker is running").waitFor();
     expect(await client.get(id)).toMatchObject({ status: "pending" });
   });
 });
 
 describe("users", () => {
-  // The session is checked where the page is served; the API behind it is open here.
-  const signIn = { user: { name: "ann", password: "the mill", role: "operator" } } as const;
+  const users = [
+    { name: "ann", password: "the mill", role: "operator" },
+    { name: "vic", password: "the pond", role: "viewer" },
+  ] as const;
 
   test("sign in by name and password, and out again", async () => {
-    const { client, visit } = await open({ signIn });
+    const { client, visit } = await open({ users });
     await client.enqueue("t");
     const page = await visit("jobs");
     await page.getByLabel("User name").fill("ann");
@@ -178,10 +179,32 @@ describe("users", () => {
     await page.getByText("User name and password do not fit.").waitFor();
     await page.getByLabel("Password").fill("the mill");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.locator("tr[data-job]").waitFor();
+    await page.locator("tr[data-job] a[data-open]").click();
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("heading", { name: "t cancelled" }).waitFor();
     await page.getByRole("button", { name: "Options" }).click();
     await page.getByRole("menuitem", { name: "Sign out ann (operator)" }).click();
     await page.getByLabel("User name").waitFor();
+    await page.reload();
+    await page.getByLabel("User name").waitFor();
+  });
+
+  test("who may only look are offered nothing else, and stay signed in when the server starts again", async () => {
+    const { client, visit, kill, revive } = await open({ users });
+    await client.enqueue("t", null, { queue: "mail" });
+    const page = await visit("queues");
+    await page.getByLabel("User name").fill("vic");
+    await page.getByLabel("Password").fill("the pond");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("[data-queue=mail]").waitFor();
+    expect(await page.getByRole("button", { name: /Pause|Enqueue|Settings of/ }).count()).toBe(0);
+    await kill();
+    await page.getByRole("button", { name: "Live updates: Offline" }).waitFor();
+    await revive();
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    await page.reload();
+    await page.locator("[data-queue=mail]").waitFor();
   });
 });
 

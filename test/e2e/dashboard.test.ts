@@ -30,7 +30,7 @@ describe("the overview", () => {
     await attention.getByText("No worker is running, and 1 job waits").waitFor();
     await attention.getByText("1 dead letter wait").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
-    await page.getByText("550 no such mailbox").waitFor();
+    await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
   });
 
   test("shows figures, and what was counted as a chart and as a table", async () => {
@@ -142,7 +142,7 @@ describe("jobs", () => {
 
   test("are found by id and by what is typed", async () => {
     const { client, visit } = await open();
-    const { id } = await client.enqueue("email:send");
+    const { id } = await client.enqueue("email:send", { to: "grace.kim@example.com" });
     await client.enqueue("report:make");
     const page = await visit();
     const search = page.getByRole("searchbox", { name: /Find a job/ });
@@ -152,9 +152,70 @@ describe("jobs", () => {
     await search.fill("type:report:make status:pending");
     await search.press("Enter");
     await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
-    await search.fill("whatever");
+    await search.fill('"grace.kim" status:pending');
     await search.press("Enter");
-    await page.locator("[data-toast=failed]", { hasText: "neither the id of a job nor a filter" }).waitFor();
+    await page.locator(`tr[data-job="${id}"]`).waitFor();
+    expect(page.url()).toContain("?status=pending&q=grace.kim");
+    await page.getByRole("combobox", { name: "Text in the job" }).fill("nobody of this name");
+    await page.getByText("No job fits these filters").waitFor();
+  });
+
+  test("are changed all that match, however many pages they fill", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 130 }, (_, index) => ({ type: index < 120 ? "old:import" : "new:import" })));
+    const page = await visit("jobs?type=old:import");
+    await page.getByRole("button", { name: "All that match" }).click();
+    await page.getByRole("menuitem", { name: "Cancel all that match" }).click();
+    await page.getByRole("dialog", { name: "Cancel 120 jobs?" }).getByRole("button", { name: "Cancel them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "120 jobs are cancelled" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ cancelled: 120, pending: 10 });
+    await page.getByRole("link", { name: "Cancelled", exact: true }).click();
+    await page.getByRole("button", { name: "All that match" }).click();
+    expect(await page.getByRole("menuitem", { name: "Cancel all that match" }).getAttribute("aria-disabled")).toBe("true");
+    await page.getByRole("menuitem", { name: "Delete all that match" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete 120 jobs?" });
+    await dialog.getByRole("textbox").fill("120");
+    await dialog.getByRole("button", { name: "Delete them" }).click();
+    await page.getByText("No job fits these filters").waitFor();
+    expect((await client.list({ type: "old:import" })).jobs).toEqual([]);
+    expect((await client.list({ type: "new:import" })).jobs.length).toBe(10);
+  });
+
+  test("that are changed all at once are counted on the way, and the change can be stopped", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 5 }, () => ({ type: "t" })));
+    const page = await visit("jobs?type=t");
+    // It would be over before anybody could stop it: to this page it is half way through until it is stopped.
+    const halfWay = {
+      action: "cancel",
+      filter: {},
+      matched: 5,
+      matched_is_capped: false,
+      processed: 2,
+      succeeded: 2,
+      failed: 0,
+      failures: [],
+      error: null,
+    };
+    const times = { created_at: new Date().toISOString(), updated_at: new Date().toISOString(), ended_at: null as string | null };
+    let status = "running";
+    const answer = (id: string) => ({ json: { id, status, ...halfWay, ...times } });
+    const idIn = (url: string): string => /bulk\/([^/]+)/.exec(url)?.[1] ?? "";
+    await page.route(/api\/v1\/bulk\/[^/]+$/, (route) => route.fulfill(answer(idIn(route.request().url()))));
+    await page.route(/api\/v1\/bulk\/[^/]+\/stop$/, (route) => {
+      status = "stopped";
+      times.ended_at = times.updated_at;
+      return route.fulfill(answer(idIn(route.request().url())));
+    });
+    await page.getByRole("button", { name: "All that match" }).click();
+    await page.getByRole("menuitem", { name: "Cancel all that match" }).click();
+    await page.getByRole("button", { name: "Cancel them" }).click();
+    await page.getByText("Cancelling 2 of 5 jobs").waitFor();
+    await page.getByRole("link", { name: "Queues" }).click();
+    await page.getByRole("heading", { name: "Queues" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.locator("[data-toast=done]", { hasText: "Stopped after 2 jobs" }).waitFor();
+    await page.getByText("Cancelling 2 of 5 jobs").waitFor({ state: "detached" });
   });
 
   test("are paged by cursors, and the way back is kept", async () => {
@@ -231,7 +292,7 @@ describe("dead letters", () => {
     const [first, second] = await client.enqueueMany([{ type: "mail" }, { type: "mail" }]);
     await letDie(client, "mail", "mailbox full");
     const page = await visit("dead");
-    await eventually(() => page.getByText("mailbox full").count()).toBe(2);
+    await eventually(() => page.locator("tr[data-job]").getByText("mailbox full").count()).toBe(2);
     const idOf = (result: typeof first): string => (result?.ok === true ? result.job.id : "");
     await page
       .locator(`[data-job="${idOf(first)}"]`)
@@ -245,6 +306,33 @@ describe("dead letters", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("No dead letters").waitFor();
     expect(await client.get(idOf(second))).toBeNull();
+  });
+
+  test("are told apart by their errors, and one mistake is put right at once", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "mail" }, { type: "mail" }, { type: "mail" }]);
+    await letDie(client, "mail", "550 mailbox 4711 is full");
+    await client.enqueueMany([{ type: "pay" }]);
+    await letDie(client, "pay", "card was declined");
+    const page = await visit("dead");
+    const groups = page.getByRole("list", { name: "Errors" }).getByRole("listitem");
+    await eventually(() => groups.count()).toBe(2);
+    const full = groups.filter({ hasText: "is full" });
+    await full.getByText("3", { exact: true }).waitFor();
+    await full.getByRole("link", { name: /550 mailbox/ }).click();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(3);
+    expect(page.url()).toMatch(/dead\?group=[0-9a-f]{12}$/);
+    await full.getByRole("button", { name: "Retry 3" }).click();
+    await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "3 jobs will be run again" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 1 });
+    await page.getByRole("button", { name: "Take the filter error group away" }).click();
+    await eventually(() => groups.count()).toBe(1);
+    await groups.getByRole("button", { name: "Delete the 1 with this error" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
+    await dialog.getByRole("textbox").fill("1");
+    await dialog.getByRole("button", { name: "Delete them" }).click();
+    await page.getByText("No dead letters").waitFor();
   });
 
   test("are retried all at once", async () => {
@@ -265,7 +353,7 @@ describe("dead letters", () => {
     await letDie(client, "a", "no");
     const page = await visit("dead");
     await page.getByRole("button", { name: "Purge all" }).click();
-    const dialog = page.getByRole("dialog", { name: "Delete all 2?" });
+    const dialog = page.getByRole("dialog", { name: "Delete 2 jobs?" });
     expect(await dialog.getByRole("button", { name: "Delete them" }).isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill("2");
     await dialog.getByRole("button", { name: "Delete them" }).click();

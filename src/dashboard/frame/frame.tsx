@@ -7,6 +7,7 @@ import { closeOverlay, overlay } from "../overlay.ts";
 import { session } from "../session.ts";
 import { THEMES, useTheme } from "../theme.ts";
 import { useWatched } from "../watched.ts";
+import { BulkStrip } from "./bulk-strip.tsx";
 import { Confirm } from "./confirm.tsx";
 import { ConnectionStrip } from "./connection-strip.tsx";
 import { useJobToasts } from "./job-toasts.ts";
@@ -51,6 +52,7 @@ export function Frame(): ReactElement {
       <div className="flex min-w-0 flex-1 flex-col">
         <TopBar />
         <ConnectionStrip />
+        <BulkStrip />
         <Content />
       </div>
       <Overlays />

@@ -30,7 +30,9 @@ export function Palette(): ReactElement {
   const [at, setAt] = useState(0);
   const listId = useId();
   const typed = useTyped(text);
-  const entries = [...typed, ...matching(useEntries(), text)].slice(0, MAX_SHOWN);
+  const found = matching(useEntries(), text).slice(0, MAX_SHOWN - 1);
+  // A plain text rather means one of the entries; jobs that have it in them come after those.
+  const entries = text.includes(":") || isId(text.trim()) ? [...typed, ...found] : [...found, ...typed];
   const chosen = Math.min(at, entries.length - 1);
 
   const run = (entry: Entry | undefined): void => {
@@ -118,7 +120,7 @@ function PaletteRow({ id, entry, isChosen, onChoose, onRun }: RowProps): ReactEl
   );
 }
 
-/** What the text itself means: the id of a job, or filters. */
+/** What the text itself means: the id of a job, or filters and a text to look for. */
 function useTyped(text: string): Entry[] {
   const navigate = useNavigate();
   const typed = text.trim();
@@ -126,9 +128,8 @@ function useTyped(text: string): Entry[] {
     const id = typed.toLowerCase();
     return [{ name: `Job ${id}`, group: "Go to", icon: Hash, run: () => void navigate({ to: "/jobs/$id", params: { id } }) }];
   }
-  const read = typed.includes(":") ? readQuery(typed) : null;
-  if (read === null || "problem" in read) return [];
-  return [{ name: `Jobs with ${typed}`, group: "Jobs", icon: Filter, run: () => void navigate({ to: "/jobs", search: read.search }) }];
+  if (typed === "") return [];
+  return [{ name: `Jobs with ${typed}`, group: "Jobs", icon: Filter, run: () => void navigate({ to: "/jobs", search: readQuery(typed) }) }];
 }
 
 function useEntries(): Entry[] {

@@ -8,7 +8,6 @@ import { Menu, MenuCheck, MenuGroup, MenuItem, MenuLine } from "../parts/menu.ts
 import { usePreference } from "../preferences.ts";
 import { session, signOut, storedKey } from "../session.ts";
 import { type Theme, useTheme } from "../theme.ts";
-import { toast } from "../toasts.ts";
 import { useWatched } from "../watched.ts";
 import { LiveSwitch } from "./connection-strip.tsx";
 import { Mark } from "./nav.tsx";
@@ -35,7 +34,7 @@ export function TopBar(): ReactElement {
   );
 }
 
-/** Leads to a job by its id, and to jobs by what is typed: `type:email:send status:dead`. */
+/** Leads to a job by its id, and to jobs by what is typed: `type:email:send status:dead timeout`. */
 function SearchBox(): ReactElement {
   const [text, setText] = useState("");
   const navigate = useNavigate();
@@ -46,10 +45,8 @@ function SearchBox(): ReactElement {
       setText("");
       return void navigate({ to: "/jobs/$id", params: { id: typed.toLowerCase() } });
     }
-    const read = readQuery(typed);
-    if ("problem" in read) return toast(read.problem, { kind: "failed" });
     setText("");
-    void navigate({ to: "/jobs", search: read.search });
+    void navigate({ to: "/jobs", search: readQuery(typed) });
   };
   return (
     <form
@@ -64,8 +61,8 @@ function SearchBox(): ReactElement {
       <input
         type="search"
         data-search
-        aria-label="Find a job by its id, or jobs by type:, queue:, status:, tag:"
-        placeholder="Job id, or type:… queue:… status:…"
+        aria-label="Find a job by its id, or jobs by a text, type:, queue:, status:, tag:"
+        placeholder="Job id, text, type:… status:…"
         autoComplete="off"
         spellCheck={false}
         value={text}

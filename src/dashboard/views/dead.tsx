@@ -3,9 +3,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { PartyPopper, RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useMemo } from "react";
 import type { JobSummary } from "../../core/job.ts";
-import { act } from "../act.ts";
-import { client, type ListJobs } from "../api.ts";
-import { ask } from "../ask.ts";
+import type { JobFilter } from "../api.ts";
+import { changeAll } from "../bulk.ts";
 import { count, counted } from "../format.ts";
 import { changeJob } from "../job-actions.ts";
 import { JOB_COLUMNS, type JobColumn } from "../job-list/columns.tsx";
@@ -16,7 +15,7 @@ import { usePaging } from "../job-list/paging.ts";
 import { SelectionBar } from "../job-list/selection-bar.tsx";
 import { useListKeys, useSelection } from "../job-list/selection.ts";
 import { useSteadyJobs } from "../job-list/steady-jobs.ts";
-import { toListQuery } from "../job-search.ts";
+import { toFilter, toListQuery } from "../job-search.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Card, PageHead } from "../parts/card.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
@@ -26,6 +25,7 @@ import { useDead, useStats } from "../queries.ts";
 import { visible } from "../safe-text.ts";
 import { session } from "../session.ts";
 import { useWatched } from "../watched.ts";
+import { ErrorGroups } from "./dead/error-groups.tsx";
 import { FilterBar } from "./jobs/filter-bar.tsx";
 
 const route = getRouteApi("/dead");
@@ -65,12 +65,16 @@ export function Dead(): ReactElement {
   const total = isFiltered ? null : (stats?.deadCount ?? null);
   return (
     <>
-      <PageHead title="Dead letters" actions={isOperator && (rows?.length ?? 0) > 0 && <ForAll query={query} total={total} />}>
+      <PageHead
+        title="Dead letters"
+        actions={isOperator && (rows?.length ?? 0) > 0 && <ForAll filter={toFilter(query)} isFiltered={isFiltered} />}
+      >
         Jobs that failed for good. They stay until somebody retries or deletes them.
       </PageHead>
       <div className="mb-3">
         <FilterBar search={search} fixed={["status"]} />
       </div>
+      <ErrorGroups filter={toFilter(query)} search={search} />
       <Card flush>
         <Loaded result={{ ...result, data: rows }} lines={12}>
           {(shown) => (
@@ -114,43 +118,16 @@ function RowActions({ row: job }: { readonly row: JobSummary }): ReactElement {
   );
 }
 
-interface ForAllProps {
-  readonly query: ListJobs;
-  /** How many there are; null where that is not known. */
-  readonly total: number | null;
-}
-
 /** What is done to all that match, on this page and beyond it. */
-function ForAll({ query, total }: ForAllProps): ReactElement {
-  const { limit: _, cursor: __, ...filter } = query;
-  const which = total === null ? "all that fit the filters" : `all ${count(total)}`;
-  const retry = async (): Promise<void> => {
-    const body =
-      "Each gets a new life: its retries start again, and it waits for a worker at once. If the reason is still there, they will die again.";
-    if (!(await ask({ title: `Retry ${which}?`, body, yes: "Retry them" }))) return;
-    await act(
-      () => client.dead.retry(filter),
-      (retried) => `${counted(retried, "job")} will be run again`,
-    );
-  };
-  const purge = async (): Promise<void> => {
-    const body = "They go with their payloads, errors and logs. This cannot be undone.";
-    if (
-      !(await ask({ title: `Delete ${which}?`, body, yes: "Delete them", danger: true, typed: total === null ? "delete" : String(total) }))
-    )
-      return;
-    await act(
-      () => client.dead.purge(filter),
-      (purged) => `${counted(purged, "job")} ${purged === 1 ? "is" : "are"} deleted`,
-    );
-  };
+function ForAll({ filter, isFiltered }: { readonly filter: JobFilter; readonly isFiltered: boolean }): ReactElement {
+  const dead: JobFilter = { ...filter, status: "dead" };
   return (
     <>
-      <Button icon={RotateCw} onClick={() => void retry()}>
-        {total === null ? "Retry all that fit" : "Retry all"}
+      <Button icon={RotateCw} onClick={() => void changeAll("retry", dead)}>
+        {isFiltered ? "Retry all that fit" : "Retry all"}
       </Button>
-      <Button icon={Trash2} onClick={() => void purge()}>
-        {total === null ? "Purge all that fit" : "Purge all"}
+      <Button icon={Trash2} onClick={() => void changeAll("delete", dead)}>
+        {isFiltered ? "Purge all that fit" : "Purge all"}
       </Button>
     </>
   );

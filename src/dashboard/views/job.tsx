@@ -8,6 +8,7 @@ import { JsonCard } from "../parts/json-card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useAttempts, useJob } from "../queries.ts";
 import { Attempts } from "./job/attempts.tsx";
+import { Explain } from "./job/explain.tsx";
 import { JobFacts } from "./job/job-facts.tsx";
 import { JobHead } from "./job/job-head.tsx";
 import { Logs } from "./job/logs.tsx";
@@ -15,6 +16,8 @@ import { Timeline } from "./job/timeline.tsx";
 
 const route = getRouteApi("/jobs/$id");
 const MARKS: Partial<Record<Job["status"], string>> = { completed: "✓", dead: "✗", failed: "✗", running: "▶", cancelled: "⊘" };
+
+const WAITING: readonly Job["status"][] = ["pending", "scheduled", "retrying"];
 
 /** The page of a job. */
 export function JobPage(): ReactElement {
@@ -48,6 +51,7 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
       <JobHead job={job} />
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
         <div className="min-w-0 space-y-4">
+          {WAITING.includes(job.status) && <Explain job={job} />}
           <Card title="Timeline">
             <Loaded result={attempts} lines={2}>
               {(list) => <Timeline job={job} attempts={list} />}

@@ -1,8 +1,12 @@
 /** JOBS: every filter is a link, and the list stands still while it is read. */
 import { getRouteApi } from "@tanstack/react-router";
-import { Columns3, Inbox } from "lucide-react";
+import { Ban, Columns3, Inbox, ListChecks, RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useMemo } from "react";
+import { BULK_ACTIONS } from "../../core/bulk.ts";
+import type { ListJobs } from "../api.ts";
+import { changeAll, statusesFor } from "../bulk.ts";
 import { counted } from "../format.ts";
+import { ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
 import { FreshBar } from "../job-list/fresh-bar.tsx";
 import { JobTable } from "../job-list/job-table.tsx";
@@ -11,10 +15,10 @@ import { usePaging } from "../job-list/paging.ts";
 import { SelectionBar } from "../job-list/selection-bar.tsx";
 import { useListKeys, useSelection } from "../job-list/selection.ts";
 import { useSteadyJobs } from "../job-list/steady-jobs.ts";
-import { toListQuery } from "../job-search.ts";
+import { toFilter, toListQuery } from "../job-search.ts";
 import { Button } from "../parts/button.tsx";
 import { Card, PageHead } from "../parts/card.tsx";
-import { Menu, MenuCheck } from "../parts/menu.tsx";
+import { Menu, MenuCheck, MenuItem } from "../parts/menu.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
 import { useNow } from "../parts/time.tsx";
 import { usePreference } from "../preferences.ts";
@@ -42,7 +46,15 @@ export function Jobs(): ReactElement {
   useListKeys({ rows: rows ?? [], selection, onOlder: older, onNewer: newer });
   return (
     <>
-      <PageHead title="Jobs" actions={<ColumnMenu />} />
+      <PageHead
+        title="Jobs"
+        actions={
+          <>
+            {isOperator && (rows?.length ?? 0) > 0 && <AllThatMatch query={query} />}
+            <ColumnMenu />
+          </>
+        }
+      />
       <div className="mb-3 space-y-3">
         <StatusTabs search={search} />
         <FilterBar search={search} />
@@ -67,6 +79,31 @@ export function Jobs(): ReactElement {
         </Loaded>
       </Card>
     </>
+  );
+}
+
+const BULK_ICONS = { retry: RotateCw, cancel: Ban, delete: Trash2 } as const;
+
+/** What can be done to all that match, also beyond this page. Jobs in whose status it cannot be done are left as they are. */
+function AllThatMatch({ query }: { readonly query: ListJobs }): ReactElement {
+  const { status, ...filter } = toFilter(query);
+  return (
+    <Menu trigger={<Button icon={ListChecks}>All that match</Button>}>
+      {BULK_ACTIONS.map((action) => {
+        const able = statusesFor(action, status as string[] | undefined);
+        return (
+          <MenuItem
+            key={action}
+            icon={BULK_ICONS[action]}
+            danger={action === "delete"}
+            disabled={able === null}
+            onClick={() => void changeAll(action, status === undefined ? filter : { ...filter, status: able ?? [] })}
+          >
+            {ACTION_WORDS[action]} all that match…
+          </MenuItem>
+        );
+      })}
+    </Menu>
   );
 }
 

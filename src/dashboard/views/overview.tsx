@@ -32,7 +32,7 @@ export function Overview(): ReactElement {
               ) : (
                 <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data, now }} />
               )}
-              <FigureCards stats={figures} workers={workers.data ?? []} />
+              <FigureCards stats={figures} workers={workers.data ?? []} queues={queues.data ?? []} />
               <div className="grid gap-4 xl:grid-cols-5">
                 <div className="min-w-0 xl:col-span-3">
                   <Throughput />

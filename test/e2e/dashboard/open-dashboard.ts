@@ -1,10 +1,8 @@
 import type { Client } from "../../../src/client/client.ts";
 import { connect, type ConnectOptions } from "../../../src/connect.ts";
 import { listen } from "../../../src/http/listen.ts";
-import { createServer, type Server, type ServerOptions } from "../../../src/http/server.ts";
+import { createServer, type DashboardUser, type ServerOptions } from "../../../src/http/server.ts";
 import { buildDashboard } from "../../../scripts/build-dashboard.ts";
-import { servePage } from "./page-files.ts";
-import { answerSignIn, type SignInRules } from "./sign-in.ts";
 
 /** A server with the dashboard, on a store of its own. */
 export interface OpenDashboard {
@@ -21,34 +19,23 @@ export interface OpenDashboard {
 export interface DashboardOptions {
   readonly storeUrl: string;
   readonly server?: ServerOptions;
-  readonly signIn?: SignInRules;
+  readonly users?: readonly DashboardUser[];
   readonly connect?: ConnectOptions;
   /** Where server and page are mounted, such as `/admin/jobs`. */
   readonly basePath?: string;
 }
 
-/** Opens a store, a server over it, and the built page beside it. */
+/** Opens a store, and a server over it that has the built page. */
 export async function openDashboard(options: DashboardOptions): Promise<OpenDashboard> {
-  const { storeUrl, server: serverOptions = {}, signIn = {}, basePath = "" } = options;
+  const { storeUrl, server: serverOptions = {}, users = [], basePath = "" } = options;
   const folder = await buildDashboard();
   const client = await connect(storeUrl, { upkeep: true, ...options.connect });
-  const mount = `${basePath}/dashboard`;
-  const serve = (): Server => {
-    const server = createServer(client, { ...serverOptions, basePath });
-    return {
-      ...server,
-      listener: (incoming, outgoing) => {
-        const asked = new URL(incoming.url ?? "/", "http://localhost").pathname.slice(mount.length + 1);
-        if (incoming.url?.startsWith(`${mount}/`) && answerSignIn(signIn, asked, incoming, outgoing)) return;
-        if (!servePage(folder, mount, incoming, outgoing)) server.listener(incoming, outgoing);
-      },
-    };
-  };
+  const serve = () => createServer(client, { ...serverOptions, basePath, dashboard: { folder, users } });
   let listening = await listen(serve(), { port: 0 });
   const { port, url } = listening;
   return {
     client,
-    url: `${url}${mount}/`,
+    url: `${url}${basePath}/dashboard/`,
     kill: () => listening.close({ graceMs: 0 }),
     async revive() {
       listening = await listen(serve(), { port });

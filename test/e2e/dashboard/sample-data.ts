@@ -1,7 +1,8 @@
 // A day in the life of a shop, as its queues saw it: for pictures, and for tests that want a page with something on it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, EnqueueOptions, LeasedJob, Report } from "../../../src/client/client.ts";
-import type { JobError } from "../../../src/core/job.ts";
+import type { AttemptError } from "../../../src/core/job.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
@@ -36,17 +37,17 @@ interface Kind {
   readonly share: number;
   readonly runMs: number;
   readonly failsOfAThousand: number;
-  readonly errors: readonly JobError[];
+  readonly errors: readonly AttemptError[];
   readonly payload: (index: number) => unknown;
   readonly options?: EnqueueOptions;
 }
 
-function failure(name: string, message: string, ...frames: string[]): JobError {
+function failure(name: string, message: string, ...frames: string[]): AttemptError {
   return { name, message, stack: [`${name}: ${message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n"), kind: "error" };
 }
 
-const TIMEOUT: JobError = { name: "TimeoutError", message: "the handler did not end within 30 s", stack: null, kind: "timeout" };
-const LOST: JobError = { name: "LeaseLost", message: "the worker was not heard of until the lease ran out", stack: null, kind: "lost" };
+const TIMEOUT: AttemptError = { name: "TimeoutError", message: "the handler did not end within 30 s", stack: null, kind: "timeout" };
+const LOST: AttemptError = { name: "LeaseLost", message: "the worker was not heard of until the lease ran out", stack: null, kind: "lost" };
 const SMTP = failure(
   "SmtpError",
   "421 4.7.0 too many connections from your IP, try again later",
@@ -225,17 +226,30 @@ function reportOf({ job, fence, facts }: LeasedJob, random: () => number): Repor
     return { ...lease, outcome: { kind: "completed", result: JSON.stringify({ ok: true, took: runMs }), runMs } };
   }
   const error = pick(kind.errors, Math.floor(random() * 100));
-  return { ...lease, outcome: { kind: random() < 0.4 ? "discard" : "failed", error, delayMs: 30 * MINUTE_MS, runMs } };
+  return { ...lease, outcome: { kind: random() < 0.4 ? "discard" : "failed", error, delayMs: 0, runMs } };
 }
 
 /** What is under way now: running jobs with progress and logs, backlogs, delayed jobs, schedules, workers, and a paused queue. */
 export async function liveNow(client: Client): Promise<void> {
+  await workOff(client);
   await runSomeJobs(client);
   await letWorkersBeat(client);
   await backlog(client);
   await makeSchedules(client);
   await client.pause("media");
   await client.configure("mail", { capacity: 5000 });
+}
+
+/** What failed during the day is due again, as soon as somebody made it ready. */
+async function workOff(client: Client): Promise<void> {
+  const worker = new Puppet(client, "w-mail");
+  const random = seeded(11);
+  for (;;) {
+    await workAll(worker, random);
+    const { counts } = await client.stats();
+    if (counts.retrying + counts.pending === 0) return;
+    await sleep(100);
+  }
 }
 
 async function backlog(client: Client): Promise<void> {

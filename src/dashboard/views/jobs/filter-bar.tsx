@@ -11,7 +11,7 @@ import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
 
 /** Filters that have a field here; the status has its tabs. */
-const SHOWN: readonly FilterName[] = ["type", "queue", "priority", "tag", "from", "to"];
+const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to"];
 
 /** A line of fields. On a narrow screen they fold away. */
 export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; readonly fixed?: readonly FilterName[] }): ReactElement {
@@ -29,7 +29,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
         </Button>
       )}
       {(!isNarrow || isOpen) && (
-        <div className="grid grid-cols-[repeat(auto-fit,minmax(9rem,1fr))] gap-2 lg:max-w-5xl">
+        <div className="grid grid-cols-[repeat(auto-fit,minmax(9rem,1fr))] gap-2 lg:max-w-6xl">
           <Fields search={search} set={set} shown={SHOWN.filter((name) => !fixed.includes(name))} />
         </div>
       )}
@@ -71,6 +71,7 @@ function Fields({ search, set, shown }: FieldsProps): ReactElement {
   const has = (name: FilterName): boolean => shown.includes(name);
   return (
     <>
+      {has("q") && <TypedFilter label="Text in the job" name="q" items={[]} search={search} set={set} />}
       {has("type") && <TypedFilter label="Type" name="type" items={types} search={search} set={set} />}
       {has("queue") && <TypedFilter label="Queue" name="queue" items={queues} search={search} set={set} />}
       {has("priority") && (
@@ -192,15 +193,18 @@ function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement 
   );
 }
 
+/** How a filter is called, where its name in the address says too little. */
+const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error group" };
+
 function Chip({ name, value, onRemove }: { readonly name: string; readonly value: string; readonly onRemove: () => void }): ReactElement {
   return (
     <li className="inline-flex h-6 max-w-full items-center rounded-md bg-secondary pl-2 text-xs">
       <span className="truncate">
-        <span className="text-muted-foreground">{name}</span> {value}
+        <span className="text-muted-foreground">{CHIP_NAMES[name] ?? name}</span> {value}
       </span>
       <button
         type="button"
-        aria-label={`Take the filter ${name} away`}
+        aria-label={`Take the filter ${CHIP_NAMES[name] ?? name} away`}
         onClick={onRemove}
         className="grid size-6 shrink-0 place-items-center rounded text-muted-foreground hover:text-foreground"
       >

@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import type { Stats, Worker } from "../../api.ts";
-import { compact, count, percent, rate, took } from "../../format.ts";
+import type { Queue, Stats, Worker } from "../../api.ts";
+import { OLD_MS } from "../../attention.ts";
+import { compact, count, NOTHING, percent, rate, roughSpan, took } from "../../format.ts";
 import type { JobSearch } from "../../job-search.ts";
 
 interface Figure {
@@ -13,18 +14,26 @@ interface Figure {
   readonly colour?: string;
 }
 
+interface FiguresOf {
+  readonly stats: Stats;
+  readonly workers: readonly Worker[];
+  readonly queues: readonly Queue[];
+}
+
 /** The figures that one looks at first, each a link to what it counts. */
-export function FigureCards({ stats, workers }: { readonly stats: Stats; readonly workers: readonly Worker[] }): ReactElement {
+export function FigureCards(situation: FiguresOf): ReactElement {
   return (
     <ul className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">
-      {figuresOf(stats, workers).map((figure) => (
+      {figuresOf(situation).map((figure) => (
         <FigureCard key={figure.name} figure={figure} />
       ))}
     </ul>
   );
 }
 
-function figuresOf(stats: Stats, workers: readonly Worker[]): Figure[] {
+function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
+  const ages = queues.flatMap(({ oldestWaitingMs }) => oldestWaitingMs ?? []);
+  const oldest = ages.length === 0 ? null : Math.max(...ages);
   const { counts, today, totalProcessed, totalFailed } = stats;
   const ended = today.processed + today.failed;
   const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
@@ -60,10 +69,11 @@ function figuresOf(stats: Stats, workers: readonly Worker[]): Figure[] {
       search: { status: "pending,scheduled,retrying" },
     },
     {
-      name: "Waited (p95)",
-      value: took(stats.wait.p95),
-      note: `ran ${took(stats.latency.p95)} (p95)`,
+      name: "Oldest waiting",
+      value: oldest === null ? NOTHING : roughSpan(oldest),
+      note: `p95: waits ${took(stats.wait.p95)}`,
       to: "/queues",
+      colour: oldest !== null && oldest >= OLD_MS ? "text-warning" : "",
     },
   ];
 }

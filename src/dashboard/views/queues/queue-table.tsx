@@ -3,7 +3,8 @@ import { Pause, Play, SlidersHorizontal } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { Status } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
-import { compact, count } from "../../format.ts";
+import { OLD_MS } from "../../attention.ts";
+import { compact, count, NOTHING, roughSpan } from "../../format.ts";
 import { Meter, QueueLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -32,6 +33,30 @@ const COLUMNS: readonly Column<Queue>[] = [
     end: true,
     sortBy: ({ counts }) => counts[status],
   })),
+  {
+    id: "rate",
+    title: "Per minute",
+    cell: ({ rate }) => <span className={rate === 0 ? "text-muted-foreground" : ""}>{compact(rate)}</span>,
+    end: true,
+    sortBy: ({ rate }) => rate,
+  },
+  {
+    id: "oldest",
+    title: "Oldest",
+    cell: ({ oldestWaitingMs }) =>
+      oldestWaitingMs === null ? (
+        <span className="text-muted-foreground">{NOTHING}</span>
+      ) : (
+        <span
+          className={`whitespace-nowrap ${oldestWaitingMs >= OLD_MS ? "font-medium text-warning" : ""}`}
+          title="For how long the first in line has waited"
+        >
+          {roughSpan(oldestWaitingMs)}
+        </span>
+      ),
+    end: true,
+    sortBy: ({ oldestWaitingMs }) => oldestWaitingMs ?? -1,
+  },
   { id: "capacity", title: "Capacity", cell: (queue) => <Capacity queue={queue} />, className: "min-w-24" },
 ];
 

@@ -1,0 +1,33 @@
+import { Square } from "lucide-react";
+import type { ReactElement } from "react";
+import { bulk, stopBulk } from "../bulk.ts";
+import { count } from "../format.ts";
+import { Meter } from "../parts/bits.tsx";
+import { Button } from "../parts/button.tsx";
+import { useWatched } from "../watched.ts";
+
+const DOING = { retry: "Retrying", cancel: "Cancelling", delete: "Deleting" } as const;
+
+/** How far a change of many jobs is, on every page. */
+export function BulkStrip(): ReactElement {
+  const running = useWatched(bulk);
+  return (
+    <div role="status">
+      {running !== null && (
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b bg-primary/8 px-4 py-1.5 sm:px-6">
+          <span>
+            <strong className="font-medium">{DOING[running.action]}</strong> {count(running.processed)} of {count(running.matched)}
+            {running.matchedIsCapped && "+"} jobs
+            {running.failed > 0 && <span className="text-destructive">, {count(running.failed)} could not be changed</span>}
+          </span>
+          <span className="w-48 max-w-full">
+            <Meter value={running.processed} of={running.matched} label="jobs that were changed" />
+          </span>
+          <Button look="quiet" icon={Square} className="ml-auto" onClick={() => void stopBulk(running)}>
+            Stop
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

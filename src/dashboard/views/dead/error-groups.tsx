@@ -1,0 +1,128 @@
+/** DEAD LETTERS BY ERROR: a thousand of them are often one mistake. */
+import { Link } from "@tanstack/react-router";
+import { RotateCw, Trash2 } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import type { ErrorGroup, JobFilter } from "../../api.ts";
+import { changeAll } from "../../bulk.ts";
+import { compact, count, counted } from "../../format.ts";
+import { useHeld } from "../../held.ts";
+import type { JobSearch } from "../../job-search.ts";
+import { JobLink } from "../../parts/bits.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { Card } from "../../parts/card.tsx";
+import { Loaded } from "../../parts/notices.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useErrorGroups } from "../../queries.ts";
+import { visible } from "../../safe-text.ts";
+import { session } from "../../session.ts";
+import { useWatched } from "../../watched.ts";
+
+const SHOWN = 5;
+
+interface ErrorGroupsProps {
+  readonly filter: JobFilter;
+  readonly search: JobSearch;
+}
+
+/** The groups that fit the filters. Which of them the rows below are of is a filter, too. */
+export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement | null {
+  const { status: _, group: __, q: ___, ...others } = filter;
+  const result = useErrorGroups(others);
+  const { shown, hold } = useHeld(result.data);
+  const [isWhole, setWhole] = useState(false);
+  if (shown?.groups.length === 0) return null;
+  return (
+    <div {...hold} className="mb-4">
+      <Card title="By error" aside={shown !== undefined && <Summary groups={shown.groups.length} isCapped={shown.isCapped} />} flush>
+        <Loaded result={{ ...result, data: shown }} lines={4}>
+          {({ groups }) => (
+            <>
+              <ul aria-label="Errors" className="divide-y">
+                {groups
+                  .filter(({ group }, index) => isWhole || index < SHOWN || group === search.group)
+                  .map((group) => (
+                    <Group key={group.group} group={group} filter={others} search={search} />
+                  ))}
+              </ul>
+              {groups.length > SHOWN && (
+                <div className="border-t px-2 py-1">
+                  <Button look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+                    {isWhole ? "Show fewer" : `Show all ${count(groups.length)} errors`}
+                  </Button>
+                </div>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Card>
+    </div>
+  );
+}
+
+function Summary({ groups, isCapped }: { readonly groups: number; readonly isCapped: boolean }): ReactElement {
+  return (
+    <span className="text-xs text-muted-foreground">
+      {counted(groups, "kind of error", "kinds of error")}
+      {isCapped && ", of the 10,000 that died last"}
+    </span>
+  );
+}
+
+interface GroupProps extends ErrorGroupsProps {
+  readonly group: ErrorGroup;
+}
+
+function Group({ group, filter, search }: GroupProps): ReactElement {
+  const isOperator = useWatched(session).role === "operator";
+  const isChosen = search.group === group.group;
+  const { cursor: _, group: __, ...others } = search;
+  const mine: JobFilter = { ...filter, status: "dead", group: group.group };
+  return (
+    <li
+      data-group={group.group}
+      className={`grid grid-cols-[3rem_minmax(0,1fr)] items-start gap-x-2 gap-y-2 px-4 py-3 sm:grid-cols-[3.5rem_minmax(0,1fr)_auto] ${isChosen ? "bg-primary/8" : ""}`}
+    >
+      <span className="text-lg leading-6 font-semibold tracking-tight text-dead" title={count(group.count)}>
+        {compact(group.count)}
+      </span>
+      <span className="min-w-0">
+        <Link
+          to="/dead"
+          search={isChosen ? others : { ...others, group: group.group }}
+          aria-current={isChosen ? "true" : undefined}
+          activeProps={{}}
+          title={isChosen ? "Show all dead letters again" : "Show only these below"}
+          className="block rounded underline-offset-2 hover:underline"
+        >
+          <span className="font-medium">{visible(group.name)}</span>
+          <span className="line-clamp-2 break-words text-muted-foreground">{visible(group.message.slice(0, 300))}</span>
+        </Link>
+        <span className="mt-1 flex flex-wrap items-center gap-x-3 text-xs text-muted-foreground">
+          <span className="min-w-0 break-words">{group.types.join(", ")}</span>
+          <span>
+            first <Ago at={group.firstSeenAt} />
+          </span>
+          <span>
+            last <Ago at={group.lastSeenAt} />
+          </span>
+          <span>
+            e.g. <JobLink id={group.sampleJobId} />
+          </span>
+        </span>
+      </span>
+      {isOperator && (
+        <span className="flex gap-1 max-sm:col-start-2">
+          <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
+            Retry {compact(group.count)}
+          </Button>
+          <IconButton
+            icon={Trash2}
+            label={`Delete the ${count(group.count)} with this error`}
+            className="size-8"
+            onClick={() => void changeAll("delete", mine)}
+          />
+        </span>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,85 @@
+import { CircleHelp, Clock, Layers, ListOrdered, type LucideIcon, Pause, UserX } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Job } from "../../../core/job.ts";
+import type { Explanation } from "../../api.ts";
+import { Card } from "../../parts/card.tsx";
+import { Loaded } from "../../parts/notices.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useExplanation } from "../../queries.ts";
+import { resumeQueue } from "../../queue-actions.ts";
+import { Button } from "../../parts/button.tsx";
+import { session } from "../../session.ts";
+import { useWatched } from "../../watched.ts";
+import { visible } from "../../safe-text.ts";
+
+type Reason = Explanation["reasons"][number];
+
+const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
+  paused: Pause,
+  no_worker: UserX,
+  no_free_slot: Layers,
+  due_later: Clock,
+  overdue: Clock,
+  position: ListOrdered,
+  running: CircleHelp,
+  ended: CircleHelp,
+};
+
+/** What keeps it from running: it would have to be pieced together from four pages otherwise. */
+export function Explain({ job }: { readonly job: Job }): ReactElement {
+  const result = useExplanation(job.id);
+  return (
+    <Card title="Why is it not running?">
+      <Loaded result={result} lines={2}>
+        {({ reasons }) => (
+          <ul className="space-y-2.5">
+            {reasons.map((reason) => (
+              <ReasonLine key={reason.code} reason={reason} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function ReasonLine({ reason }: { readonly reason: Reason }): ReactElement {
+  const Icon = ICONS[reason.code];
+  const isHard = reason.code === "paused" || reason.code === "no_worker" || reason.code === "overdue";
+  return (
+    <li data-reason={reason.code} className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+      <Icon aria-hidden className={`size-4 shrink-0 ${isHard ? "text-warning" : "text-muted-foreground"}`} />
+      <span className="min-w-0 flex-1 basis-48 break-words">{sentence(reason.message)}</span>
+      <Remedy reason={reason} />
+    </li>
+  );
+}
+
+function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
+  const isOperator = useWatched(session).role === "operator";
+  switch (reason.code) {
+    case "paused":
+      return isOperator ? <Button onClick={() => void resumeQueue(reason.queue)}>Resume {reason.queue}</Button> : null;
+    case "no_worker":
+    case "no_free_slot":
+      return (
+        <Link to="/workers" className="inline-flex min-h-6 items-center text-primary underline-offset-2 hover:underline">
+          See the workers
+        </Link>
+      );
+    case "due_later":
+    case "overdue":
+      return (
+        <span className="text-muted-foreground">
+          <Ago at={reason.at} />
+        </span>
+      );
+    default:
+      return null;
+  }
+}
+
+function sentence(message: string): string {
+  return visible(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
+}

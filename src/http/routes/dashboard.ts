@@ -1,0 +1,26 @@
+/** Who looks at the dashboard. */
+import { MillraceError } from "../../core/errors.ts";
+import type { dashboardRoutes } from "../contract/dashboard.ts";
+import { type Handlers, ok, type Reply } from "../route-input.ts";
+import type { SignIn } from "../sign-in.ts";
+
+/** What the dashboard's routes are made of; absent where the server has none. */
+export function dashboardHandlers(signIn: SignIn | null): Handlers<keyof typeof dashboardRoutes> {
+  const door = (): SignIn => {
+    if (signIn === null) throw new MillraceError("not_found", "this server has no dashboard");
+    return signIn;
+  };
+  return {
+    "GET /dashboard/session": ({ call }) => {
+      const signedIn = door().openBasic(call);
+      const session = door().sessionOf(call, signedIn);
+      return signedIn === null ? ok(session) : { ...ok(session), headers: { "Set-Cookie": signedIn.cookie } };
+    },
+    "POST /dashboard/login": ({ call, body }) => cookieReply(door().open(call, body.username, body.password).cookie),
+    "POST /dashboard/logout": ({ call }) => cookieReply(door().close(call)),
+  };
+}
+
+function cookieReply(cookie: string): Reply<null> {
+  return { status: 204, body: null, headers: { "Set-Cookie": cookie } };
+}

@@ -1,0 +1,123 @@
+/**
+ * USERS OF THE DASHBOARD, and the cookies by which they are known after they signed in.
+ *
+ * A session is kept nowhere: the cookie says who it is and until when, signed with a key that is made from the user's own password. So every
+ * process with the same settings knows it, a restart signs nobody out, and another password ends all sessions of its user.
+ */
+import { createHmac, hash, scryptSync, timingSafeEqual } from "node:crypto";
+import { MillraceError } from "../core/errors.ts";
+import type { Caller } from "./auth.ts";
+import type { Role } from "./contract/dashboard.ts";
+import { type Scope, SCOPES } from "./contract/route.ts";
+
+/** Somebody who may sign in. */
+export interface DashboardUser {
+  readonly name: string;
+  readonly password: string;
+  readonly role: Role;
+}
+
+const SCOPES_OF: Readonly<Record<Role, ReadonlySet<Scope>>> = { viewer: new Set(["read"]), operator: new Set(SCOPES) };
+
+/** The cookie's name. */
+const SESSION_COOKIE = "millrace_session";
+/** How long a session lasts: a working day, and the night after it. */
+const SESSION_MS = 24 * 3_600_000;
+const MAX_COOKIE_CHARS = 1024;
+
+/** A user as they are known here: the password is not kept. */
+class User {
+  readonly name: string;
+  readonly caller: Caller;
+  readonly #nameDigest: Buffer;
+  readonly #digest: Buffer;
+  readonly #makeKey: () => Buffer;
+  #key: Buffer | null = null;
+
+  constructor({ name, password, role }: DashboardUser) {
+    this.name = name;
+    this.caller = { name, scopes: SCOPES_OF[role], id: `user:${name}`, user: name };
+    this.#nameDigest = digestOf(name);
+    this.#digest = digestOf(password);
+    // Slow to make on purpose: whoever has a cookie must not be able to find the password by trying.
+    this.#makeKey = () => scryptSync(this.#digest, `millrace session of ${role} ${name}`, 32);
+  }
+
+  /** Compares both whatever the first says, so that the time tells nothing. */
+  isMeantBy(name: string, password: string): boolean {
+    const isName = timingSafeEqual(this.#nameDigest, digestOf(name));
+    const isPassword = timingSafeEqual(this.#digest, digestOf(password));
+    return isName && isPassword;
+  }
+
+  sign(text: string): Buffer {
+    this.#key ??= this.#makeKey();
+    return createHmac("sha256", this.#key).update(text).digest();
+  }
+}
+
+/** All who may sign in. */
+export class Sessions {
+  readonly #users: readonly User[];
+
+  /** Throws `invalid_input` when two have one name. */
+  constructor(users: readonly DashboardUser[]) {
+    this.#users = users.map((user) => new User(user));
+    if (new Set(users.map(({ name }) => name)).size < users.length) {
+      throw new MillraceError("invalid_input", "users of the dashboard must have different names", { field: "users" });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#users.length === 0;
+  }
+
+  /** Signs in: a session's token and whose it is, or null when name and password do not fit. All users are looked at, whichever fits. */
+  open(name: string, password: string, now: number): { readonly token: string; readonly caller: Caller } | null {
+    let found: User | null = null;
+    for (const user of this.#users) if (user.isMeantBy(name, password)) found = user;
+    if (found === null) return null;
+    const claim = `${Buffer.from(name).toString("base64url")}.${now + SESSION_MS}`;
+    return { token: `${claim}.${found.sign(claim).toString("base64url")}`, caller: found.caller };
+  }
+
+  /** Whose token it is; null when it is nobody's, or over. */
+  find(token: string, now: number): Caller | null {
+    const [name = "", until = "", signature = "", more] = token.split(".");
+    if (more !== undefined || !/^\d{1,16}$/.test(until) || Number(until) <= now) return null;
+    const user = this.#users.find((each) => each.name === Buffer.from(name, "base64url").toString());
+    const given = Buffer.from(signature, "base64url");
+    const wanted = user?.sign(`${name}.${until}`);
+    if (user === undefined || wanted === undefined || given.byteLength !== wanted.byteLength) return null;
+    return timingSafeEqual(given, wanted) ? user.caller : null;
+  }
+}
+
+/** The token in the cookies of a request; null when there is none. */
+export function tokenOf(cookies: string | null): string | null {
+  if (cookies === null || !cookies.includes(SESSION_COOKIE)) return null;
+  for (const cookie of cookies.split(";")) {
+    const [name, value = ""] = cookie.trim().split("=", 2);
+    if (name === SESSION_COOKIE) return value.length > 0 && value.length <= MAX_COOKIE_CHARS ? value : null;
+  }
+  return null;
+}
+
+/** The header that hands a token to the browser, or with null takes it away again. No script can read it, and no page elsewhere can use it. */
+export function sessionCookie(token: string | null, { path, isSecure }: { readonly path: string; readonly isSecure: boolean }): string {
+  const seconds = token === null ? 0 : SESSION_MS / 1000;
+  return `${SESSION_COOKIE}=${token ?? ""}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+}
+
+/** Name and password of HTTP Basic; null when the header has none. */
+export function basicOf(authorization: string | null): { readonly name: string; readonly password: string } | null {
+  const encoded = authorization === null ? null : /^basic +([A-Za-z0-9+/]+=*) *$/i.exec(authorization)?.[1];
+  if (encoded === null || encoded === undefined) return null;
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  return colon === -1 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function digestOf(text: string): Buffer {
+  return hash("sha256", text, "buffer");
+}

@@ -1,0 +1,96 @@
+/** SIGNING IN to the dashboard, and out again. Names and passwords that do not fit are counted: they are easier to guess than keys. */
+import { MillraceError } from "../core/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Caller } from "./auth.ts";
+import type { Call } from "./call.ts";
+import type { AnswerFrom } from "./contract.ts";
+import type { Gate } from "./gate.ts";
+import { MemoryLimiter } from "./limits.ts";
+import { WireError } from "./problem.ts";
+import { basicOf, sessionCookie, type Sessions } from "./sessions.ts";
+
+/** A session that was just begun: the header that sets its cookie, and whose it is. */
+export interface OpenedSession {
+  readonly cookie: string;
+  readonly caller: Caller;
+}
+
+/** Tries that failed, from one address. Until the time is over the right password is refused, too: else one could go on guessing. */
+const WRONG_PASSWORDS = { requests: 10, perMs: 60_000 };
+
+export interface SignInParts {
+  readonly gate: Gate;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  /** Where the server is mounted: the cookie is sent there, and nowhere else. */
+  readonly basePath: string;
+}
+
+export class SignIn {
+  readonly #parts: SignInParts;
+  readonly #failures = new MemoryLimiter(WRONG_PASSWORDS);
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+  }
+
+  /** Who calls, as far as the server knows. */
+  sessionOf(call: Call, signedIn: OpenedSession | null): AnswerFrom<"GET /dashboard/session"> {
+    const caller = signedIn?.caller ?? this.#callerOf(call);
+    const role = caller === null ? null : caller.scopes.has("admin") ? "operator" : "viewer";
+    return { user: caller?.user ?? null, role, sign_in: this.#way };
+  }
+
+  /** Signs in. Throws `unauthorized`, or `rate_limited` after too many tries. */
+  open(call: Call, name: string, password: string): OpenedSession {
+    const { gate, sessions, clock } = this.#parts;
+    const address = gate.addressOf(call) ?? "";
+    const waitMs = this.#failures.waitOf(address, clock.monotonic());
+    if (waitMs > 0) throw new MillraceError("rate_limited", "too many tries from this address", { retryAfterMs: Math.ceil(waitMs) });
+    const opened = sessions.open(name, password, clock.now());
+    if (opened === null) {
+      this.#failures.take(address, clock.monotonic());
+      throw new MillraceError("unauthorized", "user name and password do not fit");
+    }
+    return { cookie: this.#cookie(call, opened.token), caller: opened.caller };
+  }
+
+  /** The header that takes the session's cookie away. */
+  close(call: Call): string {
+    return this.#cookie(call, null);
+  }
+
+  /** Signs in whoever sends HTTP Basic. Null: nobody does, or nobody has to. */
+  openBasic(call: Call): OpenedSession | null {
+    const given = basicOf(call.header("authorization"));
+    if (given === null || this.#parts.sessions.isEmpty) return null;
+    try {
+      return this.open(call, given.name, given.password);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== "unauthorized") throw error;
+      throw new WireError("unauthorized", error.message, { headers: { "WWW-Authenticate": 'Basic realm="Millrace", charset="UTF-8"' } });
+    }
+  }
+
+  #callerOf(call: Call): Caller | null {
+    try {
+      return this.#parts.gate.callerOf(call);
+    } catch (error) {
+      if (error instanceof MillraceError && error.code === "unauthorized") return null;
+      throw error;
+    }
+  }
+
+  get #way(): "none" | "key" | "password" {
+    const { gate, sessions } = this.#parts;
+    if (gate.isOpen) return "none";
+    if (!sessions.isEmpty) return "password";
+    return gate.isLocalOnly ? "none" : "key";
+  }
+
+  #cookie(call: Call, token: string | null): string {
+    // A page that came by https says so, whatever stands between it and this server. Who claims it falsely only makes the cookie stricter.
+    const isSecure = /^https:/i.test(call.header("origin") ?? call.header("referer") ?? "") || call.header("x-forwarded-proto") === "https";
+    return sessionCookie(token, { path: this.#parts.basePath === "" ? "/" : this.#parts.basePath, isSecure });
+  }
+}
