@@ -7,6 +7,9 @@ const email = defineJob({ type: "email:send", input: z.object({ to: z.email(), s
 const report = defineJob({ type: "report:make", input: z.object({ pages: z.int().min(1).max(100).default(10) }) });
 const charge = defineJob({ type: "card:charge", input: z.object({ cents: z.int().positive() }), maxRetries: 2, retryDelay: "1s" });
 
+/** What `npm start` proposes to try. */
+export const example = { type: "email:send", payload: { to: "ann@example.com" } };
+
 export default [
   email.handle(async ({ to, subject }, ctx) => {
     ctx.log(`sending "${subject}" to ${to}`);

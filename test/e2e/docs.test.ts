@@ -1,31 +1,33 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { freePort } from "../servers/postgres.ts";
+import { codeBlocks } from "./code-blocks.ts";
 import { CLI, plainEnvironment } from "./run-cli.ts";
 import { startProgram, temporaryFolder } from "./run-program.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)].filter((name) => name.endsWith(".md"));
+
+/** The blocks of this page are one walk, which package.test.ts takes with the package as it is installed. */
+const WALKED = "docs/quickstart.md";
+const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+const pages = documents.filter((name) => name.endsWith(".md") && name !== WALKED);
+
+/** What a block may import beside Millrace: a project that has it installed. */
+const PACKAGES = ["zod", "pg", "drizzle-orm", "ioredis", "express", "hono", "vitest"];
 
 interface Block {
   readonly name: string;
   readonly code: string;
 }
 
-/** Every block of a page in this language, under the heading it stands below. */
+/** Every block of a page in this language. */
 function blocksOf(page: string, language: "ts" | "bash"): Block[] {
-  const text = readFileSync(join(root, page), "utf8");
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map((match) => {
-    const heading =
-      text
-        .slice(0, match.index)
-        .match(/^#+ .*$/gm)
-        ?.at(-1) ?? "";
-    return { name: `${page} ${heading}`, code: match[1]! };
-  });
+  const blocks = codeBlocks(readFileSync(join(root, page), "utf8"), language);
+  return blocks.map(({ heading, code }) => ({ name: `${page} ${heading}`, code }));
 }
 
 describe.concurrent("every code block of the documentation is a program that runs", () => {
@@ -34,7 +36,7 @@ describe.concurrent("every code block of the documentation is a program that run
     // As in a project of one's own: what the program imports is found beside it.
     mkdirSync(join(folder, "node_modules"));
     symlinkSync(root, join(folder, "node_modules", "millrace"));
-    symlinkSync(join(root, "node_modules", "zod"), join(folder, "node_modules", "zod"));
+    for (const name of PACKAGES) symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(join(folder, "program.ts"), block.code);
     const program = startProgram(join(folder, "program.ts"), [], { cwd: folder, atTheEnd });
@@ -52,10 +54,12 @@ describe("every bash block of the documentation is a script that runs", () => {
       mode: 0o755,
     });
     mkdirSync(join(cwd, "here"));
-    const { PATH, ...env } = plainEnvironment();
-    const child = spawn("bash", ["-euo", "pipefail", "-c", block.code], {
+    // The usual port may be taken: here the server has another, and the script asks there.
+    const port = String(await freePort());
+    const { PATH, ...env } = plainEnvironment({ PORT: port });
+    const child = spawn("bash", ["-euo", "pipefail", "-c", block.code.replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`)], {
       cwd: join(cwd, "here"),
-      env: { ...env, PATH: `${bin}:${PATH}` },
+      env: { ...env, PATH: `${bin}:${dirname(process.execPath)}:${PATH}` },
       stdio: ["ignore", "pipe", "pipe"],
       // What a script leaves running in the background is ended with it.
       detached: true,
@@ -71,5 +75,23 @@ describe("every bash block of the documentation is a script that runs", () => {
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (said += text));
     const [code] = (await once(child, "close")) as [number | null];
     expect({ code, said: code === 0 ? "" : said }).toEqual({ code: 0, said: "" });
+  });
+});
+
+describe("code that is not run says whose it is", () => {
+  // Code of another library is shown beside ours, to move from: it cannot run here, and must not look as if it did.
+  const allowed = ["ts", "bash", "ts bullmq", "ts pg-boss", "ts bee-queue"];
+
+  test.for([WALKED, ...pages])("%s", (page) => {
+    const fences = [...readFileSync(join(root, page), "utf8").matchAll(/^```(\S[^\n]*)\n/gm)].map(([, language = ""]) => language);
+    expect(fences.filter((language) => /^(ts|js|type|java|bash)/.test(language) && !allowed.includes(language))).toEqual([]);
+  });
+});
+
+describe("every page is found from", () => {
+  test.for(["README.md", "llms.txt"])("%s, and every page that it names is there", (index) => {
+    const linked = [...readFileSync(join(root, index), "utf8").matchAll(/\]\((docs\/[\w-]+\.md)/g)].map(([, page = ""]) => page);
+    const written = documents.filter((name) => /^docs\/.*\.md$/.test(name));
+    expect([...new Set(linked)].sort()).toEqual(written.sort());
   });
 });

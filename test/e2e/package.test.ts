@@ -1,0 +1,236 @@
+// The package as a user gets it: packed as for a release, installed into an empty folder, and run there with plain Node.
+
+import { checkPackage, createPackageFromTarballData, type Problem } from "@arethetypeswrong/core";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../servers/postgres.ts";
+import { codeBlocks } from "./code-blocks.ts";
+import { installMillrace, packMillrace } from "./packed-millrace.ts";
+import { plainEnvironment } from "./run-cli.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "millrace-package-"));
+const project = join(folder, "project");
+const installed = join(project, "node_modules", "millrace");
+/** Compilers and npm, on a machine that may be busy with other tests. */
+const PATIENCE = { timeout: 300_000 };
+let tarball: string;
+let files: readonly string[];
+
+beforeAll(async () => {
+  tarball = await packMillrace(folder);
+  files = execFileSync("tar", ["tzf", tarball], { encoding: "utf8" }).trim().split("\n").sort();
+  await installMillrace(tarball, project);
+}, 600_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A program of the new project, run by Node as it is. */
+async function runProgram(name: string, code: string): Promise<string> {
+  writeFileSync(join(project, name), code);
+  return runNode(["--disable-warning=ExperimentalWarning", name]);
+}
+
+async function runNode(args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await run(process.execPath, [...args], { cwd: project, env: userEnvironment() });
+  expect(stderr).toBe("");
+  return stdout;
+}
+
+/** The project's own commands are found by name, as `npx` and npm scripts find them. */
+function userEnvironment(): Record<string, string> {
+  const { PATH = "", ...env } = plainEnvironment({ NODE_COMPILE_CACHE: join(folder, "compiled") });
+  return { ...env, PATH: `${join(project, "node_modules", ".bin")}:${dirname(process.execPath)}:${PATH}` };
+}
+
+async function bash(script: string): Promise<{ stdout: string; stderr: string }> {
+  // The usual port may be taken: here the server has another, and the script asks there.
+  const port = String(await freePort());
+  const elsewhere = script.replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`);
+  return run("bash", ["-euo", "pipefail", "-c", elsewhere], { cwd: project, env: { ...userEnvironment(), PORT: port } });
+}
+
+describe("the tarball", PATIENCE, () => {
+  test("holds what is used, and nothing else", () => {
+    const places = new Set(files.map((file) => file.split("/").slice(1, -1)[0] ?? ""));
+    expect([...places].sort()).toEqual(["", "deploy", "dist", "docs"]);
+    expect(files.filter((file) => !file.slice("package/".length).includes("/"))).toEqual(
+      ["CHANGELOG.md", "LICENSE", "README.md", "llms.txt", "package.json"].map((name) => `package/${name}`),
+    );
+    expect(files.filter((file) => /\.(test|tsx?\.map)|(?<!\.d)\.tsx?$|tsbuildinfo|\.db$/.test(file))).toEqual([]);
+  });
+
+  test("has every file that package.json names", () => {
+    const { exports, bin } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as {
+      exports: Record<string, string | Record<string, string>>;
+      bin: Record<string, string>;
+    };
+    const named = Object.values(exports).flatMap(
+      (target) =>
+      typeof target === "string" ? [target] : Object.entries(target).flatMap(([condition, file]) => (condition === "millrace-source" ? [] : [file])), // prettier-ignore
+    );
+    expect(named).not.toEqual([]);
+    expect([...named, ...Object.values(bin)].filter((file) => !existsSync(join(installed, file)))).toEqual([]);
+  });
+
+  test("has the dashboard's page with all that it loads", () => {
+    const page = readFileSync(join(installed, "dist/dashboard/index.html"), "utf8");
+    const loaded = [...page.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file]) => file!).filter((file) => file !== "");
+    expect(loaded.length).toBeGreaterThan(2);
+    expect(loaded.filter((file) => !existsSync(join(installed, "dist/dashboard", file)))).toEqual([]);
+  });
+
+  test("has maps that carry the sources which are not in it", () => {
+    const maps = files.filter((file) => file.endsWith(".js.map"));
+    expect(maps.length).toBeGreaterThan(100);
+    const empty = maps.filter((file) => {
+      const map = JSON.parse(readFileSync(join(installed, file.slice("package/".length)), "utf8")) as { sourcesContent?: unknown[] };
+      return map.sourcesContent?.every((source) => typeof source === "string") !== true;
+    });
+    expect(empty).toEqual([]);
+  });
+
+  test("is of a size to install without a thought", () => {
+    expect(readFileSync(tarball).length).toBeLessThan(2_500_000);
+  });
+
+  test("publint finds nothing to say", async () => {
+    const bytes = new Uint8Array(readFileSync(tarball));
+    const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  test("its types are found as its code is", async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(tarball))));
+    if (analysis.types === false) throw new Error("the package has no types");
+    // The package is ESM only: Node 10 knew no exports, and a CommonJS program gets the same module by require().
+    const isOurs = (problem: Problem): boolean =>
+      !("resolutionKind" in problem) || !["node10", "node16-cjs"].includes(problem.resolutionKind);
+    expect(analysis.problems.filter(isOurs)).toEqual([]);
+    expect(Object.keys(analysis.entrypoints).sort()).toEqual([".", "./package.json", "./server", "./testing"]);
+  });
+});
+
+describe("installed into an empty folder", PATIENCE, () => {
+  test("brings no driver that was not asked for, and nothing of ours for development", () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+      devDependencies: Record<string, string>;
+    };
+    const there = new Set(readdirSync(join(project, "node_modules")));
+    expect(Object.keys(dependencies).filter((name) => !existsSync(join(project, "node_modules", name)))).toEqual([]);
+    expect(Object.keys(devDependencies).filter((name) => there.has(name))).toEqual([]);
+  });
+
+  test("the quickstart runs from top to bottom", async () => {
+    const page = readFileSync(join(installed, "docs/quickstart.md"), "utf8");
+    const [install] = codeBlocks(page, "sh");
+    expect(install?.code.trim()).toBe("npm install millrace");
+    let said = "";
+    for (const { language, code, file } of codeBlocks(page, "ts", "bash")) {
+      if (language === "bash") said += (await bash(code)).stdout;
+      else {
+        expect(file).toMatch(/\.ts$/);
+        writeFileSync(join(project, file!), code);
+      }
+    }
+    // What the page says that one will see.
+    const promised = /It prints `([^`]+)`/.exec(page)![1]!;
+    expect(said).toContain(promised);
+    expect(said).toContain("as expected: it is a dead letter now");
+  });
+
+  test("the command line works", async () => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    expect((await bash("millrace --version")).stdout.trim()).toBe(version);
+    const url = `sqlite:${join(project, "cli.db")}`;
+    const id = (await bash(`millrace enqueue email:send '{"to":"ann@example.com"}' --url ${url}`)).stdout.trim();
+    const listed = JSON.parse((await bash(`millrace list --json --url ${url}`)).stdout) as { id: string; status: string };
+    expect(listed).toMatchObject({ id, type: "email:send", status: "pending" });
+  });
+
+  test("every door opens", async () => {
+    const said = await runProgram(
+      "doors.ts",
+      `import { connect } from "millrace";
+       import { createTestClient } from "millrace/testing";
+       import { createServer, listen } from "millrace/server";
+       await using client = await connect("memory:");
+       const server = createServer(client, {});
+       const port = await listen(server, { port: 0 });
+       const job = await (await connect(port.url)).enqueue("over:http", [1]);
+       console.log((await client.get(job.id))?.payload);
+       await server.drain();
+       await port.close({ graceMs: 0 });
+       await using tests = await createTestClient();
+       await tests.enqueue("a", 1);
+       console.log(await tests.drain({ a: async () => "b" }));`,
+    );
+    expect(said).toContain("[ 1 ]");
+    expect(said).toContain("completed: 1");
+  });
+
+  test("a CommonJS program gets it by require()", async () => {
+    const said = await runProgram(
+      "old.cjs",
+      `const { connect } = require("millrace");
+       connect("memory:").then(async (client) => { console.log((await client.enqueue("a")).status); await client.close(); });`,
+    );
+    expect(said).toBe("pending\n");
+  });
+
+  test.for([
+    ["pg", "postgres://127.0.0.1:1/none"],
+    ["ioredis", "redis://127.0.0.1:1"],
+  ] as const)("a driver that is missing is named: %s", async ([driver, url]) => {
+    const said = await runProgram(
+      `missing-${driver}.ts`,
+      `import { connect } from "millrace";
+       await connect(${JSON.stringify(url)}).catch((error: Error) => console.log(error.message));`,
+    );
+    expect(said).toContain(`npm install ${driver}`);
+  });
+
+  test("its types hold up a strict program, and refuse a wrong one", async () => {
+    // A TypeScript project on Node has these two; they are linked, as their versions are not the point.
+    mkdirSync(join(project, "node_modules", "@types"), { recursive: true });
+    symlinkSync(realpathSync(join(root, "node_modules/@types/node")), join(project, "node_modules/@types/node"));
+    symlinkSync(realpathSync(join(root, "node_modules/undici-types")), join(project, "node_modules/undici-types"));
+    symlinkSync(realpathSync(join(root, "node_modules/zod")), join(project, "node_modules/zod"));
+    const settings = {
+      compilerOptions: { strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext"], types: ["node"], skipLibCheck: false }, // prettier-ignore
+      files: ["typed.ts"],
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify(settings));
+    writeFileSync(
+      join(project, "typed.ts"),
+      `import { type Client, connect, defineJob, type EnqueuedJob, MillraceError } from "millrace";
+       import { createServer, type ServerOptions } from "millrace/server";
+       import { createTestClient } from "millrace/testing";
+       import * as z from "zod";
+       const send = defineJob({ type: "email:send", input: z.object({ to: z.string() }) });
+       const client: Client = await connect("memory:");
+       const job: EnqueuedJob = await client.enqueue(send, { to: "ann@example.com" }, { priority: "high" });
+       client.work([send.handle(async ({ to }, ctx) => to.length + ctx.job.attempt)]);
+       const options: ServerOptions = {};
+       createServer(client, options);
+       (await createTestClient()).assertEnqueued({ type: "x" });
+       const code: string = new MillraceError("not_found", job.id).code;
+       // @ts-expect-error: the payload is checked against its schema
+       await client.enqueue(send, { to: code.length });
+       // @ts-expect-error: there is no such option
+       await client.enqueue("a", 1, { prority: "high" });`,
+    );
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [tsc, "-p", project], { cwd: project }).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+});
