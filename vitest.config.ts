@@ -5,8 +5,6 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["millrace-source", "node", "module", "default"] } },
   test: {
     include: ["test/**/*.test.ts"],
-    // The page is not served yet, and changes daily: until then its tests run by `npm run test:dashboard`.
-    exclude: process.env["MILLRACE_TEST_DASHBOARD"] === undefined ? ["test/e2e/dashboard*.test.ts"] : [],
     // Processes, not threads: tests kill workers, start threads of their own and open databases.
     pool: "forks",
     maxWorkers: 2,

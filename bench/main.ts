@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --engine memory|sqlite|postgres|redis --peers --scale 0.1 --rounds 3 --json FILE]`: prints a table and JSON. Every
+ * `npm run bench [-- --engine memory|sqlite|postgres|redis|cli --peers --scale 0.1 --rounds 3 --json FILE]`: prints a table and JSON. Every
  * figure that depends on the machine stands beside the bare statements or a peer of the same run, so that the ratio holds on any machine.
  */
 import { writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { postgres } from "./engines/postgres.ts";
 import { redis } from "./engines/redis.ts";
 import { sqlite } from "./engines/sqlite.ts";
 import { measureEngine } from "./figures/measure-engine.ts";
+import { startUpFigures } from "./figures/start-up.ts";
 import { installedPeers, installPeers } from "./peers/install.ts";
 import { type Figure, figuresForJson, tableOf } from "./report.ts";
 
@@ -27,7 +28,8 @@ const { values: options } = parseArgs({
 const engines = options.engine === "all" ? ENGINES : ENGINES.filter(({ name }) => name === options.engine);
 const scale = Number(options.scale);
 const rounds = Number(options.rounds);
-if (engines.length === 0) refuse(`--engine must be all or one of ${ENGINES.map(({ name }) => name).join(", ")}`);
+const withStartUp = options.engine === "all" || options.engine === "cli";
+if (engines.length === 0 && !withStartUp) refuse(`--engine must be all, cli or one of ${ENGINES.map(({ name }) => name).join(", ")}`);
 if (!(scale > 0 && scale <= 10)) refuse("--scale must be a number above 0, at most 10");
 if (!(Number.isInteger(rounds) && rounds >= 1 && rounds <= 100)) refuse("--rounds must be a whole number from 1 to 100");
 
@@ -51,6 +53,13 @@ for (const engine of engines) {
     tellFailure(engine, error);
   }
 }
+if (withStartUp) {
+  try {
+    figures.push(...(await startUpFigures(rounds)));
+  } catch (error) {
+    tellFailure({ name: "the start of the command line" }, error);
+  }
+}
 
 console.log(tableOf(figures));
 for (const [name, about] of Object.entries(places)) console.log(`${name}: ${about}`);
@@ -62,7 +71,7 @@ const json = JSON.stringify({ node: process.version, scale, rounds, places, peer
 if (options.json === undefined) console.log(json);
 else writeFileSync(options.json, json);
 
-function tellFailure({ name }: Engine, error: unknown): void {
+function tellFailure({ name }: Pick<Engine, "name">, error: unknown): void {
   console.error(`${name} could not be measured:`, error);
   process.exitCode = 1;
 }

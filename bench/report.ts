@@ -1,5 +1,5 @@
 /** More jobs a second are better; of everything else less is. */
-export type Unit = "jobs/s" | "ms" | "bytes";
+export type Unit = "jobs/s" | "ms" | "µs" | "bytes";
 
 /** What was measured of one contender over all rounds. */
 export interface Measured {

@@ -62,9 +62,10 @@ function commandSection(name: string, command: Command): string {
   const rows = [
     ...Object.values(command.arguments).map(({ form, about }) => [code(form), about]),
     ...Object.entries(command.options).map(([option, { placeholder, about }]) => [code(`${flagOf(option)} ${placeholder}`.trim()), about]),
-    ...command.settings.map((setting) => {
+    // Secrets have no flag.
+    ...command.settings.flatMap((setting) => {
       const { flag, kind, about, env } = SETTINGS[setting] as AnySetting;
-      return [code(`--${flag} ${kind.placeholder}`.trim()), `${about} ([${env}](settings.md))`];
+      return flag === undefined ? [] : [[code(`--${flag} ${kind.placeholder}`.trim()), `${about} ([${env}](settings.md))`]];
     }),
   ];
   const options = rows.length === 0 ? [] : [table(["option", "meaning"], rows)];

@@ -28,6 +28,8 @@ const needs = [
 const testPrograms = [
   { names: ["redis-server"], debianPackage: "redis-server" },
   { names: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], debianPackage: "chromium" },
+  { names: ["zsh"], debianPackage: "zsh", mayBeMissing: true },
+  { names: ["fish"], debianPackage: "fish", mayBeMissing: true },
 ];
 
 if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
@@ -136,9 +138,10 @@ function installPrograms() {
     run("apt-get", ["update", "-qq"], root, quiet);
     run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], root, quiet);
   }
-  for (const { names } of missingPrograms()) {
+  for (const { names, mayBeMissing } of missingPrograms()) {
+    const fate = mayBeMissing ? "are skipped" : "will fail";
     console.error(
-      `set-up: ${names[0]} is not installed, and the tests that need it will fail: install it with the package manager of your system`,
+      `set-up: ${names[0]} is not installed, and the tests that need it ${fate}: install it with the package manager of your system`,
     );
   }
 }

@@ -7,11 +7,11 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import type { WorkerEntry } from "./core/worker-entry.ts";
-import { systemClock } from "./lib/clock.ts";
+import { atMost, systemClock } from "./lib/clock.ts";
 import { Loop } from "./lib/loop.ts";
 import { openStore } from "./store/open-store.ts";
 import { readSharedLeases } from "./shared-leases.ts";
-import { beatMsOf, entryTtlMs, retryBeatMs } from "./worker/heartbeat.ts";
+import { beatMsOf, entryTtlMs, retryBeatMs } from "./worker/beat-times.ts";
 import { type GoneLease, LeaseBook } from "./worker/lease-book.ts";
 
 /** What the thread is started with. */
@@ -73,7 +73,7 @@ class Crew {
     if (this.leases !== null) this.#book.match(readSharedLeases(this.leases));
     const [{ gone, error }] = await Promise.all([
       this.#book.renew((leases) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))), isSilent),
-      this.#register(),
+      atMost(clock, beatMsOf(leaseMs), this.#register()),
     ]);
     if (gone.length > 0) say({ kind: "gone", crew: this.#number, leases: gone });
     return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);

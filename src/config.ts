@@ -72,7 +72,8 @@ export const SETTINGS = {
     kind: text("a host name or address", "<address>", /^[A-Za-z0-9.:_-]{1,255}$/),
     fallback: "127.0.0.1",
     aliases: [{ env: "API_ADDR", mustBe: ADDRESS_RULE, take: (address) => splitAddress(address).host }],
-    about: "The address that the server binds to. One that others can reach needs API_KEY.",
+    about:
+      "The address that the server binds to. One that others can reach needs API_KEY, and DASHBOARD_PASSWORD unless the dashboard is off.",
   }),
   environment: setting({
     env: "ENVIRONMENT",
@@ -96,7 +97,7 @@ export const SETTINGS = {
     group: "Server",
     kind: optional(rateLimit),
     fallback: null,
-    about: "How many requests the server answers to one caller.",
+    about: "How many requests one caller (a key, or an address without one) may send to all servers on the store together.",
   }),
   workerConcurrency: setting({
     env: "WORKER_CONCURRENCY",
@@ -186,7 +187,7 @@ export const SETTINGS = {
     group: "Dashboard",
     kind: text("a text", "<name>", PRINTABLE),
     fallback: "admin",
-    about: "Who may use the dashboard.",
+    about: "Who may look at the dashboard and act.",
   }),
   dashboardPassword: setting({
     env: "DASHBOARD_PASSWORD",
@@ -194,7 +195,23 @@ export const SETTINGS = {
     kind: optional(text("a text", "<password>", PRINTABLE)),
     fallback: null,
     secret: true,
-    about: "The password of that user.",
+    about: "The password of that user. With it, the dashboard asks for a name and a password. An address that others can reach needs one.",
+  }),
+  dashboardViewerUsername: setting({
+    env: "DASHBOARD_VIEWER_USERNAME",
+    flag: "dashboard-viewer-username",
+    group: "Dashboard",
+    kind: text("a text", "<name>", PRINTABLE),
+    fallback: "viewer",
+    about: "Who may look at the dashboard and change nothing.",
+  }),
+  dashboardViewerPassword: setting({
+    env: "DASHBOARD_VIEWER_PASSWORD",
+    group: "Dashboard",
+    kind: optional(text("a text", "<password>", PRINTABLE)),
+    fallback: null,
+    secret: true,
+    about: "The password of that user; without it there is none.",
   }),
   metricsRetentionDays: setting({
     env: "METRICS_RETENTION_DAYS",

@@ -10,13 +10,17 @@ import type { Config } from "./config.ts";
 import { connectWatched } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import type { Trouble } from "./core/trouble.ts";
+import { dashboardUsers } from "./http/dashboard-users.ts";
 import { listen, type Listening } from "./http/listen.ts";
 import { createServer, type RequestFacts, type Server } from "./http/server.ts";
+import { SharedLimiter } from "./http/shared-limiter.ts";
+import { systemClock } from "./lib/clock.ts";
 import { JobLines } from "./observe/job-lines.ts";
 import { watchLeases } from "./observe/lease-watch.ts";
 import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { HTTP_REQUEST_TYPE, webhookHandlers } from "./webhook/webhook-handlers.ts";
+import { HTTP_REQUEST_TYPE } from "./webhook/http-request-type.ts";
+import { webhookHandlers } from "./webhook/webhook-handlers.ts";
 
 /** The settings that a server goes by. */
 export type ServeConfig = Pick<
@@ -35,6 +39,12 @@ export type ServeConfig = Pick<
   | "jobDefaultRetryDelay"
   | "webhookSecret"
   | "webhookAllow"
+  | "environment"
+  | "dashboardEnabled"
+  | "dashboardUsername"
+  | "dashboardPassword"
+  | "dashboardViewerUsername"
+  | "dashboardViewerPassword"
   | "logLevel"
 >;
 
@@ -50,6 +60,8 @@ export interface ServeOptions {
 /** A server that runs. */
 export interface Served {
   readonly url: string;
+  /** Null where it is switched off. */
+  readonly dashboardUrl: string | null;
   readonly client: Client;
   /** Ends everything in order; what has not finished after the grace is given back. May be called twice. */
   stop(): Promise<void>;
@@ -60,13 +72,15 @@ const OWN_SLOTS = { min: 2, max: 50 };
 
 /** Starts a server. If a part does not start, those before it are ended. */
 export async function serve(config: ServeConfig, options: ServeOptions): Promise<Served> {
+  const dashboard = config.dashboardEnabled ? { users: dashboardUsers(config) } : undefined;
   const log = await openLog({ level: config.logLevel, write: options.write });
   const watch = new Watch(log, options.version);
-  const client = await openClient(config, watch);
+  const { client, spend } = await openClient(config, watch);
   watch.source = client;
   const server = createServer(client, {
     keys: config.apiKey,
-    rateLimit: config.rateLimit,
+    limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
+    dashboard,
     version: options.version,
     onRequest: watch.onRequest,
     figures: watch.metrics,
@@ -82,7 +96,7 @@ export async function serve(config: ServeConfig, options: ServeOptions): Promise
   const workers = startWorkers(client, config, options.handlers);
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
-  return { url: listening.url, client, stop };
+  return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
 }
 
 /** Figures and log lines of all that happens in this process. */
@@ -129,7 +143,7 @@ class Watch {
   }
 }
 
-function openClient(config: ServeConfig, watch: Watch): Promise<Client> {
+function openClient(config: ServeConfig, watch: Watch): ReturnType<typeof connectWatched> {
   const { url, poolSize, jobDefaultTimeout: timeout, jobDefaultMaxRetries: maxRetries, jobDefaultRetryDelay: retryDelay } = config;
   return connectWatched(
     url,

@@ -10,7 +10,8 @@ import { Worker } from "node:worker_threads";
 import type { Clock, Timer } from "./lib/clock.ts";
 import { Loop } from "./lib/loop.ts";
 import { SharedLeases } from "./shared-leases.ts";
-import { beatMsOf, MainBeat, type Renewer, type RenewerFactory, type RenewerOptions, retryBeatMs } from "./worker/heartbeat.ts";
+import { beatMsOf, retryBeatMs } from "./worker/beat-times.ts";
+import { MainBeat, type Renewer, type RenewerFactory, type RenewerOptions } from "./worker/heartbeat.ts";
 import type { GoneLease, HeldLease } from "./worker/lease-book.ts";
 
 const FIRST_RESTART_MS = 1000;

@@ -46,4 +46,6 @@ export interface AskedOfEngine {
   readonly bareDrain?: number;
   readonly drain?: number;
   readonly pickUpMs?: number;
+  /** Over HTTP: the ratio to a bare server, one job a request, and jobs a second, many a request. Absent: it is not measured. */
+  readonly http?: { readonly one: number; readonly many?: number };
 }

@@ -15,7 +15,7 @@ export const redis: Engine = {
     { peer: beeQueue, asked: { enqueue: 2.5, drain: 4.5, bytes: null } },
   ],
   jobs: { oneCaller: 2_000, callers: 100_000, many: 100_000, drainTen: 15_000, drainHundred: 100_000, both: 50_000, processes: 80_000 },
-  asked: {},
+  asked: { http: { one: 0.5, many: 60_000 } },
   // A server that was given is taken as it is, and may be the only one there is.
   variant: process.env["MILLRACE_TEST_REDIS"] ? null : { name: "AOF everysec", openSite: redisSiteWithAof },
   hasBytes: true,

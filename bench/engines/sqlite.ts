@@ -11,7 +11,7 @@ export const sqlite: Engine = {
   openBare: openBareSqlite,
   peers: [{ peer: plainjob, asked: { enqueue: 2.3, drain: 3.7 } }],
   jobs: { oneCaller: 2_000, callers: 100_000, many: 100_000, drainTen: 15_000, drainHundred: 100_000, both: 50_000, processes: 40_000 },
-  asked: { bareEnqueue: 0.6, bareDrain: 0.6, pickUpMs: 0.5 },
+  asked: { bareEnqueue: 0.6, bareDrain: 0.6, pickUpMs: 0.5, http: { one: 0.5 } },
   variant: null,
   hasBytes: true,
   // One file has one writer at a time: that a second process costs nothing is all there is to hope for.

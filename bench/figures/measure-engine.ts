@@ -2,6 +2,9 @@ import type { Engine } from "../engines/engine.ts";
 import type { Figure } from "../report.ts";
 import { depthFigures } from "./depth.ts";
 import { enqueueFigures } from "./enqueue.ts";
+import { liveFigures } from "./live.ts";
+import { httpFigures } from "./http.ts";
+import { pageFigures } from "./pages.ts";
 import { pickUpFigures } from "./pick-up.ts";
 import { processFigures } from "./processes.ts";
 import { Session, type SessionOptions } from "./session.ts";
@@ -9,7 +12,18 @@ import { sizeFigures } from "./size.ts";
 import { variantFigures } from "./variant.ts";
 import { workFigures } from "./work.ts";
 
-const SUBJECTS = [enqueueFigures, variantFigures, workFigures, pickUpFigures, depthFigures, sizeFigures, processFigures];
+const SUBJECTS = [
+  enqueueFigures,
+  variantFigures,
+  workFigures,
+  pickUpFigures,
+  depthFigures,
+  pageFigures,
+  sizeFigures,
+  processFigures,
+  liveFigures,
+  httpFigures,
+];
 
 /** What was measured of an engine, one line about where it ran, and what could not be measured. */
 export interface EngineFigures {

@@ -1,7 +1,7 @@
 /** A process that works off what waits until it is disconnected: `consumer.ts URL`. */
 import { connect } from "millrace";
 import { PAYLOAD } from "../workload.ts";
-import { say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
+import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
 
 const TELL_MS = 10;
 
@@ -12,6 +12,7 @@ process.once("disconnect", () => void client.close());
 await warmUp(`warm-up-${process.pid}`);
 await untilAllAreReady();
 
+const start = process.cpuUsage();
 let jobs = 0;
 let at = 0;
 const run = async (): Promise<void> => {
@@ -22,7 +23,7 @@ client.work({ bench: run }, { concurrency: 100 });
 
 let told = 0;
 const teller = setInterval(() => {
-  if (jobs > told && process.connected) say({ kind: "did", jobs: (told = jobs), at });
+  if (jobs > told && process.connected) say({ kind: "did", jobs: (told = jobs), at, cpuUs: cpuSince(start) });
 }, TELL_MS);
 process.once("disconnect", () => clearInterval(teller));
 

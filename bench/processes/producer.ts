@@ -1,7 +1,7 @@
 /** A process that enqueues: `producer.ts URL JOBS`. */
 import { connect } from "millrace";
 import { byCallers, PAYLOAD } from "../workload.ts";
-import { say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
+import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
 
 const [url, jobs] = process.argv.slice(2) as [string, string];
 const client = await connect(url);
@@ -10,5 +10,6 @@ process.once("disconnect", () => void client.close());
 const enqueue = (count: number, queue: string): Promise<void> => byCallers(100, count, () => client.enqueue("bench", PAYLOAD, { queue }));
 await enqueue(WARM_UP_JOBS, "warm-up");
 await untilAllAreReady();
+const start = process.cpuUsage();
 await enqueue(Number(jobs), "default");
-say({ kind: "did", jobs: Number(jobs), at: Date.now() });
+say({ kind: "did", jobs: Number(jobs), at: Date.now(), cpuUs: cpuSince(start) });

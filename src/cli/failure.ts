@@ -21,7 +21,9 @@ export function failureOf(error: unknown, command?: Command): Failure {
   return { message: flag === null ? message : message.replace(field!, flag), code, field: flag ?? field, exitCode };
 }
 
+/** Options of a filter stand beside the others here. */
 function flagFor(command: Command, field: string): string | null {
-  const named = Object.entries(command.options).find(([name, option]) => (option.field ?? name) === field);
+  const own = field.replace(/^filter\./, "");
+  const named = Object.entries(command.options).find(([name, option]) => (option.field ?? name) === own);
   return named === undefined ? null : flagOf(named[0]);
 }

@@ -1,4 +1,4 @@
-/** Which jobs are meant, as `list`, `retry-dead` and `purge-dead` take it. */
+/** Which jobs are meant, as `list`, `bulk`, `retry-dead` and `purge-dead` take it. */
 import type { JobFilter } from "../client/client.ts";
 import { parseDuration } from "../core/duration.ts";
 import { numberOr, type Option, text } from "./command.ts";
@@ -24,6 +24,8 @@ export const JOB_FILTER = {
   queue: text("<name>", "only of this queue"),
   priority: priority("only of this level, or of exactly this number"),
   tag: text("<tag>", "only with this tag"),
+  group: text("<group>", "only with an error of this group: see dead-groups"),
+  search: { ...text("<text>", "only with this text in id, type, tags, key, error or payload, in either case"), field: "q" },
   from: since("created at or after: 2026-03-01T10:00:00Z, or 2h for the last two hours"),
   to: since("created before"),
 } as const;
@@ -31,6 +33,6 @@ export const JOB_FILTER = {
 type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typeof JOB_FILTER)[Name]["read"]> };
 
 /** The filter alone, without the other options of a command. */
-export function filterOf({ type, queue, priority, tag, from, to }: FilterInput): Omit<JobFilter, "status"> {
-  return { type, queue, priority, tag, from, to };
+export function filterOf({ type, queue, priority, tag, group, search, from, to }: FilterInput): Omit<JobFilter, "status"> {
+  return { type, queue, priority, tag, group, q: search, from, to };
 }

@@ -102,7 +102,8 @@ function callOf(parser: Parser, command: Command): Call {
 
 function globalOf(given: Readonly<Record<string, Given>>, settings: readonly SettingName[]): GlobalOptions {
   const flags = (["url", ...settings] as const).flatMap((name) => {
-    const value = given[camelCase(settingFlag(name))];
+    const word = settingFlag(name);
+    const value = word === undefined ? undefined : given[camelCase(word)];
     return value === undefined ? [] : [[name, value] as const];
   });
   return { ...(given as Omit<GlobalOptions, "flags">), flags: Object.fromEntries(flags) };
@@ -113,18 +114,20 @@ function withGlobalOptions(parser: Parser): Parser {
   return parser;
 }
 
-/** A switch can be thrown either way; anything else takes a value. */
+/** A switch can be thrown either way; anything else takes a value. A secret has no flag. */
 function addSettingFlag(parser: Parser, name: SettingName): void {
+  const word = settingFlag(name);
+  if (word === undefined) return;
   const { kind, env, about, fallback } = SETTINGS[name] as Setting<unknown, unknown>;
   const usual = kind.show(fallback);
   const meaning = `${about} (${env}${usual === "" ? "" : `, default ${usual}`})`;
-  const flag = `--${settingFlag(name)}`;
+  const flag = `--${word}`;
   parser.option(`${flag} ${kind.placeholder}`.trim(), meaning);
   if (kind.placeholder === "") parser.option(flag.replace("--", "--no-"), `not ${flag}`);
 }
 
-function settingFlag(name: SettingName): string {
-  return (SETTINGS[name] as Setting<unknown, unknown>).flag ?? name;
+function settingFlag(name: SettingName): string | undefined {
+  return (SETTINGS[name] as Setting<unknown, unknown>).flag;
 }
 
 function camelCase(flag: string): string {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Client } from "../client/client.ts";
+import type { Client, Leases } from "../client/client.ts";
 import type { SettingName } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
 import { type ConfigSources, describeStore, readConfig, type ReadConfig } from "../config/read-config.ts";
@@ -53,15 +53,21 @@ export class Session {
 
   /** Opens the client of the settings' URL, or of another; who opened it closes it. */
   async openClient(other?: string): Promise<Client> {
-    const { config } = await this.settings(...CLIENT_SETTINGS);
     const { connect } = await import("../connect.ts");
-    const url = other ?? config.url;
-    return connect(url, isServerUrl(url) ? this.#serverOptions(config.apiKey) : this.#storeOptions(config));
+    return connect(...(await this.#connection(other)));
   }
 
-  /** Hands a client to the work, and closes it whatever happens. */
+  /** The same, for a worker that writes a line for each job into the log. */
+  async openWorkingClient(watchLeases: (leases: Leases) => Leases): Promise<Client> {
+    const { connectToWork } = await import("../connect.ts");
+    const [url, options] = await this.#connection();
+    return connectToWork(url, options, watchLeases);
+  }
+
+  /** Hands a client to work that runs no jobs, and closes it whatever happens. */
   async withClient<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> {
-    const client = await this.openClient();
+    const { connectBriefly } = await import("../connect.ts");
+    const client = await connectBriefly(...(await this.#connection()));
     try {
       return await work(client);
     } finally {
@@ -84,6 +90,12 @@ export class Session {
     const parts: Buffer[] = [];
     for await (const part of this.terminal.stdin) parts.push(Buffer.from(part as Buffer));
     return Buffer.concat(parts).toString("utf8");
+  }
+
+  async #connection(other?: string): Promise<[url: string, options: ConnectOptions]> {
+    const { config } = await this.settings(...CLIENT_SETTINGS);
+    const url = other ?? config.url;
+    return [url, isServerUrl(url) ? this.#serverOptions(config.apiKey) : this.#storeOptions(config)];
   }
 
   #storeOptions(config: ReadConfig<(typeof CLIENT_SETTINGS)[number]>["config"]): ConnectOptions {

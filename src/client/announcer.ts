@@ -5,7 +5,9 @@
 import type { Event } from "../core/event.ts";
 import { isTerminal } from "../core/job.ts";
 import type { Transition } from "../core/lifecycle.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
+import { Publisher } from "./publisher.ts";
 
 /** An attempt that ended, and what followed. */
 export interface Settled {
@@ -19,8 +21,10 @@ export interface Settled {
 export interface Announcer {
   /** Whether events are worth making. */
   wanted(): boolean;
-  /** Publishes events; a failure is nobody's. */
+  /** Publishes events, or the sums of them when there are many; a failure is nobody's. */
   publish(events: readonly Event[]): void;
+  /** Publishes what was summed up so far, and resolves when all is published: the client closes. */
+  flush(): Promise<void>;
   /** Tells the ends of attempts: to listeners, and to those who wait for the job. */
   settled(attempts: readonly Settled[]): void;
   /** Tells those in this process who wait for a job that it has ended or is gone. */
@@ -30,17 +34,9 @@ export interface Announcer {
 }
 
 /** Makes the announcer of a client. */
-export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, now: () => number): Announcer {
+export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, clock: Clock): Announcer {
   const waiting = new Map<string, Set<() => void>>();
-
-  function publish(events: readonly Event[]): void {
-    if (events.length === 0) return;
-    try {
-      store.publish(events).catch(() => {});
-    } catch {
-      // News may be lost: the state is the truth.
-    }
-  }
+  const publisher = new Publisher(store, clock);
 
   function ended(id: string): void {
     if (waiting.size === 0) return;
@@ -50,7 +46,8 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, no
   function settled(attempts: readonly Settled[]): void {
     for (const attempt of attempts) if (isTerminal(attempt.transition.to)) ended(attempt.id);
     if (attempts.length === 0 || !store.newsWanted()) return;
-    publish(attempts.flatMap((attempt) => eventOf(attempt, now()) ?? []));
+    const now = clock.now();
+    publisher.publish(attempts.flatMap((attempt) => eventOf(attempt, now) ?? []));
   }
 
   function onEnd(id: string, listener: () => void): () => void {
@@ -62,7 +59,14 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, no
     };
   }
 
-  return { wanted: () => store.newsWanted(), publish, settled, ended, onEnd };
+  return {
+    wanted: () => store.newsWanted(),
+    publish: (events) => publisher.publish(events),
+    flush: () => publisher.flush(),
+    settled,
+    ended,
+    onEnd,
+  };
 }
 
 /** The event that tells of an ended attempt; a release and a snooze are none. */

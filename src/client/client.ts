@@ -1,7 +1,10 @@
 /** THE CLIENT. All that producers, workers and operators can ask for; the same over a store and over HTTP. */
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
+import type { BulkAction, BulkFailure, BulkStatus } from "../core/bulk.ts";
 import type { Duration } from "../core/duration.ts";
+import type { ErrorGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
+import type { Explanation } from "../core/explain.ts";
 import type { Attempt, Job, JobSummary, LogLine, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
 import type { Outcome } from "../core/lifecycle.ts";
@@ -23,7 +26,11 @@ export interface Client extends AsyncDisposable {
   get<Payload = unknown, Result = unknown>(id: string): Promise<Job<Payload, Result> | null>;
   /** Newest first; `cursor` of one page asks for the next. A page may be short and still have a cursor: the end is a null cursor. */
   list(query?: ListJobs): Promise<JobPage>;
+  /** How many match: exact where status and queue are all that is named; else among the 10,000 newest. */
+  count(filter?: JobFilter): Promise<JobCount>;
   attempts(id: string): Promise<Attempt[]>;
+  /** Why a job is not running, or that it is. */
+  explain(id: string): Promise<Explanation>;
   logs(id: string, page?: { readonly after?: number | undefined; readonly limit?: number | undefined }): Promise<LogLine[]>;
   /** Resolves with the job once it has ended; fails with `wait_timeout` when that takes longer than `timeout` (default 30 s). */
   wait<Payload = unknown, Result = unknown>(
@@ -49,10 +56,15 @@ export interface Client extends AsyncDisposable {
   resume(queue: string): Promise<void>;
 
   readonly dead: DeadLetters;
+  /** One change for all jobs that match. */
+  readonly bulk: BulkOperations;
   readonly schedules: Schedules;
   workers(): Promise<WorkerInfo[]>;
 
-  /** What happens, as it happens, in all processes. News, not history: a `gap` says that some was missed. */
+  /**
+   * What happens, as it happens, in all processes. News, not history: a `gap` says that some was missed. Above 1,000 a second a process tells
+   * `counts` instead of single events, after a `gap` that says how many those were. Over a server, a stream that broke goes on where it was.
+   */
   events(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Event>;
 
   /** Starts a worker in this process. */
@@ -60,7 +72,10 @@ export interface Client extends AsyncDisposable {
   /** What workers are made of: claim, extend, report. */
   readonly leases: Leases;
 
-  /** Stops workers (within `grace`, else each within its own) and upkeep, then frees the store. May be called twice. */
+  /**
+   * Stops workers (within `grace`, else each within its own) and upkeep, then frees the store. Calls under way are waited for until the grace
+   * ends (30 s when nothing is said), and 2 s longer: what a store that is away has not answered by then fails. May be called twice.
+   */
   close(options?: { readonly grace?: Duration | undefined }): Promise<void>;
 }
 
@@ -111,6 +126,13 @@ export interface JobFilter {
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
   readonly tag?: string | undefined;
+  /** With an error of this group: see `dead.groups`. */
+  readonly group?: string | undefined;
+  /**
+   * A text that stands in the id, the type, a tag, the idempotency key, the name or message of the error, or in the first 16 KiB of the payload's
+   * JSON; 1 to 200 characters. A to Z match in either case. A whole id finds its job at once; anything else looks through 10,000 jobs a page at most.
+   */
+  readonly q?: string | undefined;
   /** Created at or after. */
   readonly from?: Date | string | number | undefined;
   /** Created before. */
@@ -128,6 +150,13 @@ export interface ListJobs extends JobFilter {
 export interface JobPage {
   readonly jobs: JobSummary[];
   readonly cursor: string | null;
+}
+
+/** How many jobs match. */
+export interface JobCount {
+  readonly count: number;
+  /** Whether there may be more: not all were looked at. */
+  readonly isCapped: boolean;
 }
 
 // ── Queues and figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,6 +191,13 @@ export interface QueueInfo {
   readonly counts: StatusCounts;
   /** Waiting jobs (pending, scheduled, retrying) by level. */
   readonly waiting: LevelCounts;
+  /** Jobs that ended completed, failed or dead in the last full minute. */
+  readonly rate: number;
+  /**
+   * For how long the pending job that is due longest has waited; null when none is pending. With a head start of your own it may be a little
+   * less on SQLite and Redis, where the first by rank is looked at.
+   */
+  readonly oldestWaitingMs: number | null;
   readonly capacity: number | null;
   /** Milliseconds; null when priority is strict. */
   readonly headStart: number | null;
@@ -181,6 +217,8 @@ export interface Stats {
   readonly totalFailed: number;
   readonly totalEnqueued: number;
   readonly totalRetried: number;
+  /** Leases that ran out: their workers died, or were cut off. */
+  readonly totalLost: number;
   readonly deadCount: number;
   readonly activeWorkers: number;
   /** Since midnight UTC. */
@@ -228,10 +266,73 @@ export interface Percentiles {
 export interface DeadLetters {
   /** Jobs in status `dead`, newest first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
+  /** Dead letters by error, the most numerous first. Looks at those that died last, 10,000 at most. */
+  groups(filter?: Omit<JobFilter, "status" | "group" | "q">): Promise<ErrorGroups>;
   /** Gives all that match a new life; answers how many. */
   retry(filter?: Omit<JobFilter, "status">): Promise<number>;
   /** Deletes all that match; answers how many. */
   purge(filter?: Omit<JobFilter, "status">): Promise<number>;
+}
+
+/** Dead letters by error. */
+export interface ErrorGroups {
+  /** At most 100. */
+  readonly groups: readonly ErrorGroup[];
+  /** Whether there are more dead letters than were looked at, or more groups than are shown. */
+  readonly isCapped: boolean;
+}
+
+// ── Bulk operations ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What is to be done to all jobs that match. */
+export interface BulkRequest {
+  readonly action: BulkAction;
+  /**
+   * Without `status`: what can be retried (dead and failed; cancelled ones only if they are named), cancelled (waiting and running) or deleted
+   * (ended). Jobs that are created after the start are not touched.
+   */
+  readonly filter?: JobFilter | undefined;
+  /** Means every job: a filter that names nothing is refused without it. */
+  readonly all?: boolean | undefined;
+}
+
+/** How many jobs match. */
+export interface BulkPreview {
+  readonly action: BulkAction;
+  readonly filter: JobFilter;
+  /** Exact where status and queue are all that is named; otherwise counting ends at about 10,000. */
+  readonly matched: number;
+  readonly matchedIsCapped: boolean;
+}
+
+/** An operation over many jobs. It is a job itself: `wait` waits for its end. */
+export interface BulkOperation extends BulkPreview {
+  readonly id: string;
+  readonly status: BulkStatus;
+  readonly processed: number;
+  readonly succeeded: number;
+  /** Jobs that changed or vanished before their turn. */
+  readonly failed: number;
+  /** The first 100 of them. */
+  readonly failures: readonly BulkFailure[];
+  /** Why the operation as a whole has failed, or is being tried again. */
+  readonly error: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly endedAt: number | null;
+}
+
+/** One change for all jobs that match, in batches: it can be watched and stopped, and goes on after a crash. */
+export interface BulkOperations {
+  /** Counts what would be changed, and changes nothing. */
+  preview(request: BulkRequest): Promise<BulkPreview>;
+  /** Begins. Worked by this client while it is open, if it is over a store, and by every process that serves. */
+  start(request: BulkRequest, options?: GivenId): Promise<BulkOperation>;
+  get(id: string): Promise<BulkOperation | null>;
+  /** The latest 100, newest first. They are kept as long as jobs are. */
+  list(): Promise<BulkOperation[]>;
+  /** Ends it after the batch under way: `wrong_status` when it has ended already. What was done stays done. */
+  stop(id: string): Promise<BulkOperation>;
 }
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

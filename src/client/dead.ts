@@ -6,10 +6,14 @@ import type { ChangeAnswer, ListQuery, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
-import { readDeadFilter, readDeadQuery } from "./filter.ts";
+import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
+import { listJobs } from "./search.ts";
 
 /** Only dead ones: a job that somebody cancelled or retried since it was listed is left alone. */
 const REVIVE: Move = { ...RETRY, from: ["dead"] };
+
+/** The most groups that are shown. */
+const MAX_GROUPS = 100;
 
 export interface DeadParts {
   readonly store: Store;
@@ -22,8 +26,11 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
   const { store } = parts;
   return {
     async list(query) {
-      const { jobs, cursor } = await store.list(readDeadQuery(query));
+      const { jobs, cursor } = await listJobs(store, readDeadQuery(query));
       return { jobs: jobs.map(toJobSummary), cursor };
+    },
+    async groups(filter) {
+      return store.errorGroups({ ...readGroupFilter(filter), status: ["dead"], limit: MAX_GROUPS });
     },
     async retry(filter) {
       return forAll(store, readDeadFilter(filter), async (ids) => announceChanges(parts, await store.change(ids, REVIVE), "job:retried"));
@@ -42,7 +49,7 @@ async function forAll(store: Store, query: ListQuery, act: (ids: string[]) => Pr
   let done = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.list({ ...query, cursor });
+    const page = await listJobs(store, { ...query, cursor });
     const ids = page.jobs.map((job) => job.id);
     const answers = ids.length === 0 ? [] : await act(ids);
     done += answers.filter((answer) => answer.kind === "ok").length;

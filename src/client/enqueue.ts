@@ -10,6 +10,7 @@ import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
 import { partitionOf } from "../core/partition.ts";
+import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
@@ -33,7 +34,11 @@ export interface EnqueueParts {
   /** Set in strict mode. */
   readonly knownTypes: KnownTypes | null;
   readonly gathering: Gathering;
+  readonly payloadChecks: PayloadChecks;
 }
+
+/** By type: what a payload must be that code of ours will be given. Each throws `invalid_input`, or rejects with it. */
+export type PayloadChecks = ReadonlyMap<string, (payload: unknown) => void | Promise<void>>;
 
 type JobKind = string | JobDefinition<unknown>;
 
@@ -85,13 +90,21 @@ export class Enqueuer {
   /** Answers without a promise unless a schema or the registry of workers has to be waited for: that is the common, hot way. */
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
-    const schema = typeof kind === "string" ? undefined : kind.input;
     const settings = this.#settingsOf(kind, options);
-    // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
-    const checked = schema === undefined ? undefined : checkPayload(schema, JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES)));
+    const checked = this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload);
     const known = this.#checkType(kind, type);
     if (checked === undefined && known === undefined) return this.#make(type, payload, settings, options?.id);
     return Promise.all([checked, known]).then(() => this.#make(type, payload, settings, options?.id));
+  }
+
+  #checkPayload(type: string, schema: StandardSchemaV1 | undefined, payload: unknown): void | Promise<void> {
+    const check = this.#parts.payloadChecks.get(type);
+    if (schema === undefined && check === undefined) return;
+    // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
+    const stored: unknown = JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES));
+    const checked = schema === undefined ? undefined : checkPayload(schema, stored);
+    if (check === undefined) return checked;
+    return checked instanceof Promise ? checked.then(() => check(stored)) : check(stored);
   }
 
   #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown): NewJob {

@@ -1,5 +1,5 @@
 import { invalid } from "../core/errors.ts";
-import type { Event } from "../core/event.ts";
+import { type Event, missedWith } from "../core/event.ts";
 import type { Store } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
@@ -32,6 +32,7 @@ class EventStream implements AsyncIterableIterator<Event> {
   readonly #end = (): void => this.#finish();
   #buffer: Event[] = [];
   #taken = 0;
+  #isGap = false;
   #missed = 0;
   #done = false;
   #readers: ((result: IteratorResult<Event, undefined>) => void)[] = [];
@@ -61,7 +62,7 @@ class EventStream implements AsyncIterableIterator<Event> {
   return(): Promise<IteratorResult<Event, undefined>> {
     this.#buffer = [];
     this.#taken = 0;
-    this.#missed = 0;
+    this.#isGap = false;
     this.#finish();
     return Promise.resolve({ done: true, value: undefined });
   }
@@ -77,16 +78,18 @@ class EventStream implements AsyncIterableIterator<Event> {
 
   /** Once the buffer was full, nothing is kept until the reader has emptied it and was told of the gap: one gap, not one an event. */
   #keep(event: Event): void {
-    if (this.#missed > 0 || this.#buffer.length - this.#taken >= MAX_BUFFERED) this.#missed++;
-    else this.#buffer.push(event);
+    if (!this.#isGap && this.#buffer.length - this.#taken < MAX_BUFFERED) return void this.#buffer.push(event);
+    this.#isGap = true;
+    this.#missed += missedWith(event);
   }
 
   #take(): Event | null {
     if (this.#taken < this.#buffer.length) return this.#buffer[this.#taken++]!;
     this.#buffer = [];
     this.#taken = 0;
-    if (this.#missed === 0) return null;
+    if (!this.#isGap) return null;
     const gap: Event = { event: "gap", at: this.#now(), missed: this.#missed };
+    this.#isGap = false;
     this.#missed = 0;
     return gap;
   }

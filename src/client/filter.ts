@@ -1,12 +1,16 @@
+import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import type { Filter } from "../core/filter.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { readQueue, readType } from "../core/job-options.ts";
 import { readInteger, readTime } from "../core/read-fields.ts";
+import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
-import type { ListQuery } from "../store/store.ts";
+import type { GroupQuery, ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
-const FILTER_FIELDS = ["type", "queue", "priority", "tag", "from", "to"] as const;
+const FILTER_FIELDS = ["type", "queue", "priority", "tag", "group", "q", "from", "to"] as const;
+const GROUP_FIELDS = ["type", "queue", "priority", "tag", "from", "to"] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 const DEFAULT_LIMIT = 100;
 
@@ -31,6 +35,17 @@ export function readDeadFilter(input: unknown): ListQuery {
   return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
 }
 
+/** Reads a filter by which dead letters are grouped. */
+export function readGroupFilter(input: unknown): Omit<GroupQuery, "status" | "limit"> {
+  return readFields(readOptions(input, "a filter of groups", GROUP_FIELDS));
+}
+
+/** Reads a filter over jobs in any status. */
+export function readJobFilter(input: unknown): Filter {
+  const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
+  return { ...readFields(filter), status: readStatusFilter(filter.status) };
+}
+
 type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };
 
 function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "cursor"> {
@@ -39,6 +54,8 @@ function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "curso
     queue: optional(filter.queue, readQueue),
     priority: optional(filter.priority, readPriorityFilter),
     tag: optional(filter.tag, readTag),
+    group: optional(filter.group, readGroup),
+    q: optional(filter.q, readSearch),
     from: optional(filter.from, (from) => readMoment(from, "from")),
     to: optional(filter.to, (to) => readMoment(to, "to")),
   };
@@ -65,6 +82,11 @@ function rangeOf(level: PriorityLevel): { min: number; max: number } {
 
 function readTag(input: unknown): string {
   if (typeof input !== "string" || input === "" || input.length > 64) throw invalid("tag", "a text of 1 to 64 characters", input);
+  return input;
+}
+
+function readGroup(input: unknown): string {
+  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "a group of errors: twelve hexadecimal digits", input);
   return input;
 }
 

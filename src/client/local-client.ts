@@ -1,5 +1,5 @@
 /** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
-import type { Duration } from "../core/duration.ts";
+import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
 import { readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -7,12 +7,19 @@ import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import { type Announcer, createAnnouncer } from "./announcer.ts";
 import type { Client, EnqueuedJob, EnqueueOptions, Handlers, JobDefinition, Leases, WorkerHandle, WorkOptions } from "./client.ts";
+import { createBulk } from "./bulk.ts";
+import { BulkCrew } from "./bulk-crew.ts";
+import { bulkHandler } from "./bulk-handler.ts";
+import { countJobs } from "./count.ts";
 import { createDeadLetters } from "./dead.ts";
-import { Enqueuer } from "./enqueue.ts";
+import { Enqueuer, type PayloadChecks } from "./enqueue.ts";
 import { openEvents } from "./events.ts";
+import { explainJob } from "./explain.ts";
+import { readJobFilter } from "./filter.ts";
 import { gatheringFor } from "./gathering.ts";
 import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
+import { LastWords } from "./last-words.ts";
 import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
 import { configureQueue, listQueues, setPaused } from "./queues.ts";
@@ -36,6 +43,8 @@ export interface LocalEnvironment {
   readonly defaults?: JobOptions | undefined;
   /** Refuse types that no definition used here and no live worker knows. */
   readonly strictTypes?: boolean | undefined;
+  /** What payloads of built-in types must be. */
+  readonly payloadChecks?: PayloadChecks | undefined;
   /** `onStopped` is called once the worker has stopped, whoever stopped it. */
   readonly startWorker: (
     client: Pick<Client, "leases" | "get">,
@@ -49,13 +58,15 @@ export interface LocalEnvironment {
   readonly releaseWorkers?: (() => Promise<void>) | undefined;
   /** Begin upkeep at once: this process works for others, or is a test. */
   readonly alwaysUpkeep?: boolean | undefined;
+  /** Work bulk operations all the time, and not only while one goes on that began here: this process works for others. */
+  readonly worksBulk?: boolean | undefined;
 }
 
 /** Makes a client over a store, which it owns from then on. */
 export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const { clock, random } = env;
   const now = (): number => clock.now();
-  const announcer = createAnnouncer(store, now);
+  const announcer = createAnnouncer(store, clock);
   const defaults = readJobDefaults(env.defaults, now());
   const knownTypes = env.strictTypes ? new KnownTypes(store, clock) : null;
   const ending = new AbortController();
@@ -68,6 +79,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     defaults,
     knownTypes,
     gathering,
+    payloadChecks: env.payloadChecks ?? new Map(),
     makeId: idMakerOf(clock, env.fillRandom),
     servedQueues: new ServedQueues(store, clock),
     now,
@@ -78,6 +90,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const manager = new Manager(parts);
   const workers = new Set<WorkerHandle>();
   let upkeep = env.alwaysUpkeep ? env.startUpkeep(announcer) : null;
+  const lastWords = new LastWords(clock);
   let isClosing = false;
   let closed: Promise<void> | null = null;
 
@@ -113,10 +126,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
-    const rested = await Promise.allSettled([upkeep?.stop(), env.releaseWorkers?.()]);
+    lastWords.begin();
+    const rested = await Promise.allSettled([lastWords.waitFor(upkeep?.stop()), env.releaseWorkers?.()]);
     ending.abort(clientClosed());
-    await Promise.all([enqueuer.whenIdle(), manager.whenIdle()]);
-    await store.close();
+    await lastWords.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
+    await lastWords.waitFor(announcer.flush());
+    await store.close(lastWords.over);
+    lastWords.stop();
     for (const end of [...stopped, ...rested]) if (end.status === "rejected") throw end.reason;
   }
 
@@ -124,6 +140,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   async function close(options?: { readonly grace?: Duration }): Promise<void> {
     const { grace } = readOptions(options, "the options of close", ["grace"]);
     const stopOptions = grace === undefined ? {} : { grace: readGrace(grace) };
+    lastWords.endAfter(stopOptions.grace);
     if (isClosing && grace !== undefined) for (const worker of workers) void worker.stop(stopOptions).catch(() => {});
     isClosing = true;
     await (closed ??= shutDown(stopOptions));
@@ -136,6 +153,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     get: whileOpen((id: string) => manager.get(id)) as Client["get"],
   };
 
+  const crew = new BulkCrew({
+    handler: bulkHandler({ ...parts, leases: trusted.leases }),
+    work,
+    whenEnded: (id) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, { timeout: MAX_DELAY_MS }),
+  });
+  if (env.worksBulk) crew.keep();
+
   const client: Client = {
     enqueue: enqueue as Client["enqueue"],
     enqueueMany: whileOpen(async (jobs, options) =>
@@ -143,7 +167,9 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     ),
     get: trusted.get,
     list: whileOpen((query) => manager.list(query)),
+    count: whileOpen((filter) => countJobs(store, readJobFilter(filter))),
     attempts: whileOpen((id) => manager.attempts(id)),
+    explain: whileOpen((id) => explainJob(store, id)),
     logs: whileOpen((id, page) => manager.logs(id, page)),
     wait: whileOpen((id: string, options: unknown) =>
       waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options),
@@ -158,6 +184,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     pause: whileOpen((queue) => setPaused(parts, queue, true)),
     resume: whileOpen((queue) => setPaused(parts, queue, false)),
     dead: guardAll(createDeadLetters(parts), whileOpen),
+    bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => crew.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
     workers: whileOpen(() => store.workers()),
     events: (options) => {

@@ -12,6 +12,7 @@ import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
 import { MAX_PAGE, readListQuery } from "./filter.ts";
 import { jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
+import { listJobs } from "./search.ts";
 
 export interface ManageParts {
   readonly store: Store;
@@ -43,7 +44,7 @@ export class Manager {
   }
 
   async list(query: unknown): Promise<JobPage> {
-    const { jobs, cursor } = await this.#parts.store.list(readListQuery(query));
+    const { jobs, cursor } = await listJobs(this.#parts.store, readListQuery(query));
     return { jobs: jobs.map(toJobSummary), cursor };
   }
 

@@ -1,10 +1,11 @@
-import { isDeliveryQueue } from "../core/delivery.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
+import { isReservedQueue } from "../core/reserved-queues.ts";
+import { MINUTE_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
-import { MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
+import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
 
@@ -14,15 +15,31 @@ export interface QueueParts {
   readonly announcer: Announcer;
 }
 
-/** Every queue by name, with its settings and counts. */
+/** Every queue by name, with its settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
-  const queues = await usersQueues(store);
-  return queues.map(toQueueInfo).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const [queues, { now, queues: oldest }] = await Promise.all([usersQueues(store), store.oldest()]);
+  const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
+  const dueSince = new Map(oldest.map(({ queue, runAt }) => [queue, runAt]));
+  const ended = new Map(rows.map(({ queue, counts }) => [queue, countEnded(counts)]));
+  const figuresOf = (name: string): Figures => {
+    const since = dueSince.get(name);
+    return { rate: ended.get(name) ?? 0, oldestWaitingMs: since === undefined ? null : Math.max(0, now - since) };
+  };
+  return queues.map((queue) => toQueueInfo(queue, figuresOf(queue.name))).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Without those that deliveries wait in: nobody made them, and nothing can be set there. */
+function lastFullMinute(now: number): { readonly from: number; readonly to: number } {
+  const to = now - (now % MINUTE_MS);
+  return { from: to - MINUTE_MS, to };
+}
+
+function countEnded({ completed = 0, failed = 0, dead = 0 }: CounterRow["counts"]): number {
+  return completed + failed + dead;
+}
+
+/** Without our own: nobody made them, and nothing can be set there. */
 export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueState[]> {
-  return (await store.queues()).filter(({ name }) => !isDeliveryQueue(name));
+  return (await store.queues()).filter(({ name }) => !isReservedQueue(name));
 }
 
 /** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */
@@ -55,13 +72,17 @@ export function countLevels(counts: QueueState["counts"]): LevelCounts {
   return sums;
 }
 
-function toQueueInfo({ name, paused, counts, settings }: QueueState): QueueInfo {
+type Figures = Pick<QueueInfo, "rate" | "oldestWaitingMs">;
+
+function toQueueInfo({ name, paused, counts, settings }: QueueState, { rate, oldestWaitingMs }: Figures): QueueInfo {
   const { ageMs, count, keepAtLeastMs } = settings.retention;
   return {
     name,
     paused,
     counts: countStatuses(counts),
     waiting: countLevels(counts),
+    rate,
+    oldestWaitingMs,
     capacity: settings.capacity,
     headStart: settings.headStartMs === STRICT_HEAD_START_MS ? null : settings.headStartMs,
     deadLetters: settings.deadLetters,

@@ -12,6 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
+import type { PayloadChecks } from "./enqueue.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
 
@@ -25,6 +26,7 @@ export interface ScheduleParts {
   readonly announcer: Announcer;
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
+  readonly payloadChecks: PayloadChecks;
 }
 
 /** The schedules of a client over a store. */
@@ -48,8 +50,9 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   };
 }
 
-async function upsert({ store, clock, defaults }: ScheduleParts, input: unknown): Promise<Schedule> {
+async function upsert({ store, clock, defaults, payloadChecks }: ScheduleParts, input: unknown): Promise<Schedule> {
   const wanted = readSchedule(input, defaults, clock.now());
+  await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
   return write(store, wanted.name, (present, now) => {
     if (present !== null && sameSchedule(present, wanted)) return null;
     return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };

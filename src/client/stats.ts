@@ -1,7 +1,7 @@
 /** Figures over all queues, from tallies and counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
 import type { Counter, TimeKind } from "../core/counters.ts";
-import { isDeliveryQueue } from "../core/delivery.ts";
 import { percentile } from "../core/histogram.ts";
+import { isReservedQueue } from "../core/reserved-queues.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { Percentiles, Stats } from "./client.ts";
@@ -34,6 +34,7 @@ export async function readStats(store: Store): Promise<Stats> {
     totalFailed: sum(all.rows, "failed") + sum(all.rows, "dead"),
     totalEnqueued: sum(all.rows, "enqueued"),
     totalRetried: sum(all.rows, "retried"),
+    totalLost: sum(all.rows, "lost"),
     deadCount: statuses.dead,
     activeWorkers: workers.length,
     today: { processed: sum(today.rows, "completed"), failed: sum(today.rows, "failed") + sum(today.rows, "dead") },
@@ -47,10 +48,10 @@ export async function readStats(store: Store): Promise<Stats> {
   };
 }
 
-/** Deliveries are not the user's jobs. */
+/** What waits in queues of our own are not the user's jobs. */
 export async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
   const { now, rows } = await store.counters(query);
-  return { now, rows: rows.filter(({ queue }) => !isDeliveryQueue(queue)) };
+  return { now, rows: rows.filter(({ queue }) => !isReservedQueue(queue)) };
 }
 
 /** Minutes from the latest back to the one with which there are enough runs: `since` is where that one begins. */

@@ -25,11 +25,6 @@ export function isDeliveryQueue(queue: string): boolean {
   return queue.endsWith(SUFFIX);
 }
 
-/** The name under which those serve this queue who serve all of its kind. */
-export function kindOfQueue(queue: string): string {
-  return isDeliveryQueue(queue) ? ALL_DELIVERIES : ALL_QUEUES;
-}
-
 /** The queue of which this is the delivery queue, or itself. */
 export function queueBeside(queue: string): string {
   return isDeliveryQueue(queue) ? queue.slice(0, -SUFFIX.length) : queue;

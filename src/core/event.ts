@@ -15,8 +15,20 @@ export type Event =
   | (JobFact<"job:progress"> & { readonly progress: Progress })
   | { readonly event: "schedule:skipped"; readonly at: number; readonly schedule: string; readonly queue: string; readonly reason: string }
   | { readonly event: "queue:paused" | "queue:resumed"; readonly at: number; readonly queue: string }
+  /** So much happened that it is told in sums: what, where and how often, since the sums before. The `gap` before it has the same events. */
+  | { readonly event: "counts"; readonly at: number; readonly counts: readonly EventCount[] }
   /** Events were missed: look at the state itself. `missed` is 0 where nobody can tell how many, as after a lost connection. */
   | { readonly event: "gap"; readonly at: number; readonly missed: number };
+
+/** An event that tells one fact. */
+export type SingleEvent = Exclude<Event, { readonly event: "counts" | "gap" }>;
+
+/** How often one kind of event happened in one queue. */
+export interface EventCount {
+  readonly event: SingleEvent["event"];
+  readonly queue: string;
+  readonly count: number;
+}
 
 interface JobFact<Name extends string> {
   readonly event: Name;
@@ -24,4 +36,10 @@ interface JobFact<Name extends string> {
   readonly jobId: string;
   readonly type: string;
   readonly queue: string;
+}
+
+/** How many single events are missed by one who misses this: those that a `gap` has told already stay missed. */
+export function missedWith(event: Event): number {
+  if (event.event === "gap") return event.missed;
+  return event.event === "counts" ? 0 : 1;
 }

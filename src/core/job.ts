@@ -26,12 +26,18 @@ export function levelOf(priority: number): PriorityLevel {
   return priority >= PRIORITY_LEVELS.default ? "default" : "low";
 }
 
-/** Why an attempt did not succeed. */
-export interface JobError {
+/** Why an attempt did not succeed, as its worker says. */
+export interface AttemptError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
   readonly kind: "error" | "timeout" | "lost" | "cancelled";
+}
+
+/** Why an attempt did not succeed, as it is stored. */
+export interface JobError extends AttemptError {
+  /** Equal for errors that differ only in numbers, ids and quoted texts: see error-group.ts. */
+  readonly group: string;
 }
 
 /** How far a running handler says it is. */

@@ -12,16 +12,17 @@
  * A transition is a value: what changes, not how. Stores apply it, atomically, only if its condition still holds. So four engines
  * cannot disagree about a retry.
  */
-import type { JobError, JobRecord, Status } from "./job.ts";
+import { withGroup } from "./error-group.ts";
+import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
 import { retryDelay } from "./retry.ts";
 
 /** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
 export type Outcome =
   | { readonly kind: "completed"; readonly result: string | null; readonly runMs: number }
   /** `delayMs` overrides the stored curve: RetryAfter, or a backoff function of the handler's. */
-  | { readonly kind: "failed"; readonly error: JobError; readonly delayMs?: number | undefined; readonly runMs: number }
+  | { readonly kind: "failed"; readonly error: AttemptError; readonly delayMs?: number | undefined; readonly runMs: number }
   /** Not worth a retry. */
-  | { readonly kind: "discard"; readonly error: JobError; readonly runMs: number }
+  | { readonly kind: "discard"; readonly error: AttemptError; readonly runMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number }
   /** Given back unfinished, at no cost. */
   | { readonly kind: "release" }
@@ -95,7 +96,7 @@ export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, rand
 
 function fail(
   job: AttemptFacts,
-  error: JobError,
+  error: AttemptError,
   delayMs: number | undefined,
   runMs: number | null,
   policy: Policy,
@@ -103,11 +104,11 @@ function fail(
 ): Transition {
   if (job.retryCount >= job.maxRetries) return giveUp(error, runMs, policy);
   const delay = delayMs ?? retryDelay(job.retryDelayMs, job.retryCount + 1, random);
-  return { ...NOTHING, to: "retrying", retries: "add", delayMs: delay, result: null, error, endsAttempt: true, runMs };
+  return { ...NOTHING, to: "retrying", retries: "add", delayMs: delay, result: null, error: withGroup(error), endsAttempt: true, runMs };
 }
 
-function giveUp(error: JobError, runMs: number | null, policy: Policy): Transition {
-  return { ...NOTHING, to: policy.deadLetters ? "dead" : "failed", result: null, error, endsAttempt: true, runMs };
+function giveUp(error: AttemptError, runMs: number | null, policy: Policy): Transition {
+  return { ...NOTHING, to: policy.deadLetters ? "dead" : "failed", result: null, error: withGroup(error), endsAttempt: true, runMs };
 }
 
 function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: number): Transition {
@@ -116,14 +117,14 @@ function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: numb
   return { ...NOTHING, to: "scheduled", giveBackAttempt: true, countSnooze: true, delayMs: delay };
 }
 
-const LOST: JobError = {
+const LOST: AttemptError = {
   name: "LeaseLost",
   message: "the lease ran out: the worker died, was cut off from the store, or did not renew it in time",
   stack: null,
   kind: "lost",
 };
 
-const TOO_MANY_SNOOZES: JobError = {
+const TOO_MANY_SNOOZES: AttemptError = {
   name: "TooManySnoozes",
   message: `snoozed more than ${MAX_SNOOZES} times`,
   stack: null,
@@ -142,7 +143,7 @@ export const CANCEL: Move = {
     ...NOTHING,
     to: "cancelled",
     bumpFence: true,
-    error: { name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" },
+    error: withGroup({ name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" }),
     errorOnlyIfRunning: true,
     endsAttempt: true,
   },

@@ -4,6 +4,8 @@ import { readDuration } from "./read-fields.ts";
 /** How short and how long a lease may be. */
 export const MIN_LEASE_MS = 1000;
 export const MAX_LEASE_MS = 3_600_000;
+/** How long a call waits for the store before it fails, when nothing is said. */
+export const DEFAULT_DEADLINE_MS = 10_000;
 /** How many queues one worker may serve. */
 export const MAX_QUEUES = 1000;
 

@@ -4,6 +4,7 @@
  */
 import { MillraceError } from "../core/errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Caller } from "./auth.ts";
 import type { Answer, Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { Occupancy } from "./limits.ts";
@@ -85,25 +86,49 @@ export class Answerer implements VisitHost {
       if (isFault(error)) fault = error;
       answer = problemAnswer(error, requestId, route.rule.inputStatus);
     }
-    // A stream leaves by itself when it has ended.
-    if (typeof answer.body !== "object" || answer.body === null) visit.leave();
+    // A stream leaves by itself when it has ended, and so does a connection that was taken over.
+    if (answer.status !== SWITCHING && (typeof answer.body !== "object" || answer.body === null)) visit.leave();
     if (this.#onRequest !== undefined) this.#tell(visit, route.path, answer.status, startedAt, fault);
     return this.#shared(call, answer);
   }
 
   /** Answers a call that no route takes. It is let in like any other first: who has no key learns nothing about paths. */
   async answerLost(call: Call, allowed: readonly string[]): Promise<Answer> {
+    const startedAt = this.#clock.monotonic();
     const requestId = this.#requestId(call.header("x-request-id"));
+    let caller: Caller | null = null;
+    let answer: Answer;
+    let fault: unknown;
     try {
-      if (isPreflight(call, allowed)) {
-        const answer = { status: 204, headers: { "Access-Control-Allow-Methods": allowed.join(", "), ...PREFLIGHT }, body: null };
-        if (this.#gate.allowedOrigin(call) !== null) return this.#shared(call, answer);
+      if (isPreflight(call, allowed) && this.#gate.allowedOrigin(call) !== null) {
+        answer = { status: 204, headers: { "Access-Control-Allow-Methods": allowed.join(", "), ...PREFLIGHT }, body: null };
+      } else {
+        caller = await this.#gate.admit(call, "any");
+        throw lost(allowed);
       }
-      await this.#gate.admit(call, "any");
-      throw lost(allowed);
     } catch (error) {
-      return problemAnswer(error, requestId, undefined);
+      if (isFault(error)) fault = error;
+      answer = problemAnswer(error, requestId, undefined);
     }
+    this.#tell({ requestId, call, caller }, null, answer.status, startedAt, fault);
+    return this.#shared(call, answer);
+  }
+
+  /** Answers a call for a file, which needs no key: there is nothing in it that is not in the package. Never throws. */
+  async answerFile(call: Call, route: string, make: () => Promise<Answer>): Promise<Answer> {
+    const startedAt = this.#clock.monotonic();
+    const requestId = this.#requestId(call.header("x-request-id"));
+    let answer: Answer;
+    let fault: unknown;
+    try {
+      await this.#gate.admit(call, "open");
+      answer = await make();
+    } catch (error) {
+      if (isFault(error)) fault = error;
+      answer = problemAnswer(error, requestId, undefined);
+    }
+    this.#tell({ requestId, call, caller: null }, route, answer.status, startedAt, fault);
+    return answer;
   }
 
   left(visit: Visit): void {
@@ -119,7 +144,13 @@ export class Answerer implements VisitHost {
     return { ...answer, headers: { ...answer.headers, ...shared } };
   }
 
-  #tell({ requestId, call, caller }: Visit, route: string, status: number, startedAt: number, error: unknown): void {
+  #tell(
+    { requestId, call, caller }: Pick<Visit, "requestId" | "call" | "caller">,
+    route: string | null,
+    status: number,
+    startedAt: number,
+    error: unknown,
+  ): void {
     const durationMs = this.#clock.monotonic() - startedAt;
     const address = this.#gate.addressOf(call);
     const facts = { requestId, method: call.method, route, status, durationMs, caller: caller?.name ?? null, address };
@@ -131,6 +162,8 @@ export class Answerer implements VisitHost {
   }
 }
 
+/** Switching protocols. */
+const SWITCHING = 101;
 const EXPOSED = "Location, Retry-After, X-Request-Id, Idempotent-Replayed";
 const PREFLIGHT = {
   "Access-Control-Allow-Headers": "Content-Type, X-API-Key, Authorization, Idempotency-Key, Prefer, Last-Event-ID, X-Request-Id",
@@ -159,7 +192,7 @@ function answerOf(reply: Reply<unknown> | RawReply, requestId: string): Answer {
   return {
     status: reply.status,
     headers: reply.headers === undefined ? headers : Object.assign(headers, reply.headers),
-    body: JSON.stringify(reply.body),
+    body: reply.status === 204 ? null : JSON.stringify(reply.body),
   };
 }
 

@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** By what its requests are counted together: never the key itself. Null where no key is needed. */
   readonly id: string | null;
+  /** Who signed in to the dashboard; absent for a key, and where nobody has to. */
+  readonly user?: string;
 }
 
 interface Key {

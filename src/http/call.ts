@@ -9,6 +9,8 @@ export interface Call {
   /** What follows the question mark, as it was sent. */
   readonly search: string;
   header(name: string): string | null;
+  /** Whether it asks for a WebSocket: then a page of anywhere could have sent it, and would hear what it is told. */
+  readonly isUpgrade?: boolean | undefined;
   /** Whose socket it is; null where that is not known. */
   readonly address: string | null;
   /** Aborts when the caller hung up. */
@@ -27,5 +29,5 @@ export interface BodyHolder {
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly body: string | ReadableStream<Uint8Array> | null;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
 }

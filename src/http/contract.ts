@@ -3,6 +3,8 @@
  * client has its types. What a route does is in routes/.
  */
 import { aliasRoutes } from "./contract/aliases.ts";
+import { bulkRoutes } from "./contract/bulk.ts";
+import { dashboardRoutes } from "./contract/dashboard.ts";
 import { deadRoutes } from "./contract/dead.ts";
 import { jobRoutes } from "./contract/jobs.ts";
 import { leaseRoutes } from "./contract/leases.ts";
@@ -15,10 +17,12 @@ import { systemRoutes } from "./contract/system.ts";
 export const FAMILIES = [
   { name: "Jobs", routes: jobRoutes },
   { name: "Dead letters", routes: deadRoutes },
+  { name: "Bulk operations", routes: bulkRoutes },
   { name: "Queues and figures", routes: queueRoutes },
   { name: "Schedules", routes: scheduleRoutes },
   { name: "Work over HTTP", routes: leaseRoutes },
   { name: "Server", routes: systemRoutes },
+  { name: "Dashboard", routes: dashboardRoutes },
   { name: "Aliases", routes: aliasRoutes },
 ] as const;
 
@@ -26,10 +30,12 @@ export const FAMILIES = [
 export const ROUTES = {
   ...jobRoutes,
   ...deadRoutes,
+  ...bulkRoutes,
   ...queueRoutes,
   ...scheduleRoutes,
   ...leaseRoutes,
   ...systemRoutes,
+  ...dashboardRoutes,
   ...aliasRoutes,
 } as const satisfies Record<string, Route>;
 

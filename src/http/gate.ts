@@ -8,10 +8,14 @@ import { ANYONE, type Caller, Keys, secretOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Scope } from "./contract/route.ts";
 import { type Limiter, MemoryLimiter } from "./limits.ts";
+import { networkOf } from "./network.ts";
 import { WireError } from "./problem.ts";
+import { type Sessions, tokenOf } from "./sessions.ts";
 
 export interface GateOptions {
   readonly keys: readonly string[];
+  /** Users of the dashboard: their sessions count like keys. */
+  readonly sessions: Sessions;
   /** The application around this server decides who may call. */
   readonly open: boolean;
   /** Names under which the server may be called; null: any. */
@@ -50,18 +54,23 @@ export class Gate {
     return this.#keys.isEmpty && !this.#options.open;
   }
 
+  /** Whether the application around this server decides who may call. */
+  get isOpen(): boolean {
+    return this.#options.open;
+  }
+
   /** Throws unless the call may be. */
   admit(call: Call, scope: Scope | "open" | "any"): Caller | Promise<Caller> {
     this.#checkHost(call);
     this.#checkOrigin(call);
     if (scope === "open") return ANYONE;
-    const caller = this.#callerOf(call);
+    const caller = this.callerOf(call);
     if (scope !== "any" && !caller.scopes.has(scope)) {
       throw new MillraceError("forbidden", `this needs a key with the scope ${scope}`);
     }
     const { limiter, clock } = this.#options;
     if (limiter === null) return caller;
-    const waitMs = limiter.take(caller.id ?? `address:${this.addressOf(call) ?? ""}`, clock.monotonic());
+    const waitMs = limiter.take(caller.id ?? `address:${networkOf(this.addressOf(call))}`, clock.monotonic());
     return typeof waitMs === "number" ? keepRate(waitMs, caller) : waitMs.then((ms) => keepRate(ms, caller));
   }
 
@@ -93,28 +102,55 @@ export class Gate {
   }
 
   #checkOrigin(call: Call): void {
-    if (!CHANGES.has(call.method)) return;
+    if (!CHANGES.has(call.method) && call.isUpgrade !== true) return;
     const origin = call.header("origin");
     if (origin === null || this.#origins.has(origin)) return;
+    // A browser cannot send a key with a request for a WebSocket: this is another program, whose page has no address.
+    if (origin === "null" && call.isUpgrade === true && secretOf((name) => call.header(name)) !== null) return;
     const host = call.header("host")?.toLowerCase();
-    if (URL.parse(origin)?.host !== host) throw new WireError("foreign_origin", "changes are accepted only from pages of this server");
+    if (URL.parse(origin)?.host === host) return;
+    const what = call.isUpgrade === true ? "WebSockets are opened" : "changes are accepted";
+    throw new WireError("foreign_origin", `${what} only for pages of this server`);
   }
 
-  #callerOf(call: Call): Caller {
+  /** Who calls: by a key, else by a session, else as anybody on this machine where there is no key. Throws `unauthorized` else. */
+  callerOf(call: Call): Caller {
     if (this.#options.open) return ANYONE;
+    const secret = this.#keys.isEmpty ? null : secretOf((name) => call.header(name));
+    if (secret !== null) return this.#keys.find(secret) ?? this.#refuseKey(call);
+    const user = this.#userOf(call);
+    if (user !== null) return user;
     if (this.#keys.isEmpty) return this.#localCaller(call);
-    const secret = secretOf((name) => call.header(name));
-    if (secret === null) throw unauthorized("this needs an API key");
-    return this.#keys.find(secret) ?? this.#refuseKey(call);
+    throw unauthorized("this needs an API key");
   }
 
+  /** Cookies are sent by the browser, whichever page it was that made it: a change must come from a page of ours. */
+  #userOf(call: Call): Caller | null {
+    const { sessions, clock } = this.#options;
+    const token = sessions.isEmpty ? null : tokenOf(call.header("cookie"));
+    const user = token === null ? null : sessions.find(token, clock.now());
+    if (user === null || !CHANGES.has(call.method)) return user;
+    // One that has an origin was held against ours before.
+    if (call.header("origin") !== null || call.header("sec-fetch-site") === "same-origin") return user;
+    throw new WireError("foreign_origin", "changes with a session are accepted only from pages of this server");
+  }
+
+  /**
+   * Programs on this machine. Where there are users, that does not go for pages: browsers say for each request where it comes from, and
+   * whoever looks at one has to sign in.
+   */
   #localCaller(call: Call): Caller {
-    if (isLoopback(call.address)) return ANYONE;
-    throw new MillraceError("unauthorized", "this server has no API key, so it answers only to its own machine");
+    if (!isLoopback(call.address)) {
+      throw new MillraceError("unauthorized", "this server has no API key, so it answers only to its own machine");
+    }
+    // With a request for a WebSocket they say it by the origin alone.
+    const isPage = call.header("sec-fetch-site") !== null || (call.isUpgrade === true && call.header("origin") !== null);
+    if (!this.#options.sessions.isEmpty && isPage) throw unauthorized("sign in to the dashboard first");
+    return ANYONE;
   }
 
   #refuseKey(call: Call): never {
-    const waitMs = this.#wrongKeys.take(this.addressOf(call) ?? "", this.#options.clock.monotonic());
+    const waitMs = this.#wrongKeys.take(networkOf(this.addressOf(call)), this.#options.clock.monotonic());
     if (waitMs > 0) throw tooOften("too many wrong keys came from this address", waitMs);
     throw unauthorized("the API key is not known");
   }

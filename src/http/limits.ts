@@ -14,7 +14,7 @@ export interface Limiter {
 }
 
 /** How many callers are remembered; the one that was quiet for longest is forgotten first. */
-const MAX_CALLERS = 50_000;
+export const MAX_CALLERS = 50_000;
 
 /**
  * The generic cell rate algorithm, in the memory of this process: for each caller one number, the time at which it will have used nothing.
@@ -57,8 +57,15 @@ export class MemoryLimiter implements Limiter {
   }
 }
 
+/** How many may read events at once, as a stream or over a WebSocket. */
+export interface StreamRoom {
+  readonly streams: number;
+  /** With one key, or as one user. */
+  readonly streamsPerCaller: number;
+}
+
 /** What a server takes on at once. */
-export interface Room {
+export interface Room extends StreamRoom {
   /** Requests that are being answered. */
   readonly requests: number;
   /** Long polls and streams, which wait most of their time. */
@@ -69,12 +76,12 @@ export interface Room {
 
 /** The room of a server: who finds it full is sent away at once, and knows when to come again. */
 export class Occupancy {
-  readonly #room: Room;
+  readonly #room: Omit<Room, keyof StreamRoom>;
   #requests = 0;
   #waiting = 0;
   #bytes = 0;
 
-  constructor(room: Room) {
+  constructor(room: Omit<Room, keyof StreamRoom>) {
     this.#room = room;
   }
 

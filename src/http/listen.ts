@@ -57,10 +57,13 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
       headersTimeout: Math.min(HEADERS_MS, requestMs),
       requestTimeout: requestMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // Any other protocol that a caller would rather speak is passed over, and the request answered: some offer HTTP/2 with each.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
       connectionsCheckingInterval: Math.min(CHECK_MS, requestMs),
     },
     server.listener,
   );
+  node.on("upgrade", server.upgrade);
   node.maxConnections = maxConnections;
   const sockets = openSockets(node);
   await open(node, port, host);
@@ -97,7 +100,10 @@ async function close(node: NodeServer, sockets: ReadonlySet<Socket>, graceMs: nu
   node.closeIdleConnections();
   // Node takes a connection over which nothing was said yet for a busy one.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  const tooLong = setTimeout(() => node.closeAllConnections(), graceMs);
+  // What was upgraded is no connection of Node's server any more, but keeps it open.
+  const tooLong = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, graceMs);
   await closed;
   clearTimeout(tooLong);
 }

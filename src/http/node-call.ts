@@ -3,16 +3,17 @@
  * costs beyond a bare server.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import type { Answer, BodyHolder, Call } from "./call.ts";
 import { cutOff, readLength, tooLarge } from "./fetch-call.ts";
 
 export class NodeCall implements Call {
   readonly search: string;
   readonly #incoming: IncomingMessage;
-  readonly #outgoing: ServerResponse;
+  readonly #outgoing: Writable;
   #ending: AbortController | null = null;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, search: string) {
+  constructor(incoming: IncomingMessage, outgoing: Writable, search: string) {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.search = search;

@@ -72,6 +72,11 @@ const WIRE_PROBLEMS = {
     hint: "Send Content-Type: application/json, not compressed.",
   },
   misdirected: { status: 421, title: "The Host header names another server", hint: "Call the server by a name that it was given." },
+  upgrade_required: {
+    status: 426,
+    title: "This route is for WebSockets",
+    hint: "Open a WebSocket here, or read the same events from GET /api/v1/events.",
+  },
   internal: { status: 500, title: "Something went wrong in the server", hint: "The server's log has more under this request id." },
   overloaded: { status: 503, title: "The server has too much to do", hint: "Wait as long as Retry-After says and send the request again." },
 } as const satisfies Record<string, ProblemKind>;

@@ -12,13 +12,13 @@ export interface WireFacts {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Something that only the wire refuses. */
+/** Something that only the wire refuses; or, with headers of its own, whom it does not know. */
 export class WireError extends Error {
   override readonly name = "WireError";
-  readonly code: WireCode;
+  readonly code: WireCode | "unauthorized";
   readonly facts: WireFacts;
 
-  constructor(code: WireCode, message: string, facts: WireFacts = {}) {
+  constructor(code: WireError["code"], message: string, facts: WireFacts = {}) {
     super(message);
     this.code = code;
     this.facts = facts;

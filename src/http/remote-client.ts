@@ -16,15 +16,18 @@ import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createRemoteBulk } from "./remote/bulk.ts";
 import { RemoteEnqueuer } from "./remote/enqueue.ts";
 import { RemoteEvents } from "./remote/events.ts";
+import { readId } from "./remote/ids.ts";
 import { RemoteLeases } from "./remote/leases.ts";
-import { createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
+import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
 import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
+import { fromReasonWire } from "./wire/reason.ts";
 
 export interface RemoteOptions {
   /** Of the server, with the path under which it is mounted, if it is. */
@@ -110,9 +113,14 @@ export function createRemoteClient(options: RemoteOptions): Client {
     },
     get: get as Client["get"],
     list: async (query) => listJobs(transport, query),
+    count: async (filter) => countJobs(transport, filter),
     async attempts(id) {
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/attempts", { params: { id: readId(id) }, repeatable: true }));
       return (found?.body.attempts ?? []).map(fromAttemptWire);
+    },
+    async explain(id) {
+      const { body } = await transport.ask("GET /api/v1/jobs/{id}/explain", { params: { id: readId(id) }, repeatable: true });
+      return { reasons: body.reasons.map(fromReasonWire) };
     },
     async logs(id, page) {
       const query = queryOf(page, "a page of log lines");
@@ -147,6 +155,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
       await transport.ask("POST /api/v1/queues/{queue}/resume", { params: { queue: readQueueName(queue) }, repeatable: true });
     },
     dead: createRemoteDead(transport),
+    bulk: createRemoteBulk(transport, clock),
     schedules: createRemoteSchedules(transport),
     workers: async () => (await transport.ask("GET /api/v1/workers", { repeatable: true })).body.workers.map(fromWorkerWire),
     events(eventOptions) {
@@ -198,14 +207,6 @@ function settingsText(settings: QueueOptions): string {
   const { retention, ...rest } = given;
   if (retention === undefined) return wireText(rest);
   return wireText(rest, { retention: wireText(readFields(retention, "retention", ["age", "count", "keepAtLeast"], "retention.")) });
-}
-
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-/** An id stands in the path: one that is none could mean another route. */
-function readId(id: unknown): string {
-  if (typeof id !== "string" || !UUID_V7.test(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
-  return id;
 }
 
 function readQueueName(queue: unknown): string {

@@ -1,6 +1,7 @@
 /** What a route is given, and what it gives back. */
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { AnswerFrom, BodyIn, ParamsIn, QueryIn, RouteName } from "./contract.ts";
 
@@ -11,6 +12,8 @@ export interface RouteInput<Name extends RouteName> {
   readonly body: BodyIn<Name>;
   readonly call: Call;
   readonly requestId: string;
+  /** Who calls; null before anybody was asked. */
+  readonly caller: Caller | null;
   /** Aborts when the caller hung up, and when the server shuts down: then whoever waits answers at once. */
   readonly ending: AbortSignal;
   /** Says that the call waits for long from now on. Throws when too many do. */

@@ -4,12 +4,22 @@
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 
+/** The media type. */
+export const EVENT_STREAM = "text/event-stream";
+
 const BEAT_MS = 15_000;
+/** A reader who has taken nothing for so many beats is gone, or might as well be. */
+const MAX_IDLE_BEATS = 4;
 const ENCODER = new TextEncoder();
 
+/** One event as text, with an id by which a reader can say what it had last. */
+export function eventFrame(event: string, json: string, id: string): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${json}\n\n`;
+}
+
 /** One event as text. */
-export function eventText(event: string, data: unknown, id?: string): string {
-  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+export function eventText(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 export interface EventSourceOptions {
@@ -37,19 +47,26 @@ export function eventStream({ clock, ending, greeting = "", next, ended }: Event
     ended();
   }
 
-  function beatLater(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  function beatLater(controller: ReadableStreamDefaultController<Uint8Array>, idleBeats: number): void {
     beat = clock.setTimer(() => {
       // Who does not read needs no more to read.
-      if ((controller.desiredSize ?? 0) > 0) controller.enqueue(ENCODER.encode(": beat\n\n"));
-      beatLater(controller);
+      const isReading = (controller.desiredSize ?? 0) > 0;
+      if (isReading) controller.enqueue(ENCODER.encode(": beat\n\n"));
+      else if (idleBeats + 1 >= MAX_IDLE_BEATS) return giveUp(controller);
+      beatLater(controller, isReading ? 0 : idleBeats + 1);
     }, BEAT_MS);
+  }
+
+  function giveUp(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    finish();
+    controller.error(new Error("the reader has taken nothing for too long"));
   }
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
       // A first byte opens the stream for those who wait for its headers.
       controller.enqueue(ENCODER.encode(`retry: 1000\n\n${greeting}`));
-      beatLater(controller);
+      beatLater(controller, 0);
       if (ending.aborted) finish();
       else ending.addEventListener("abort", finish);
     },

@@ -11,22 +11,40 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { Answerer, type RequestFacts } from "./answerer.ts";
 import { FetchCall, toResponse } from "./fetch-call.ts";
 import { type RouteName, ROUTES } from "./contract.ts";
+import { Dashboard } from "./dashboard.ts";
 import { Gate } from "./gate.ts";
 import { Readiness } from "./health.ts";
+import { Hub } from "./live/hub.ts";
+import { upgradeListener } from "./live/upgrade.ts";
+import type { UpgradeListener } from "./live/upgrade-listener.ts";
 import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type Room } from "./limits.ts";
 import { NodeCall, writeAnswer } from "./node-call.ts";
 import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
 import type { Handlers } from "./route-input.ts";
 import { aliasHandlers } from "./routes/aliases.ts";
+import { bulkHandlers } from "./routes/bulk.ts";
+import { dashboardHandlers } from "./routes/dashboard.ts";
 import { deadHandlers } from "./routes/dead.ts";
 import { jobHandlers } from "./routes/jobs.ts";
 import { leaseHandlers } from "./routes/leases.ts";
 import { queueHandlers } from "./routes/queues.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
 import { type Figures, systemHandlers, type SystemParts } from "./routes/system.ts";
+import { type DashboardUser, Sessions } from "./sessions.ts";
+import { SignIn } from "./sign-in.ts";
+import { PAGE_MOUNT, StaticPage } from "./static.ts";
 
 export type { RequestFacts } from "./answerer.ts";
 export type { Limiter, RateLimit, Room } from "./limits.ts";
+export type { DashboardUser } from "./sessions.ts";
+
+/** How the dashboard is served, at `/dashboard` below the server's own mount. */
+export interface DashboardOptions {
+  /** Who may sign in, beside the holders of keys. Without any, and without keys, nobody has to. */
+  readonly users?: readonly DashboardUser[] | undefined;
+  /** The folder of the built page. Default: the one of this package. */
+  readonly folder?: string | undefined;
+}
 
 /** What a server can be told. */
 export interface ServerOptions {
@@ -46,6 +64,8 @@ export interface ServerOptions {
   readonly limiter?: Limiter | undefined;
   /** How many proxies stand before it: the caller's address is then taken from X-Forwarded-For. */
   readonly trustedProxies?: number | undefined;
+  /** Serves the dashboard, too. */
+  readonly dashboard?: DashboardOptions | undefined;
   /** What it takes on at once. */
   readonly room?: Partial<Room> | undefined;
   /** Told of every request that was answered, for the log and for figures. */
@@ -64,6 +84,11 @@ export interface Server {
   readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
   /** The same for `node:http` and Express. */
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  /**
+   * For the `upgrade` event of a `node:http` server: opens WebSockets at /api/v1/ws, which neither of the others can. It answers every request
+   * that it is given; without it, the same events are to be had as server-sent events.
+   */
+  readonly upgrade: UpgradeListener;
   /** Whether callers on other machines would be refused for want of a key. */
   readonly isLocalOnly: boolean;
   /**
@@ -73,14 +98,16 @@ export interface Server {
   drain(): Promise<void>;
 }
 
-const ROOM: Room = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024 };
+const ROOM: Room = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024, streams: 1000, streamsPerCaller: 200 };
 
 /** Makes a server over a client. It opens no port: mount its `fetch` or its `listener`, or hand it to `listen`. */
 export function createServer(client: Client, options: ServerOptions = {}): Server {
   const { clock = systemClock, basePath = "", rateLimit } = options;
   if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at its end", basePath);
+  const sessions = new Sessions(options.dashboard?.users ?? []);
   const gate = new Gate({
     keys: options.keys ?? [],
+    sessions,
     open: options.open ?? false,
     hosts: options.hosts ?? null,
     origins: options.origins ?? [],
@@ -88,38 +115,54 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     trustedProxies: options.trustedProxies ?? 0,
     clock,
   });
-  const answerer = new Answerer({ gate, clock, occupancy: new Occupancy({ ...ROOM, ...options.room }), onRequest: options.onRequest });
+  const room = { ...ROOM, ...options.room };
+  const answerer = new Answerer({ gate, clock, occupancy: new Occupancy(room), onRequest: options.onRequest });
+  const hub = new Hub({ client, clock, room });
   const readiness = new Readiness(client, clock);
   const { version = "0.0.0", figures } = options;
   const isReady = async (): Promise<boolean> => {
     if (answerer.isDraining || options.isHealthy?.() === false) return false;
     return readiness.isReady();
   };
-  const routes = prepareRoutes({ client, clock, version, isReady, figures });
-  const { fetch } = createApp(routes, answerer, basePath);
+  const dashboard =
+    options.dashboard === undefined
+      ? null
+      : new Dashboard(new SignIn({ gate, sessions, clock, basePath }), new StaticPage(options.dashboard.folder));
+  const routes = prepareRoutes({ client, clock, hub, version, isReady, figures }, dashboard);
+  const { fetch } = createApp(routes, answerer, basePath, dashboard);
   return {
     fetch: async (request, env) => fetch(request, env),
     listener: createListener(routes, answerer, basePath, fetch),
+    upgrade: upgradeListener(
+      routes.find(({ name }) => name === "GET /api/v1/ws")!,
+      answerer,
+      basePath,
+    ),
     isLocalOnly: gate.isLocalOnly,
-    drain: () => answerer.drain(),
+    async drain() {
+      await answerer.drain();
+      hub.close();
+    },
   };
 }
 
-function prepareRoutes(parts: SystemParts): PreparedRoute[] {
+function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): PreparedRoute[] {
   const handlers: Handlers<RouteName> = {
     ...jobHandlers(parts),
     ...deadHandlers(parts),
+    ...bulkHandlers(parts),
     ...queueHandlers(parts),
     ...scheduleHandlers(parts),
     ...leaseHandlers(parts),
     ...systemHandlers(parts),
+    ...dashboardHandlers(dashboard?.signIn ?? null),
     ...aliasHandlers(parts),
   };
   return (Object.keys(ROUTES) as RouteName[]).map((name) => prepareRoute(name, handlers[name] as AnyHandler));
 }
 
 /** No middleware: what is asked of every call is asked in one place, and a call that meets one handler costs Hono least. */
-function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string): Hono {
+function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, dashboard: Dashboard | null): Hono {
   const app = new Hono({ strict: true });
   for (const route of routes) {
     app.on(route.method, basePath + route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) =>
@@ -132,10 +175,23 @@ function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePat
       ),
     );
   }
+  if (dashboard !== null) addPage(app, answerer, basePath + PAGE_MOUNT, dashboard);
   app.notFound(async (c) =>
     toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
   );
   return app;
+}
+
+/** What is below the dashboard's mount and is no route is a file of its page, or an address that the page knows. */
+function addPage(app: Hono, answerer: Answerer, mount: string, dashboard: Dashboard): void {
+  for (const path of [mount, `${mount}/*`]) {
+    app.get(path, async (c) => {
+      const call = new FetchCall(c.req.raw, c.env);
+      const below = new URL(c.req.raw.url).pathname.slice(mount.length);
+      return toResponse(await answerer.answerFile(call, `${PAGE_MOUNT}/*`, () => dashboard.answer(below, call)));
+    });
+    app.all(path, async (c) => toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), ["GET", "HEAD"])));
+  }
 }
 
 /**

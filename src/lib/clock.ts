@@ -44,3 +44,14 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener("abort", wake);
   });
 }
+
+/** What the work answers, or null after `ms`: then it goes on by itself, and a failure that comes later is nobody's. */
+export async function atMost<Answer>(clock: Clock, ms: number, work: Promise<Answer>): Promise<Answer | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = clock.setTimer(() => resolve(null), ms);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.cancel();
+  }
+}

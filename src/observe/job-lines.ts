@@ -1,4 +1,4 @@
-import type { JobError, Status } from "../core/job.ts";
+import type { AttemptError, Status } from "../core/job.ts";
 import { type Outcome, settle } from "../core/lifecycle.ts";
 import type { LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { Logger } from "./log.ts";
@@ -87,6 +87,6 @@ function nextOf({ outcome, facts }: { readonly outcome: Outcome; readonly facts?
   return facts === undefined ? null : settle(facts, outcome, facts, 0).to;
 }
 
-function errorOf({ name, message, kind }: JobError): Record<string, unknown> {
+function errorOf({ name, message, kind }: AttemptError): Record<string, unknown> {
   return { name: safeText(name, MAX_ERROR_LENGTH), message: safeText(message, MAX_ERROR_LENGTH), kind };
 }

@@ -80,5 +80,12 @@ export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watc
       return answers;
     },
   };
-  return { ...leases, ...watched };
+  return new Proxy(leases, {
+    get(target, name) {
+      if (Object.hasOwn(watched, name)) return watched[name as keyof WatchableLeases];
+      // Not watched: handed on to its own, which may be a class that keeps what it knows to itself.
+      const verb: unknown = Reflect.get(target, name);
+      return typeof verb === "function" ? (verb.bind(target) as unknown) : verb;
+    },
+  });
 }

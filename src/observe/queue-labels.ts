@@ -1,8 +1,10 @@
+import { BULK_QUEUE } from "../core/bulk.ts";
 import { isDeliveryQueue } from "../core/delivery.ts";
 
 /** Names that no queue can have. */
 const OTHER = "(other)";
 const DELIVERIES = "(webhooks)";
+const OPERATIONS = "(bulk)";
 
 /**
  * Queues are users' to invent, and each one adds series that a monitoring system keeps for weeks. So the first queues that are seen are told
@@ -19,6 +21,7 @@ export class QueueLabels {
   labelOf(queue: string): string {
     if (this.#named.has(queue)) return queue;
     if (isDeliveryQueue(queue)) return DELIVERIES;
+    if (queue === BULK_QUEUE) return OPERATIONS;
     if (this.#named.size >= this.#most) return OTHER;
     this.#named.add(queue);
     return queue;

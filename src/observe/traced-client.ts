@@ -22,12 +22,11 @@ type Handlers = Readonly<Record<string, Handler>> | readonly { readonly handler:
 export function traceClient<Client extends TraceableClient>(client: Client, telemetry: Telemetry, defaults: Settings = {}): Client {
   const enqueue = client.enqueue.bind(client) as (kind: Kind, payload: unknown, options: unknown) => Promise<unknown>;
   const enqueueMany = client.enqueueMany.bind(client) as (jobs: unknown, options: unknown) => Promise<unknown>;
-  const work = client.work.bind(client) as (handlers: unknown, options: unknown) => unknown;
 
   /** The meta of the call, or else of the definition, or else the default. */
   const metaOf = (kind: Kind, settings: Settings): Meta | undefined => settings.meta ?? optionsOf(kind).meta ?? defaults.meta;
 
-  return Object.assign(client, {
+  return Object.assign(traceWork(client, telemetry), {
     enqueue: (kind: Kind, payload?: unknown, options?: unknown) => {
       if (!telemetry.isOn || !isKind(kind) || !isSettings(options)) return enqueue(kind, payload, options);
       const queue = options?.queue ?? optionsOf(kind).queue;
@@ -46,6 +45,16 @@ export function traceClient<Client extends TraceableClient>(client: Client, tele
         ),
       );
     },
+  });
+}
+
+/**
+ * Makes a client continue the traces of what it works, and no more. For a server: what is enqueued through it brings the trace of its producer
+ * in its meta, which a trace of the server's own must not replace.
+ */
+export function traceWork<Client extends Pick<TraceableClient, "work">>(client: Client, telemetry: Telemetry): Client {
+  const work = client.work.bind(client) as (handlers: unknown, options: unknown) => unknown;
+  return Object.assign(client, {
     work: (handlers: Handlers, options?: unknown) => work(traceHandlers(handlers, telemetry), options),
   });
 }

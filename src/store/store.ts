@@ -23,8 +23,11 @@
  * What spans queues (a claim over several, list, queues, workers, due and expired jobs) is a series of separate steps and promises no
  * common instant.
  */
+import type { Spend, Spent } from "../core/allowance.ts";
 import type { Counter, TimeKind } from "../core/counters.ts";
+import type { ErrorGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
+import type { Filter } from "../core/filter.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
@@ -113,8 +116,21 @@ export interface Store extends Feed {
    * Jobs that match, newest created first (ties: latest inserted first), from after `cursor`. Looks at MAX_CANDIDATES jobs at most, so it may
    * give fewer than `limit` and still a cursor; a null cursor is the end. A job that neither came nor left nor changed while
    * one paged is seen exactly once. A cursor that is not one: throws `invalid_cursor`.
+   * With a text to search for it may stop sooner, when it has read through more payloads than one call should.
    */
   list(query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }>;
+
+  /**
+   * Dead or failed jobs by the group of their error (see core/error-group.ts), the most numerous first, `limit` groups at most. Looks at
+   * MAX_CANDIDATES jobs at most: where there are more, at the latest. `isCapped`: there were more jobs than that, or more groups.
+   */
+  errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
+
+  /**
+   * How many jobs a list would find in one call without a limit: among MAX_CANDIDATES of them at most. `isCapped` tells that there are more
+   * which were not looked at.
+   */
+  count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 
   /**
    * Every attempt of a job in order: the history, and attempt n from the job itself if n > 0 and the history has no n. Empty when there is
@@ -148,7 +164,7 @@ export interface Store extends Feed {
 
   /**
    * Drops up to `limit` of each: keys that have expired, workers whose entry has, minutes and hours of counters that are past their keep,
-   * news that everyone had time to read.
+   * news that everyone had time to read, allowances of which nothing is in use.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -166,6 +182,19 @@ export interface Store extends Feed {
    * pending meanwhile have the new rank already.
    */
   rerank(queue: string, limit: number): Promise<boolean>;
+
+  /**
+   * Of each queue that has pending jobs, when the one that is due longest was due. Looks at the heads of lanes, by index, however many jobs
+   * stand behind them. With a head start that is not the default, SQLite and Redis know the first of each lane by its rank alone: then the
+   * longest due may be another, due earlier by at most the head start between the highest and the lowest priority.
+   */
+  oldest(): Promise<{ now: number; queues: OldestPending[] }>;
+
+  /**
+   * How many pending jobs of its queue and of these types would be claimed before a pending job, counted up to `most`. Null when there is no
+   * such job, or when it is not pending.
+   */
+  ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null>;
 
   /** Counters and histograms: all time, by hour, or by minute, for the periods that begin in [from, to). Never scans jobs. */
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }>;
@@ -201,13 +230,25 @@ export interface Store extends Feed {
   unregister(workerId: string): Promise<void>;
   workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
 
+  // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Takes from allowances that every process on this store shares, each known by its name: of what is left a tenth, but one unit at least (see
+   * core/allowance.ts), to be handed out without asking again. When nothing is left, nothing is taken, and the answer says how long to wait.
+   * What was taken comes back with time, and is forgotten then. A crash of the store may forget it, too; a repeat takes again.
+   */
+  spend(spends: readonly Spend[]): Promise<Spent[]>;
+
   // ── Others ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The verbs that can run inside a transaction of the caller's own, or null where the engine has none. Throws `invalid_transaction`. */
   within(tx: unknown): TransactionVerbs | null;
 
-  /** Stops feeds and frees what was opened. Calls under way finish; later ones fail with `closed`. May be called twice. */
-  close(): Promise<void>;
+  /**
+   * Stops feeds and frees what was opened. Calls under way finish; later ones fail with `closed`. May be called twice.
+   * When `giveUp` aborts, calls that the store has not answered fail soon with `store_unavailable`, and nothing waits for it any more.
+   */
+  close(giveUp?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -221,7 +262,7 @@ export interface Feed {
   /** Announces events to all that listen to news, in any process. Does nothing worth measuring when nobody does. */
   publish(events: readonly Event[]): Promise<void>;
 
-  /** Whether somebody, in any process, listened to news lately. Cheap: asked before events are made. */
+  /** Whether somebody, in any process, listened to news lately, or may have as far as is known here. Cheap: asked before events are made. */
   newsWanted(): boolean;
 
   /** Calls back with the events that any process publishes from about now on, in batches, `gap` among them where some were missed. */
@@ -307,18 +348,14 @@ export type ChangeAnswer =
   | { readonly kind: "refused"; readonly status: Status }
   | { readonly kind: "missing" };
 
-export interface ListQuery {
-  /** Any of these; absent is any at all. */
-  readonly status?: readonly Status[] | undefined;
-  readonly type?: string | undefined;
-  readonly queue?: string | undefined;
-  readonly priority?: { readonly min: number; readonly max: number } | undefined;
-  readonly tag?: string | undefined;
-  /** Created at or after, and before. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
+export interface ListQuery extends Filter {
   readonly limit: number;
   readonly cursor?: string | undefined;
+}
+
+export interface GroupQuery extends Omit<Filter, "status" | "group" | "q"> {
+  readonly status: readonly ("dead" | "failed")[];
+  readonly limit: number;
 }
 
 export interface PruneRule extends Retention {
@@ -330,6 +367,12 @@ export interface QueueState {
   readonly settings: QueueSettings;
   readonly paused: boolean;
   readonly counts: readonly { readonly status: Status; readonly level: PriorityLevel; readonly count: number }[];
+}
+
+/** A queue, and when its longest due pending job was due. */
+export interface OldestPending {
+  readonly queue: string;
+  readonly runAt: number;
 }
 
 export interface CounterQuery {

@@ -1,6 +1,6 @@
 import type { Client, Handlers } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
-import { clientOver } from "../connect.ts";
+import { clientOver } from "../client-over.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";

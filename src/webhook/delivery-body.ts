@@ -1,5 +1,5 @@
 /** WHAT A DELIVERY SAYS: that a job has ended, and how. Built when it is sent, in the words of the HTTP API. */
-import type { Job, JobError, Status } from "../core/job.ts";
+import type { AttemptError, Job, Status } from "../core/job.ts";
 
 /** The ends of a job that are delivered. */
 export const DELIVERED = ["completed", "failed", "dead"] as const satisfies Status[];
@@ -46,7 +46,7 @@ function describe(job: Job): Record<string, unknown> {
 }
 
 /** A stack tells of our insides, and the receiver is somebody else. */
-function withoutStack(error: JobError | null): Omit<JobError, "stack"> | null {
+function withoutStack(error: AttemptError | null): Omit<AttemptError, "stack"> | null {
   return error === null ? null : { name: error.name, message: error.message, kind: error.kind };
 }
 

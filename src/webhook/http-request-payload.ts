@@ -41,6 +41,7 @@ const MAX_HEADERS_LENGTH = 16 * 1024;
 
 /** Checks a payload. Throws `invalid_input` that names the field. */
 export function readHttpRequest(payload: unknown): HttpRequest {
+  if (typeof payload !== "object" || payload === null) throw invalid("payload", "an object of url, method, headers and body", payload);
   const fields = readFields(payload, "the payload of http:request", ["method", "url", "headers", "body"], "payload.");
   const { url } = fields;
   if (typeof url !== "string" || !/^https?:\/\//i.test(url) || !URL.canParse(url)) {

@@ -3,11 +3,9 @@ import { WEBHOOK_TYPE } from "../core/delivery.ts";
 import { deliveryHandler } from "./deliver.ts";
 import { Guard } from "./guard.ts";
 import { httpRequestHandler } from "./http-request.ts";
+import { HTTP_REQUEST_TYPE } from "./http-request-type.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { readSecrets } from "./sign.ts";
-
-/** The built-in type of requests. */
-export const HTTP_REQUEST_TYPE = "http:request";
 
 /** What the handlers of webhooks can be told. */
 export interface WebhookOptions {

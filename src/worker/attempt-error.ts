@@ -1,5 +1,5 @@
 import { inspect, types } from "node:util";
-import type { JobError } from "../core/job.ts";
+import type { AttemptError } from "../core/job.ts";
 import { cutText } from "./cut-text.ts";
 
 const MAX_NAME_BYTES = 256;
@@ -12,7 +12,7 @@ const MAX_CAUSES = 10;
  * What a job remembers of a thrown value. Anything can be thrown: null, a text of 5 MB, a Proxy whose every trap throws, an error that is
  * its own cause. This never throws, and what it makes is bounded and well-formed, so that a failure can always be recorded.
  */
-export function describeThrown(thrown: unknown, kind: JobError["kind"] = "error"): JobError {
+export function describeThrown(thrown: unknown, kind: AttemptError["kind"] = "error"): AttemptError {
   hush(thrown);
   return {
     name: cutText(nameOf(thrown), MAX_NAME_BYTES),

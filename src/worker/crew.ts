@@ -2,11 +2,12 @@ import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report 
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
+import { beatMsOf } from "./beat-times.ts";
 import { CompletionWatch, type CompletionWatchOptions } from "./completion-watch.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Attempt, type AttemptHost, SETTLE_MS } from "./execute.ts";
 import type { HandlerTable } from "./handlers.ts";
-import { beatMsOf, type Renewer } from "./heartbeat.ts";
+import type { Renewer } from "./heartbeat.ts";
 import type { GoneLease, HeldLease } from "./lease-book.ts";
 import { type JobNotes, NoteWriter } from "./notes.ts";
 

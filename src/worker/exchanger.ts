@@ -70,7 +70,7 @@ export class Exchanger {
   }
 
   report(report: Report): void {
-    if (this.#closed) return;
+    if (this.#closed) return this.#giveUp([report], null);
     this.#queue.push(report);
     this.flushSoon();
   }
@@ -154,7 +154,7 @@ export class Exchanger {
 
   #failed(reports: Report[], error: unknown): void {
     if (this.#closed) return this.#giveUp(reports, error);
-    if (error instanceof MillraceError && error.code === "closed") return this.#clientClosed();
+    if (error instanceof MillraceError && error.code === "closed") return this.#clientClosed(reports);
     if (this.#failures++ === 0) this.#tell(error);
     this.#batchLimit = Math.max(1, Math.floor(reports.length / 2));
     // Behind those that wait: if one of them is the culprit, the others get their turn before it.
@@ -207,7 +207,8 @@ export class Exchanger {
     this.#options.onTrouble({ kind: "claim", message, error });
   }
 
-  #clientClosed(): void {
+  #clientClosed(reports: Report[]): void {
+    this.#queue.push(...reports);
     this.stop();
     this.#options.host.closed();
   }

@@ -7,13 +7,10 @@
 import type { LeaseRef, Leases } from "../client/client.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import type { Clock } from "../lib/clock.ts";
+import { atMost, type Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
+import { beatMsOf, entryTtlMs, retryBeatMs } from "./beat-times.ts";
 import { type BookCopy, type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
-
-const LONGEST_BEAT_MS = 5000;
-const RETRY_BEAT_MS = 1000;
-const SHORTEST_TTL_MS = 15_000;
 
 /** Keeps the leases of one worker. None of these throws. */
 export interface Renewer {
@@ -39,21 +36,6 @@ export interface RenewerOptions {
 
 /** Makes the renewer of one worker. It beats from the end of this tick on, when the worker can say who it is. */
 export type RenewerFactory = (options: RenewerOptions) => Renewer;
-
-/** How often a worker with such a lease beats. */
-export function beatMsOf(leaseMs: number): number {
-  return Math.min(LONGEST_BEAT_MS, Math.floor(leaseMs / 3));
-}
-
-/** Two beats may be missed before a worker looks dead. */
-export function entryTtlMs(leaseMs: number): number {
-  return Math.max(SHORTEST_TTL_MS, 3 * beatMsOf(leaseMs));
-}
-
-/** How long to wait for the next beat after this one failed. */
-export function retryBeatMs(leaseMs: number): number {
-  return Math.min(RETRY_BEAT_MS, beatMsOf(leaseMs));
-}
 
 /** Beats from the main loop, over the client that the worker has anyway. */
 export function localRenewer(leases: Pick<Leases, "extend" | "register">, clock: Clock): RenewerFactory {
@@ -94,12 +76,14 @@ class LocalRenewer implements Renewer {
 export class MainBeat {
   readonly book: LeaseBook;
   readonly #leases: Pick<Leases, "extend">;
+  readonly #clock: Clock;
   readonly #options: RenewerOptions;
   readonly #registrar: Registrar;
 
   constructor(leases: Pick<Leases, "extend" | "register">, clock: Clock, options: RenewerOptions, copy: BookCopy | null = null) {
     this.book = new LeaseBook(options.leaseMs, clock, copy);
     this.#leases = leases;
+    this.#clock = clock;
     this.#options = options;
     this.#registrar = new Registrar(leases, clock, options);
   }
@@ -109,7 +93,7 @@ export class MainBeat {
     const { leaseMs, onGone } = this.#options;
     const [{ gone, error }] = await Promise.all([
       this.book.renew((refs) => this.#leases.extend(refs, leaseMs)),
-      this.#registrar.registerIfDue(),
+      atMost(this.#clock, beatMsOf(leaseMs), this.#registrar.registerIfDue()),
     ]);
     if (gone.length > 0) onGone(gone);
     return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);

@@ -1,5 +1,6 @@
 import type { LeaseRef, LeaseResult } from "../client/client.ts";
-import type { Clock } from "../lib/clock.ts";
+import { atMost, type Clock } from "../lib/clock.ts";
+import { beatMsOf } from "./beat-times.ts";
 
 /** The most leases that one call renews. */
 const MAX_LEASES_A_CALL = 1000;
@@ -16,6 +17,7 @@ export interface GoneLease extends LeaseRef {
 }
 
 interface Entry extends Held {
+  stopAt: number;
   /** When the lease has surely run out, if it is not renewed before. */
   goodUntil: number;
   /** Its place in the copy, if there is one. */
@@ -29,6 +31,9 @@ export interface Held extends LeaseRef {
   readonly heldAt: number;
 }
 
+/** Asks the store for more time. */
+type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseResult[]>;
+
 /** A copy of a book that another thread can read. */
 export interface BookCopy {
   /** Answers where it was put. */
@@ -41,12 +46,17 @@ export interface BookCopy {
  *
  * A lease is gone when the store says so. When the store says nothing (it is away), a lease is taken for gone once its time has surely
  * passed: counted from an answer, which is later than the store's own count.
+ *
+ * A call that is not answered within the time of a beat is no longer waited for: its connection may be dead, and the next beat must be able
+ * to try another. Its answer counts all the same when it comes.
  */
 export class LeaseBook {
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #copy: BookCopy | null;
   readonly #held = new Map<string, Entry>();
+  /** What answers that came late said. */
+  readonly #goneLate: GoneLease[] = [];
 
   constructor(leaseMs: number, clock: Clock, copy: BookCopy | null = null) {
     this.#leaseMs = leaseMs;
@@ -73,7 +83,11 @@ export class LeaseBook {
   match(leases: readonly Held[]): void {
     const wanted = new Set(leases.map(({ id }) => id));
     for (const entry of this.#held.values()) if (!wanted.has(entry.id)) this.#remove(entry);
-    for (const lease of leases) if (!this.has(lease)) this.#put(lease);
+    for (const lease of leases) {
+      const known = this.#held.get(lease.id);
+      if (known?.fence === lease.fence) known.stopAt = lease.stopAt;
+      else this.#put(lease);
+    }
   }
 
   has(lease: LeaseRef): boolean {
@@ -94,25 +108,39 @@ export class LeaseBook {
    * Renews all leases whose time to stop has not come (with `onlyBounded`, none of those that have no such time) and forgets those that
    * are gone. `error` is that of a call that failed.
    */
-  async renew(
-    extend: (leases: readonly LeaseRef[]) => Promise<readonly LeaseResult[]>,
-    onlyBounded = false,
-  ): Promise<{ gone: GoneLease[]; error: unknown }> {
+  async renew(extend: Extend, onlyBounded = false): Promise<{ gone: GoneLease[]; error: unknown }> {
     const now = this.#clock.monotonic();
     const due = [...this.#held.values()].filter(({ stopAt }) => (stopAt === Infinity ? !onlyBounded : stopAt > now));
-    const gone: GoneLease[] = [];
+    const gone = this.#goneLate.splice(0);
     let error: unknown = null;
-    for (let start = 0; start < due.length; start += MAX_LEASES_A_CALL) {
-      const entries = due.slice(start, start + MAX_LEASES_A_CALL);
+    const renewSome = async (entries: readonly Entry[]): Promise<void> => {
       try {
-        const results = await extend(entries.map(({ id, fence }) => ({ id, fence })));
-        this.#apply(entries, results, gone);
+        await this.#renewSome(entries, extend, gone);
       } catch (failure) {
         error = failure;
         this.#forgetRunOut(entries, gone);
       }
-    }
+    };
+    const calls: Promise<void>[] = [];
+    for (let start = 0; start < due.length; start += MAX_LEASES_A_CALL) calls.push(renewSome(due.slice(start, start + MAX_LEASES_A_CALL)));
+    await Promise.all(calls);
     return { gone, error };
+  }
+
+  async #renewSome(entries: readonly Entry[], extend: Extend, gone: GoneLease[]): Promise<void> {
+    const patienceMs = beatMsOf(this.#leaseMs);
+    const askedAt = this.#clock.monotonic();
+    const call = extend(entries.map(({ id, fence }) => ({ id, fence })));
+    let results = await atMost(this.#clock, patienceMs, call);
+    // So late comes only a timer of a loop that a handler blocked: the answer may lie in the socket.
+    const wasBlocked = this.#clock.monotonic() - askedAt > 1.5 * patienceMs;
+    if (results === null && wasBlocked) results = await atMost(this.#clock, patienceMs, call);
+    if (results !== null) return this.#apply(entries, results, gone);
+    call.then(
+      (late) => this.#apply(entries, late, this.#goneLate),
+      () => {},
+    );
+    throw new Error("no answer within the time of a beat");
   }
 
   #apply(entries: readonly Entry[], results: readonly LeaseResult[], gone: GoneLease[]): void {

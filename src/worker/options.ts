@@ -1,4 +1,5 @@
 import type { WorkOptions } from "../client/client.ts";
+import { BULK_QUEUE } from "../core/bulk.ts";
 import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
@@ -7,6 +8,8 @@ import { MAX_QUEUES, readGrace, readLease } from "../core/work-limits.ts";
 
 const MAX_SLOTS = 10_000;
 const MAX_WEIGHT = 1000;
+/** What no user's queue is called, and a worker may serve all the same. */
+const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
 const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace"];
 
 /** Options as they were read: checked, gaps filled. */
@@ -54,11 +57,15 @@ function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMa
   if (entries.length === 0 || entries.length > MAX_QUEUES) throw invalid("queues", `1 to ${MAX_QUEUES} names`, queues);
   const weights = new Map<string, number>();
   for (const [name, value] of entries) {
-    if (!isName(name) && name !== ALL_QUEUES && name !== ALL_DELIVERIES) throw invalid("queues", `names of ${NAME_RULE}`, name);
+    if (!isName(name) && !isOwnName(name)) throw invalid("queues", `names of ${NAME_RULE}`, name);
     const weight = readInteger(value, 1, MAX_WEIGHT);
     if (weight === undefined) throw invalid(`queues.${name}`, `a whole number from 1 to ${MAX_WEIGHT}`, value);
     if (weights.has(name)) throw invalid("queues", "a list that names each queue once", name);
     weights.set(name, weight);
   }
   return weights;
+}
+
+function isOwnName(name: unknown): name is string {
+  return typeof name === "string" && OWN_NAMES.includes(name);
 }

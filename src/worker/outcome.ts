@@ -3,7 +3,7 @@ import type { Backoff, LeaseFacts } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "../core/duration.ts";
 import { preview } from "../core/errors.ts";
-import type { JobError } from "../core/job.ts";
+import type { AttemptError } from "../core/job.ts";
 import { encodeJson } from "../core/json.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -51,7 +51,7 @@ export function outcomeOfTimeout(reason: Error, runMs: number, rules: FailureRul
   return failure(reason, { name: reason.name, message: reason.message, stack: null, kind: "timeout" }, runMs, rules);
 }
 
-function failure(thrown: unknown, error: JobError, runMs: number, rules: FailureRules): Outcome {
+function failure(thrown: unknown, error: AttemptError, runMs: number, rules: FailureRules): Outcome {
   return { kind: "failed", error, delayMs: backoffDelay(thrown, rules), runMs };
 }
 

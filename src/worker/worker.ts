@@ -8,9 +8,9 @@
  * it freed.
  */
 import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
-import { kindOfQueue } from "../core/delivery.ts";
 import type { Duration } from "../core/duration.ts";
 import { readFields } from "../core/read-fields.ts";
+import { kindOfQueue } from "../core/reserved-queues.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";

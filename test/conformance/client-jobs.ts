@@ -173,6 +173,7 @@ export function jobSuite(promises: Promises): void {
       expect(await client.logs(MISSING_ID)).toEqual([]);
       expect(await client.list()).toEqual({ jobs: [], cursor: null });
       await expect(client.wait(MISSING_ID)).rejects.toMatchObject({ code: "not_found", jobId: MISSING_ID });
+      await expect(client.explain(MISSING_ID)).rejects.toMatchObject({ code: "not_found", jobId: MISSING_ID });
     });
 
     promises("lists newest first, filtered, in pages without bodies", async (client) => {
@@ -193,6 +194,11 @@ export function jobSuite(promises: Promises): void {
       expect(await types({ priority: "default", type: "a" })).toHaveLength(3);
       expect(await types({ priority: 3 })).toEqual(["a"]);
       expect(await types({ tag: "x" })).toEqual(["a"]);
+      expect(await types({ q: "X" })).toEqual(["a"]);
+      expect(await types({ q: "a", status: "scheduled" })).toEqual(["a"]);
+      expect(await types({ q: 'no & such = "text" %' })).toEqual([]);
+      expect(await client.count()).toEqual({ count: 4, isCapped: false });
+      expect(await client.count({ type: "a", q: "A" })).toEqual({ count: 3, isCapped: false });
       expect(await types({ from: new Date(Date.now() + 60_000) })).toEqual([]);
       expect(await types({ to: Date.now() + 60_000 })).toHaveLength(4);
       const first = await client.list({ limit: 3 });
@@ -200,6 +206,29 @@ export function jobSuite(promises: Promises): void {
       expect([first.jobs.length, rest.jobs.length, rest.cursor]).toEqual([3, 1, null]);
       expect(Object.keys(first.jobs[0]!)).not.toContain("payload");
       await expect(client.list({ cursor: "nonsense" })).rejects.toMatchObject({ code: "invalid_cursor" });
+    });
+
+    promises("explains why a job is not running, or that it is", async (client) => {
+      await client.pause("default");
+      const first = await client.enqueue("t", null, { priority: "high" });
+      const { id } = await client.enqueue("t");
+      const later = await client.enqueue("t", null, { delay: "1h" });
+      expect(await client.explain(id)).toMatchObject({
+        reasons: [
+          { code: "paused", queue: "default" },
+          { code: "no_worker", queue: "default", type: "t" },
+          { code: "position", ahead: 1, aheadIsCapped: false, message: "about 1 job goes before it" },
+        ],
+      });
+      expect((await client.explain(later.id)).reasons[0]).toMatchObject({ code: "due_later", at: later.scheduledAt });
+      await client.resume("default");
+      const claim = { workerId: "w1", queues: ["default"], types: ["t"], limit: 1, leaseMs: 30_000, turn: 1, again: false };
+      const { jobs } = await client.leases.exchange([], claim);
+      expect(await client.explain(first.id)).toMatchObject({
+        reasons: [{ code: "running", workerId: "w1", startedAt: jobs[0]!.job.startedAt }],
+      });
+      const { completedAt } = await client.cancel(id);
+      expect(await client.explain(id)).toMatchObject({ reasons: [{ code: "ended", status: "cancelled", at: completedAt }] });
     });
 
     promises("waits for the end of a job, and no longer than it was told", async (client, opened) => {

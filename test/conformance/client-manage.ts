@@ -46,6 +46,8 @@ export function manageSuite(promises: Promises): void {
         retention: { age: 3_600_000, count: 5, keepAtLeast: 60_000 },
         counts: { pending: 1, scheduled: 1, running: 0 },
         waiting: { high: 1, default: 1, low: 0, critical: 0 },
+        rate: 0,
+        oldestWaitingMs: expect.any(Number) as number,
       });
       await expect(client.enqueue("t", null, { queue: "mail" })).rejects.toMatchObject({
         code: "queue_full",
@@ -75,6 +77,7 @@ export function manageSuite(promises: Promises): void {
         totalProcessed: 1,
         totalFailed: 0,
         totalEnqueued: 2,
+        totalLost: 0,
         deadCount: 0,
         activeWorkers: 0,
         today: { processed: 1, failed: 0 },

@@ -1,5 +1,6 @@
 import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
+import { bulkSuite } from "./client-bulk.ts";
 import { inputSuite } from "./client-input.ts";
 import { jobSuite } from "./client-jobs.ts";
 import { manageSuite } from "./client-manage.ts";
@@ -23,6 +24,7 @@ export function clientSuite(source: ClientSource): void {
     });
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
+    bulkSuite(promises);
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
@@ -43,6 +45,7 @@ export function mainPathSuite(source: ClientSource): void {
     });
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
+    bulkSuite(promises);
     workSuite(promises, source);
   });
 }

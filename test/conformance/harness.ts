@@ -6,6 +6,8 @@ export interface Engine {
   readonly name: string;
   /** Why nothing outlives its store, where that is so. The suites then prove that instead of what a restart keeps. */
   readonly forgets?: string;
+  /** Why `sweep` finds no allowance to drop, where that is so. */
+  readonly allowancesVanish?: string;
   /** Whether the application's own transactions can hold our verbs: `begin` is then there. */
   readonly hasTransactions?: boolean;
   /** A fresh, empty store whose time is the given clock's. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Counter } from "../../src/core/counters.ts";
-import { type JobError, type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../src/core/job.ts";
+import { type AttemptError, type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../src/core/job.ts";
 import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../src/core/job-options.ts";
 import { type AttemptFacts, CANCEL, type Outcome, RETRY, RUN_NOW, settle } from "../../src/core/lifecycle.ts";
 import { partitionOf } from "../../src/core/partition.ts";
@@ -24,7 +24,7 @@ export type Wishes = JobOptions & { readonly type?: string; readonly payload?: u
 /** A lease with what the rules must know of its job, as a claim or a look at expired leases gives it. */
 export type Held = Lease & AttemptFacts & { readonly deadLetters: boolean };
 
-export const BOOM: JobError = { name: "Error", message: "boom", stack: "Error: boom\n    at work", kind: "error" };
+export const BOOM: AttemptError = { name: "Error", message: "boom", stack: "Error: boom\n    at work", kind: "error" };
 
 export const LEASE_MS = 30_000;
 

@@ -11,6 +11,7 @@ const HANDLERS = `
 export default {
   quick: async () => "done",
   stubborn: () => new Promise(() => {}),
+  broken: async () => { throw new Error("it broke"); },
 };
 `;
 
@@ -60,13 +61,25 @@ describe("a worker", () => {
   test("that is told to stop gives back what does not end within its time, and exits with 0", async () => {
     const cwd = folderWithHandlers();
     const worker = startCli(["worker", "--handlers", "./jobs.mjs", "--shutdown-timeout", "0"], { cwd });
-    await worker.said("a worker for 2 types on sqlite:millrace.db (default), 10 slots, queues default");
+    await worker.said("a worker for 3 types on sqlite:millrace.db (default), 10 slots, queues default");
     const { stdout } = await runCli(["enqueue", "stubborn", "--timeout", "0"], { cwd });
     const id = stdout.trim();
     while ((await statusOf(id, cwd)) !== "running");
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(0);
     expect(await statusOf(id, cwd)).toBe("pending");
+  });
+
+  test("writes a line into the log for each job that ended, as lines of JSON on its output", async () => {
+    const cwd = folderWithHandlers();
+    const worker = startCli(["worker", "--handlers", "./jobs.mjs"], { cwd });
+    await worker.said("a worker for");
+    const { stdout } = await runCli(["enqueue", "broken", "--max-retries", "0"], { cwd });
+    await worker.said("job failed for good");
+    worker.child.kill("SIGTERM");
+    const ended = await worker.ended;
+    const line = ended.stdout.split("\n").find((text) => text.includes("job failed for good"))!;
+    expect(JSON.parse(line)).toMatchObject({ level: "error", job_id: stdout.trim(), type: "broken", error: { message: "it broke" } });
   });
 
   test("ends at once at a second signal, with 1", async () => {

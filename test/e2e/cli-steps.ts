@@ -128,6 +128,24 @@ export const STEPS: readonly Step[] = [
     args: "list --tag first --status queued --queue default --priority default --from 1h --json",
     json: [{ tags: ["first"] }],
   },
+  { name: "list searches", args: "list --search ORDER-1 --ids", lines: ONE_ID },
+  {
+    name: "a search that is none is told by its flag",
+    args: ["list --search ", "x".repeat(201)].join(""),
+    code: 2,
+    talk: /^millrace: --search must be a text of 1 to 200/,
+  },
+  {
+    name: "explain says why a job is not running",
+    args: ({ one }) => `explain ${one}`,
+    lines: [/^no worker +no live worker takes jobs of type double from queue default/, /^position +about \d+ jobs? goe?s? before it$/],
+  },
+  {
+    name: "explain as JSON has the codes",
+    args: ({ one }) => `explain ${one} --json`,
+    json: [{ reasons: [expect.objectContaining({ code: "no_worker", type: "double" }), expect.objectContaining({ code: "position" })] }],
+  },
+  { name: "a job that is not there cannot be explained", args: `explain ${NO_JOB}`, code: 3, talk: /^millrace: there is no job / },
   { name: "list prints ids for other commands", args: "list --type double --ids", lines: [...ONE_ID, ...ONE_ID] },
   { name: "list tells how it goes on", args: "list --limit 1 --ids", lines: ONE_ID, talk: /^there may be more: --cursor \S+$/ },
   { name: "list of nothing says so", args: "list --type nothing", lines: [], talk: /^no jobs$/ },
@@ -262,6 +280,51 @@ export const STEPS: readonly Step[] = [
     ],
   },
   { name: "top without a terminal", args: "top", code: 2, talk: /^millrace: top needs a terminal/ },
+  // ── Many jobs at once ──
+  { name: "no dead letters", args: "dead-groups", lines: [], talk: /^no dead jobs$/ },
+  { name: "a group that is none is told", args: "list --group nonsense", code: 2, talk: /^millrace: --group must be a group of errors/ },
+  { name: "no bulk operations", args: "bulk", lines: [], talk: /^no bulk operations$/ },
+  { name: "a job for bulk", args: "enqueue --type bulky --tag many", lines: ONE_ID },
+  { name: "bulk previews", args: "bulk cancel --type bulky --dry-run", lines: [/^1 job would be cancelled$/] },
+  {
+    name: "bulk previews as JSON",
+    args: "bulk delete --tag many --dry-run --json",
+    json: [{ action: "delete", matched: 0, matched_is_capped: false, dry_run: true }],
+  },
+  { name: "bulk wants to know which jobs", args: "bulk delete --yes", code: 2, talk: /^millrace: which jobs\? Give a filter, .* or --all/ },
+  {
+    name: "bulk asks, and nobody answers",
+    args: "bulk cancel --type bulky",
+    code: 2,
+    talk: /^millrace: Cancel 1 job\? Nobody is here to answer: say it with --yes$/,
+  },
+  {
+    name: "bulk names the flag of what is wrong",
+    args: "bulk retry --status pending --yes",
+    code: 2,
+    talk: /^millrace: --status must be of jobs that can be retried: dead, failed, cancelled/,
+  },
+  { name: "bulk cancel", args: "bulk cancel --type bulky --yes", lines: [/^cancelled 1 job$/] },
+  { name: "bulk retry", args: "bulk retry --status cancelled --type bulky --yes", lines: [/^retried 1 job$/] },
+  { name: "bulk cancel again", args: "bulk cancel --tag many --yes --quiet", lines: [/^cancelled 1 job$/] },
+  {
+    name: "bulk delete as JSON",
+    args: "bulk delete --type bulky --yes --json",
+    json: [{ action: "delete", status: "completed", matched: 1, processed: 1, succeeded: 1, failed: 0, failures: [] }],
+  },
+  {
+    name: "bulk list",
+    args: "bulk list",
+    lines: [
+      /^ID +ACTION +STATUS +MATCHED +DONE +FAILED +AGE +FILTER$/,
+      new RegExp(`^${ID} +delete +completed +1 +1 +0 .* type=bulky status=completed,failed,dead,cancelled$`),
+      / cancel +completed /,
+      / retry +completed /,
+      / cancel +completed /,
+    ],
+  },
+  { name: "bulk status of none", args: `bulk status ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },
+  { name: "bulk stop of none", args: `bulk stop ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },
 ];
 
 /** What is tried with a worker that runs meanwhile. */
@@ -306,6 +369,13 @@ export const WORKING: readonly Step[] = [
       /./,
     ],
   },
+  {
+    name: "dead letters by error",
+    args: "dead-groups",
+    lines: [/^GROUP +JOBS +FIRST +LAST +TYPES +ERROR$/, /^[0-9a-f]{12} +1 +\S+ +\S+ +broken +Error: it .*broke/],
+  },
+  { name: "and as JSON", args: "dead-groups --type broken --json", json: [{ count: 1, types: ["broken"], name: "Error" }] },
+  { name: "retry-dead with a group that has none", args: "retry-dead --group 000000000000", lines: [/^retried 0 dead jobs$/] },
   { name: "retry-dead with a filter that fits none", args: "retry-dead --type other", lines: [/^retried 0 dead jobs$/] },
   {
     name: "purge-dead asks, and nobody answers",

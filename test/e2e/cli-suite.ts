@@ -47,6 +47,17 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
 
     test.for(STEPS.filter(({ code }) => !mainPathOnly || code !== 2))("$name", take);
 
+    test("bulk status and stop tell of an operation that has ended", async () => {
+      const listed = await runCli(["bulk", "--json"], { cwd: folder, env });
+      const { id } = JSON.parse(listed.stdout.split("\n")[0]!) as { id: string };
+      const shown = await runCli(["bulk", "status", id], { cwd: folder, env });
+      expect(shown).toMatchObject({ code: 0, stderr: "" });
+      expect(shown.stdout).toMatch(/^id +.*\naction +delete\nfilter +.*\nstatus +completed\nmatched +1\nprocessed +1\n/);
+      const stopped = await runCli(["bulk", "stop", id], { cwd: folder, env });
+      expect(stopped).toMatchObject({ code: 5, stdout: "" });
+      expect(stopped.stderr).toMatch(/^millrace: bulk operation .* has ended already: it is completed$/m);
+    });
+
     describe("with a worker", () => {
       let worker: RunningCli;
       beforeAll(async () => {

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type LedgerLine, readLedger } from "../faults/ledger.ts";
 import { until } from "../faults/until.ts";
 import { expectAllDoneOnce } from "../faults/verdict.ts";
+import { startCli } from "./run-cli.ts";
 import { type Program, startProgram, temporaryFolder } from "./run-program.ts";
 
 const JOBS = Number(process.env["MILLRACE_TEST_JOBS"] ?? 5000);
@@ -160,6 +161,27 @@ export function processSuite(engine: string, emptyStore: () => string): void {
       expect(await long.ended).toEqual({ code: 0, signal: null });
       for (const { id } of kept) expect(await client.get(id)).toMatchObject({ status: "pending", attempt: 0, retryCount: 0 });
       expect(await client.workers()).toEqual([]);
+    });
+
+    test("a bulk operation whose process is killed is finished by one that serves", { timeout: 120_000 }, async () => {
+      const { client, url } = await setUp();
+      await client.enqueueMany(Array.from({ length: 20_000 }, () => ({ type: "many" })));
+      const dying = startProgram(program("dies-in-a-bulk-operation.ts"), [url]);
+      expect(await dying.ended).toEqual({ code: null, signal: "SIGKILL" });
+      const id = dying.output.stdout.trim();
+      const left = (await client.bulk.get(id))!;
+      expect(left).toMatchObject({ status: "running", failed: 0 });
+      expect(left.processed).toBeLessThan(20_000);
+      const server = startCli(["server", "--port", "0"], { cwd: temporaryFolder(), env: { MILLRACE_URL: url } });
+      await until(async () => (await client.bulk.get(id))!.status !== "running");
+      const done = (await client.bulk.get(id))!;
+      expect(done).toMatchObject({ status: "completed", failed: 0 });
+      expect((await client.stats()).counts).toMatchObject({ cancelled: 20_000, pending: 0 });
+      // The batch that it died in may have been done and not counted.
+      expect(done.succeeded).toBeGreaterThanOrEqual(19_500);
+      expect(await client.get(id)).toMatchObject({ attempt: 2 });
+      server.child.kill("SIGTERM");
+      expect((await server.ended).code).toBe(0);
     });
 
     test("a second SIGTERM ends the process at once, and the job runs again elsewhere", async () => {

@@ -8,7 +8,7 @@ const emptyStore = (): string => `sqlite:${join(temporaryFolder(), "jobs.db")}`;
 
 processSuite("one SQLite file", emptyStore);
 
-// Not so on a server: there an open connection keeps the process until the client is closed, as everybody is used to.
+// Not so on Redis: there an open connection keeps the process until the client is closed, as everybody is used to.
 test("a process whose last worker has stopped ends by itself, also without close", async () => {
   const stopping = startProgram(fileURLToPath(new URL("./programs/stops-its-worker.ts", import.meta.url)), [emptyStore()]);
   expect(await stopping.ended).toEqual({ code: 0, signal: null });

@@ -11,6 +11,7 @@ import { expectAllDoneOnce } from "./verdict.ts";
 
 const JOBS = 400;
 const AWAY = { code: "store_unavailable" };
+const NOBODY = "0190d2f0-7b1a-7abc-8def-0123456789ab";
 const program = (name: string): string => fileURLToPath(new URL(`../e2e/programs/${name}`, import.meta.url));
 
 describe.each(ENGINES)("$name", ({ start }) => {
@@ -152,5 +153,17 @@ describe.each(ENGINES)("$name", ({ start }) => {
     stall();
     closing.child.kill("SIGUSR2");
     expect(await closing.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("out of reach of a client that closes without a grace: what it has not answered fails, long before its deadline", async () => {
+    const { wiredUrl } = server.store();
+    const client = await open(wiredUrl, { deadline: "10m" });
+    const worker = client.work({ task: () => new Promise(() => {}) });
+    await client.enqueue("task");
+    await until(() => worker.running === 1);
+    stall();
+    const ends = Promise.allSettled([client.enqueue("task"), client.stats(), client.get(NOBODY)]);
+    await client.close({ grace: 0 });
+    expect((await ends).map((end) => (end as PromiseRejectedResult).reason as unknown)).toMatchObject([AWAY, AWAY, AWAY]);
   });
 });

@@ -206,6 +206,7 @@ export function redisEngine(name: string, start: () => Promise<RedisServer>): En
   let open = 0;
   return {
     name,
+    allowancesVanish: "each is a key that expires by itself",
     async open({ clock }) {
       const url = other === "" ? (await (server ??= start())).url : other;
       const prefixed = freshPrefix(url);

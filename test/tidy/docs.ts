@@ -69,10 +69,21 @@ function unknownImports(files: Files, text: string): string[] {
       const [, names = "", from = ""] = match;
       const door = publicDoors[from];
       if (door === undefined) return [`there is no ${from} to import from`];
-      const known = exportedNames(files, door);
-      return importedNames(names).flatMap((name) => (known.has(name) ? [] : [`${from} exports no ${name}`]));
+      const exported = namesBehind(files, door);
+      return importedNames(names).flatMap((name) => (exported.has(name) ? [] : [`${from} exports no ${name}`]));
     }),
   );
+}
+
+const known = new WeakMap<Files, Map<string, ReadonlySet<string>>>();
+
+/** What a door exports is found by reading half the tree: once for all pages. */
+function namesBehind(files: Files, door: string): ReadonlySet<string> {
+  const doors = known.get(files) ?? new Map<string, ReadonlySet<string>>();
+  known.set(files, doors);
+  const names = doors.get(door) ?? new Set(exportedNames(files, door).keys());
+  doors.set(door, names);
+  return names;
 }
 
 /** `type Job, connect as open` names Job and connect. */

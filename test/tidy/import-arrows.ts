@@ -38,6 +38,7 @@ const rooms: readonly Room[] = [
   { place: "src/testing/", mayUse: "anyone" },
   { place: "src/cli/", mayUse: "anyone" },
   { place: "src/connect.ts", mayUse: "anyone" },
+  { place: "src/client-over.ts", mayUse: "anyone" },
   { place: "src/thread-renewer.ts", mayUse: [core, client, lib, "src/worker/", "src/beat-thread.ts", "src/shared-leases.ts"] },
   { place: "src/beat-thread.ts", mayUse: [core, client, contract, engineDoor, lib, "src/worker/", "src/shared-leases.ts"] },
   { place: "src/shared-leases.ts", mayUse: [lib, "src/worker/"] },

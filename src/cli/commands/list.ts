@@ -18,6 +18,7 @@ export const list = defineCommand({
   about: "Lists jobs, newest first. Payloads and results are not shown: `millrace status` has them.",
   examples: [
     "millrace list --status dead --type email:send",
+    "millrace list --search order-4711",
     "millrace list --from 2h --limit 500 --json",
     "millrace list --status dead --ids",
   ],

@@ -1,9 +1,8 @@
+import type { BulkRequest } from "../../client/client.ts";
+import { confirmMatched, runOperation, tellFailures } from "../bulk-run.ts";
 import { defineCommand, toggle } from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { countDead, progressOf } from "../dead-letters.ts";
-import { count, counted } from "../figures.ts";
+import { counted } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
-import { withProgress } from "../progress.ts";
 
 /** Deletes dead letters for good. */
 export const purgeDead = defineCommand({
@@ -12,19 +11,13 @@ export const purgeDead = defineCommand({
   options: { ...JOB_FILTER, yes: toggle("do not ask") },
   run: (input, session) =>
     session.withClient(async (client) => {
-      const { output, terminal } = session;
-      const filter = filterOf(input);
-      if (!input.yes) {
-        const found = await countDead(client, filter);
-        const many = found.isMore ? `more than ${count(found.count)} dead jobs` : counted(found.count, "dead job");
-        await confirm(`Delete ${many} for good?`, input.yes, session);
-      }
-      const purged = await withProgress(
-        { output, screen: terminal.stderr, what: "purging" },
-        () => client.dead.purge(filter),
-        () => progressOf(client, filter),
-      );
-      if (output.json) output.value({ message: `Purged ${purged} dead jobs`, purged });
-      else output.line(`purged ${counted(purged, "dead job")}`);
+      const { output } = session;
+      const request: BulkRequest = { action: "delete", filter: { ...filterOf(input), status: "dead" } };
+      await confirmMatched(client, request, (many) => `Delete ${many} for good?`, { yes: input.yes, one: "dead job" }, session);
+      const operation = await runOperation(client, request, "purging", session);
+      const purged = operation.succeeded;
+      if (output.json) return output.value({ message: `Purged ${purged} dead jobs`, purged });
+      output.line(`purged ${counted(purged, "dead job")}`);
+      tellFailures(operation, session);
     }),
 });

@@ -4,7 +4,7 @@ import { STATUSES } from "../../core/job.ts";
 import { toQueueWire } from "../../http/wire/queue.ts";
 import { type CommandGroup, defineCommand, number, type Option, required, text, time } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
-import { count, NOTHING } from "../figures.ts";
+import { count, NOTHING, span } from "../figures.ts";
 import type { Column } from "../table.ts";
 
 const columns: readonly Column<QueueInfo>[] = [
@@ -15,6 +15,8 @@ const columns: readonly Column<QueueInfo>[] = [
     text: ({ counts }) => count(counts[status]),
     align: "right",
   })),
+  { title: "OLDEST", text: ({ oldestWaitingMs }) => (oldestWaitingMs === null ? NOTHING : span(oldestWaitingMs)), align: "right" },
+  { title: "A MINUTE", text: ({ rate }) => count(rate), align: "right" },
   { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right" },
   { title: "HEAD START", text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)), align: "right" },
   { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off") },
@@ -43,7 +45,8 @@ export const queues: CommandGroup = {
     list: {
       summary: "Show all queues",
       ...defineCommand({
-        about: "Shows every queue that ever had a job or a setting.",
+        about:
+          "Shows every queue that ever had a job or a setting. OLDEST is for how long the pending job that is due longest has waited, A MINUTE how many jobs ended in the last full minute.",
         examples: ["millrace queues list --json | jq 'select(.paused)'"],
         async run(_input, session) {
           const all = await session.withClient((client) => client.queues());

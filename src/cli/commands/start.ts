@@ -1,5 +1,5 @@
 import { defineCommand, text } from "../command.ts";
-import { loadHandlers, typesOf } from "../handlers-module.ts";
+import { loadExample, loadHandlers, typesOf } from "../handlers-module.ts";
 import { SERVER_SETTINGS, serveUntilSignal } from "../serving.ts";
 
 /** Everything in one process. */
@@ -15,6 +15,6 @@ export const start = defineCommand({
     if (input.handlers === undefined) return serveUntilSignal(session);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
     session.output.talk(`millrace: running jobs of type ${typesOf(handlers).join(", ")}`);
-    return serveUntilSignal(session, handlers);
+    return serveUntilSignal(session, { handlers, example: await loadExample(input.handlers, session.terminal.cwd) });
   },
 });

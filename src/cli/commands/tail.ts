@@ -17,6 +17,7 @@ const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
   "schedule:skipped": "yellow",
   "queue:paused": "yellow",
   "queue:resumed": "green",
+  counts: "cyan",
   gap: "red",
 };
 const NAME_WIDTH = Math.max(...Object.keys(STYLES).map((name) => name.length));
@@ -73,6 +74,8 @@ function detail(event: Event): string {
       return `${event.progress.percent} % ${event.progress.note ?? ""}`.trimEnd();
     case "schedule:skipped":
       return `${event.schedule}: ${event.reason}`;
+    case "counts":
+      return event.counts.map(({ event: name, queue, count }) => `${name} ${queue} ${count}`).join(", ");
     case "gap":
       return event.missed === 0 ? "some events were missed" : `${event.missed} events were missed`;
     default:

@@ -2,6 +2,9 @@ import type { Client, WorkOptions } from "../../client/client.ts";
 import type { Config } from "../../config.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
+import { JobLines } from "../../observe/job-lines.ts";
+import { watchLeases } from "../../observe/lease-watch.ts";
+import { openLog } from "../../observe/log.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { defineCommand, text } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
@@ -9,7 +12,7 @@ import { counted } from "../figures.ts";
 import { loadHandlers, typesOf } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 
-const SETTINGS = ["workerConcurrency", "workerShutdownTimeout", "lockTtl", "queueCapacity", "poolSize"] as const;
+const SETTINGS = ["workerConcurrency", "workerShutdownTimeout", "lockTtl", "queueCapacity", "poolSize", "logLevel"] as const;
 
 /** Runs jobs until it is told to stop. */
 export const worker = defineCommand({
@@ -27,7 +30,9 @@ export const worker = defineCommand({
     const { config } = await session.settings(...SETTINGS);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
     const store = await session.storeName();
-    const client = await session.openClient();
+    const log = await openLog({ level: config.logLevel });
+    process.once("exit", () => log.flush());
+    const client = await session.openWorkingClient((leases) => watchLeases(leases, [new JobLines(log.logger)]));
     try {
       await limitQueues(client, queues, config.queueCapacity);
       const { slots } = client.work(handlers, workOptions(queues, config));

@@ -57,9 +57,9 @@ function nodesOf(path: readonly string[], about: string, command: Awaited<Return
 
 function leafOf(path: readonly string[], about: string, command: Command): Node {
   const own = Object.entries(command.options).map(([name, option]) => flag(flagOf(name), option.placeholder, option.about, option.words));
-  const settings = command.settings.map((name) => {
+  const settings = command.settings.flatMap((name) => {
     const { flag: word, kind, about } = SETTINGS[name] as Setting<unknown, unknown>;
-    return flag(`--${word}`, kind.placeholder, about, []);
+    return word === undefined ? [] : [flag(`--${word}`, kind.placeholder, about, [])];
   });
   const [first] = Object.values(command.arguments);
   return { path, about, commands: [], flags: [...own, ...settings, ...globalFlags()], values: first?.words ?? [] };

@@ -1,7 +1,25 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import { Type } from "typebox";
 import type { Route } from "./route.ts";
-import { closed, Count, JOB_FILTER, JobPage, Message, PAGE } from "./schemas.ts";
+import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, Time } from "./schemas.ts";
+
+const { type, queue, priority, tag, from, to } = JOB_FILTER;
+
+const ErrorGroups = Type.Object({
+  groups: Type.Array(
+    Type.Object({
+      group: Type.String({ description: "What filters take." }),
+      name: Type.String(),
+      message: Type.String({ description: "Of the job that died last." }),
+      count: Count,
+      types: Type.Array(Type.String(), { description: "Up to 20." }),
+      first_seen_at: Time,
+      last_seen_at: Time,
+      sample_job_id: Id,
+    }),
+  ),
+  is_capped: Type.Boolean({ description: "There are more dead letters than were looked at, or more groups than are shown." }),
+});
 
 export const deadRoutes = {
   "GET /api/v1/dead": {
@@ -10,6 +28,13 @@ export const deadRoutes = {
     query: closed({ ...JOB_FILTER, ...PAGE }),
     answers: { 200: { when: "A page.", is: JobPage } },
     problems: ["invalid_input", "invalid_cursor"],
+  },
+  "GET /api/v1/dead/groups": {
+    summary: "Dead letters by error, the most numerous first",
+    scope: "read",
+    query: closed({ type, queue, priority, tag, from, to }),
+    answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
+    problems: ["invalid_input"],
   },
   "DELETE /api/v1/dead": {
     summary: "Remove dead letters: all, or those that match",

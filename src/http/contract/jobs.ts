@@ -1,5 +1,6 @@
 /** Jobs: made, looked at, changed. */
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
+import type { Reason as Explained } from "../../core/explain.ts";
 import { MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Route } from "./route.ts";
 import {
@@ -14,12 +15,14 @@ import {
   JobSummary,
   Message,
   Milliseconds,
+  Name,
   NewJob,
   nullable,
   PAGE,
   Problem,
   PrunedJob,
   Status,
+  StatusList,
   Time,
 } from "./schemas.ts";
 
@@ -45,6 +48,22 @@ const Attempt = Type.Object({
 });
 
 const LogLine = Type.Object({ number: Type.Integer(), at: Time, attempt: Type.Integer(), text: Type.String() });
+
+/** A reason with what its code tells beside the message. */
+function reason<Code extends Explained["code"], Facts extends Record<string, TSchema>>(code: Code, facts: Facts) {
+  return Type.Object({ code: Type.Literal(code), ...Message, ...facts });
+}
+
+const Reason = Type.Union([
+  reason("paused", { queue: Type.String() }),
+  reason("no_worker", { queue: Type.String(), type: Name }),
+  reason("no_free_slot", { workers: Count, slots: Count }),
+  reason("due_later", { at: Time }),
+  reason("overdue", { at: Time }),
+  reason("position", { ahead: Count, ahead_is_capped: Type.Boolean({ description: "There may be more than ahead." }) }),
+  reason("running", { worker_id: nullable(Type.String()), started_at: nullable(Time) }),
+  reason("ended", { status: Status, at: nullable(Time) }),
+]);
 
 const BatchResult = Type.Union([
   Type.Object({
@@ -103,11 +122,7 @@ export const jobRoutes = {
     summary: "List jobs, newest first",
     scope: "read",
     query: closed({
-      status: Type.Optional(
-        Type.Array(Type.String({ maxLength: 20 }), {
-          description: "statuses or their aliases, in any case, by comma; failed matches failed and dead",
-        }),
-      ),
+      status: Type.Optional(StatusList),
       ...JOB_FILTER,
       ...PAGE,
     }),
@@ -140,6 +155,12 @@ export const jobRoutes = {
     query: closed({ now: flag }),
     answers: { 200: { when: "It is pending. With now, a scheduled or retrying job is started at once, too.", is: Changed } },
     problems: ["invalid_input", "not_found", "wrong_status"],
+  },
+  "GET /api/v1/jobs/{id}/explain": {
+    summary: "Why a job is not running",
+    scope: "read",
+    answers: { 200: { when: "The weightiest reason first; there is always one.", is: Type.Object({ reasons: Type.Array(Reason) }) } },
+    problems: ["invalid_input", "not_found"],
   },
   "GET /api/v1/jobs/{id}/attempts": {
     summary: "Every attempt of a job",

@@ -15,6 +15,10 @@ const Queue = Type.Object({
   paused: Type.Boolean(),
   counts: StatusCounts,
   waiting: LevelCounts,
+  rate: Type.Integer({ minimum: 0, description: "Jobs that ended completed, failed or dead in the last full minute." }),
+  oldest_waiting_ms: Type.Union([Milliseconds, Type.Null()], {
+    description: "For how long the pending job that is due longest has waited; null when none is pending.",
+  }),
   capacity: nullable(Count),
   head_start: nullable(Milliseconds),
   dead_letters: Type.Boolean(),
@@ -58,6 +62,7 @@ export const queueRoutes = {
           total_failed: Count,
           total_enqueued: Count,
           total_retried: Count,
+          total_lost: Type.Integer({ minimum: 0, description: "Leases that ran out." }),
           dead_count: Count,
           active_workers: Count,
           jobs_today: Type.Object({ processed: Count, failed: Count }, { description: "Since midnight UTC." }),
@@ -96,7 +101,7 @@ export const queueRoutes = {
     problems: ["invalid_input"],
   },
   "GET /api/v1/queues": {
-    summary: "Every queue with its settings and counts",
+    summary: "Every queue with its settings, counts and figures",
     scope: "read",
     answers: { 200: { when: "By name.", is: Type.Object({ queues: Type.Array(Queue) }) } },
   },

@@ -4,9 +4,11 @@
  * The description of an input is what it must be, in words that complete "… must be": it is the error message and the reference at once.
  */
 import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
+import { GROUP } from "../../core/error-group.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
 import { JOB_OPTIONS } from "../../core/job-options.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
+import { MAX_SEARCH_LENGTH, SEARCH_RULE } from "../../core/search.ts";
 
 // ── Parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -58,6 +60,7 @@ export const JobErrorShape = Type.Object(
     message: Type.String(),
     stack: nullable(Type.String()),
     kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+    group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted texts." }),
   },
   { description: "Why an attempt did not succeed." },
 );
@@ -158,9 +161,27 @@ export const JOB_FILTER = {
   queue: Type.Optional(Name),
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "a text of 1 to 64 characters" })),
+  group: Type.Optional(
+    Type.String({
+      pattern: GROUP.source,
+      description: "a group of errors, as GET /api/v1/dead/groups names it: twelve hexadecimal digits",
+    }),
+  ),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_SEARCH_LENGTH,
+      description: `${SEARCH_RULE}, in the id, type, a tag, the key, the error or the first 16 KiB of the payload`,
+    }),
+  ),
   from: Type.Optional(moment(`${A_MOMENT}: created at or after`)),
   to: Type.Optional(moment(`${A_MOMENT}: created before`)),
 };
+
+/** One status or several. */
+export const StatusList = Type.Array(Type.String({ maxLength: 20 }), {
+  description: "statuses or their aliases, in any case, by comma; failed matches failed and dead",
+});
 
 /** Which page of a list. */
 export const PAGE = {

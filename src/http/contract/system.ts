@@ -5,17 +5,32 @@ import type { Route } from "./route.ts";
 const Health = Type.Object({ status: Type.Enum(["ok", "unavailable"]) });
 const HEALTH = { 200: { when: "ok", is: Health }, 503: { when: "not ok", is: Health } };
 
+const Resume = Type.Object({
+  last_event_id: Type.Optional(
+    Type.String({ maxLength: 64, description: "As Last-Event-ID, for those who cannot set a header. The header goes first." }),
+  ),
+});
+
 export const systemRoutes = {
   "GET /api/v1/events": {
     summary: "What happens, as it happens, in all processes",
     scope: "read",
     headers: { "Last-Event-ID": "Asks for what came after that event." },
+    query: Resume,
     answers: {
       200: {
-        when: "Server-sent events: job:created, job:started, job:completed, job:failed, job:dead, job:cancelled, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; and gap, when some were missed.",
+        when: "Server-sent events: job:created, job:started, job:completed, job:failed, job:dead, job:cancelled, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; counts, when there are too many to tell one by one; and gap, when some were not told.",
         mediaType: "text/event-stream",
       },
     },
+  },
+  "GET /api/v1/ws": {
+    summary: "The same over a WebSocket",
+    scope: "read",
+    headers: { Origin: "That of a page must be this server's own, or an allowed one." },
+    query: Resume,
+    answers: { 101: { when: 'Messages of {"id", "type", "data"}: what the events of the stream have as id, event and data.' } },
+    problems: ["upgrade_required", "malformed_request", "foreign_origin"],
   },
   "GET /metrics": {
     summary: "The figures of this process and of its store",

@@ -1,6 +1,6 @@
 /** SERVER-SENT EVENTS, READ. A stream that breaks is opened again, after a pause that grows while it does not come back. */
-import type { Clock } from "../../lib/clock.ts";
-import { sleep } from "../../lib/clock.ts";
+import { MillraceError } from "../../core/errors.ts";
+import { type Clock, sleep, type Timer } from "../../lib/clock.ts";
 import type { RouteName } from "../contract.ts";
 import type { Transport } from "./transport.ts";
 
@@ -16,53 +16,110 @@ export interface EventSourceOptions {
   readonly random: () => number;
   readonly route: RouteName;
   readonly onEvent: (event: SourceEvent) => void;
-  /** The stream broke after it was open, or could not be opened: what happened meanwhile is missed. */
+  /** Something was missed, or may be: the stream cannot be opened (told once until it can), or broke and has no ids by which to go on. */
   readonly onBroken: () => void;
 }
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
+/** A server says something every 15 s, if only that it is there. */
+const LONGEST_SILENCE_MS = 45_000;
 
-/** Reads a stream until `signal` aborts. Never rejects. */
+/** Reads a stream until `signal` aborts. Never rejects. One that broke goes on after the last event that was read, as far as events have ids. */
 export async function readEventSource(options: EventSourceOptions, signal: AbortSignal): Promise<void> {
-  const { transport, clock, random, route, onBroken } = options;
-  let lastId: string | null = null;
-  for (let failures = 0; !signal.aborted; failures++) {
-    try {
-      const stream = await transport.openStream(route, lastId === null ? {} : { "Last-Event-ID": lastId }, signal);
-      failures = 0;
-      lastId = await readStream(stream, options, lastId);
-    } catch {
-      // The server is away, or this reader is done.
-    }
+  const { clock, random, onBroken } = options;
+  const place: Place = { lastId: null };
+  let failures = 0;
+  while (!signal.aborted) {
+    const end = await readOnce(options, place, signal);
     if (signal.aborted) return;
-    onBroken();
+    if (end.wasOpen ? place.lastId === null : failures === 0) onBroken();
+    failures = end.wasOpen ? 0 : failures + 1;
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10));
-    await sleep(clock, pause * (0.5 + random() / 2), signal);
+    await sleep(clock, Math.max(end.retryAfterMs, pause * (0.5 + random() / 2)), signal);
   }
 }
 
-/** Reads to the end; answers the id of the last event, as far as events have ids. */
+/** How far a stream was read. */
+interface Place {
+  lastId: string | null;
+}
+
+/** Opens the stream and reads it to its end. */
+async function readOnce(
+  { transport, clock, route, onEvent }: EventSourceOptions,
+  place: Place,
+  signal: AbortSignal,
+): Promise<{ wasOpen: boolean; retryAfterMs: number }> {
+  const silence = new Silence(clock, signal);
+  let wasOpen = false;
+  try {
+    const headers: Record<string, string> = place.lastId === null ? {} : { "Last-Event-ID": place.lastId };
+    const stream = await transport.openStream(route, headers, silence.signal);
+    wasOpen = true;
+    await readStream(stream, silence, (id, event, data) => {
+      place.lastId = id ?? place.lastId;
+      if (event !== null) onEvent({ event, data });
+    });
+    return { wasOpen, retryAfterMs: 0 };
+  } catch (error) {
+    // The server is away or refuses, the connection broke, or this reader is done.
+    return { wasOpen, retryAfterMs: error instanceof MillraceError ? (error.retryAfterMs ?? 0) : 0 };
+  } finally {
+    silence.stop();
+  }
+}
+
 async function readStream(
   stream: ReadableStream<Uint8Array>,
-  { onEvent }: EventSourceOptions,
-  lastId: string | null,
-): Promise<string | null> {
+  silence: Silence,
+  onBlock: (id: string | null, event: string | null, data: unknown) => void,
+): Promise<void> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
   let text = "";
-  let id = lastId;
   for (;;) {
+    silence.begin();
     const { done, value } = await reader.read();
-    if (done) return id;
+    if (done) return;
     text += decoder.decode(value, { stream: true });
     const blocks = text.split("\n\n");
     text = blocks.pop() ?? "";
     for (const block of blocks) {
-      const read = readBlock(block);
-      id = read.id ?? id;
-      if (read.event !== null) onEvent({ event: read.event, data: read.data });
+      const { id, event, data } = readBlock(block);
+      onBlock(id, event, data);
     }
+  }
+}
+
+/** Ends a stream on which nothing came for longer than a server is silent: its connection is dead, and nobody said so. */
+class Silence {
+  readonly #clock: Clock;
+  readonly #outer: AbortSignal;
+  readonly #over = new AbortController();
+  readonly #end = (): void => this.#over.abort();
+  #timer: Timer | null = null;
+
+  constructor(clock: Clock, outer: AbortSignal) {
+    this.#clock = clock;
+    this.#outer = outer;
+    outer.addEventListener("abort", this.#end);
+    if (outer.aborted) this.#end();
+  }
+
+  /** Aborts with the outer one, or after a silence. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  begin(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.setTimer(this.#end, LONGEST_SILENCE_MS);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#outer.removeEventListener("abort", this.#end);
   }
 }
 

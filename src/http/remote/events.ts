@@ -1,5 +1,5 @@
 /** What happens, from a server, as it happens. */
-import type { Event } from "../../core/event.ts";
+import { type Event, missedWith } from "../../core/event.ts";
 import { type EventWire, fromEventWire } from "../wire/event.ts";
 import { type EventSourceOptions, readEventSource } from "./event-source.ts";
 
@@ -11,7 +11,10 @@ export interface RemoteEventsOptions extends Omit<EventSourceOptions, "route" | 
   readonly signals: readonly AbortSignal[];
 }
 
-/** Events from about now on. A stream that broke, and a reader who was too slow, are told as a `gap`. */
+/**
+ * Events from about now on. A stream that broke goes on where it was. What the server does not have any more, what it could not be asked for,
+ * and what a reader was too slow for, is told as a `gap`.
+ */
 export class RemoteEvents implements AsyncIterableIterator<Event> {
   readonly #options: RemoteEventsOptions;
   readonly #over = new AbortController();
@@ -57,14 +60,14 @@ export class RemoteEvents implements AsyncIterableIterator<Event> {
   #receive(event: Event): void {
     const reader = this.#readers.shift();
     if (reader !== undefined) reader({ done: false, value: event });
-    else if (this.#isGap || this.#buffer.length >= MAX_BUFFERED) this.#miss();
+    else if (this.#isGap || this.#buffer.length >= MAX_BUFFERED) this.#miss(event);
     else this.#buffer.push(event);
   }
 
   /** Once the buffer was full, nothing is kept until the reader has emptied it and was told of the gap: one gap, not one an event. */
-  #miss(): void {
+  #miss(event: Event): void {
     this.#isGap = true;
-    this.#missed++;
+    this.#missed += missedWith(event);
   }
 
   #receiveGap(): void {

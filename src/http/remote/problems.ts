@@ -13,6 +13,7 @@ const WIRE_CODES: Readonly<Record<WireCode, ErrorCode>> = {
   foreign_origin: "forbidden",
   unknown_route: "unsupported_store",
   method_not_allowed: "unsupported_store",
+  upgrade_required: "unsupported_store",
   misdirected: "unsupported_store",
   internal: "store_unavailable",
   overloaded: "store_unavailable",

@@ -1,7 +1,8 @@
 /** Filters and pages -> query strings, and jobs by filter. */
-import type { DeadLetters, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
+import type { DeadLetters, JobCount, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import type { AnswerFrom } from "../contract.ts";
+import { fromErrorGroupsWire } from "../wire/bulk.ts";
 import { fromSummaryWire } from "../wire/job.ts";
 import { toMoment, toSnakeCase } from "../wire/values.ts";
 import type { Transport } from "./transport.ts";
@@ -12,14 +13,31 @@ export async function listJobs(transport: Transport, query: ListJobs | undefined
   return toPage(body);
 }
 
+/** A page tells how many there are in all. */
+export async function countJobs(transport: Transport, filter: JobFilter | undefined): Promise<JobCount> {
+  const query = { ...queryOf(filter, "a filter of jobs"), limit: "1" };
+  const { body } = await transport.ask("GET /api/v1/jobs", { query, repeatable: true });
+  return { count: body.total ?? 0, isCapped: body.total_is_capped };
+}
+
 export function createRemoteDead(transport: Transport): DeadLetters {
   return {
     async list(query) {
       const { body } = await transport.ask("GET /api/v1/dead", { query: queryOf(query, "a list of dead letters"), repeatable: true });
       return toPage(body);
     },
+    async groups(filter) {
+      const { body } = await transport.ask("GET /api/v1/dead/groups", {
+        query: queryOf(filter, "a filter of dead letters"),
+        repeatable: true,
+      });
+      return fromErrorGroupsWire(body);
+    },
     async retry(filter) {
-      const { body } = await transport.ask("POST /api/v1/dead/retry", { body: filterText(filter), repeatable: false });
+      const { body } = await transport.ask("POST /api/v1/dead/retry", {
+        body: filterText(filter, "a filter of dead letters"),
+        repeatable: false,
+      });
       return body.retried;
     },
     async purge(filter) {
@@ -36,8 +54,9 @@ function toPage({ jobs, next_cursor }: AnswerFrom<"GET /api/v1/jobs">): JobPage 
   return { jobs: jobs.map(fromSummaryWire), cursor: next_cursor };
 }
 
-function filterText(filter: JobFilter | undefined): string {
-  const given = readObject(filter, "a filter of dead letters");
+/** A filter as the JSON text of a body. */
+export function filterText(filter: JobFilter | undefined, what: string): string {
+  const given = readObject(filter, what);
   return wireText(Object.fromEntries(Object.entries(given).map(([name, value]) => [name, toMoment(value)])));
 }
 
@@ -55,7 +74,7 @@ export function queryOf(input: object | null | undefined, what: string): Record<
   );
 }
 
-const TEXTS = new Set(["type", "queue", "tag", "cursor"]);
+const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group"]);
 const NUMBERS = new Set(["limit", "after", "count"]);
 
 function paramText(name: string, value: unknown): string {

@@ -1,6 +1,7 @@
 /** Dead letters: listed, given a new life, removed. */
 import type { deadRoutes } from "../contract/dead.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { toErrorGroupsWire } from "../wire/bulk.ts";
 import { readPage } from "./job-page.ts";
 
 export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof deadRoutes> {
@@ -8,6 +9,10 @@ export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof dead
     async "GET /api/v1/dead"({ query }) {
       const { limit, cursor, page, ...filter } = query;
       return ok(await readPage(client, (list) => client.dead.list(list), filter, { limit, cursor, page }, "dead"));
+    },
+
+    async "GET /api/v1/dead/groups"({ query }) {
+      return ok(toErrorGroupsWire(await client.dead.groups(query)));
     },
 
     async "DELETE /api/v1/dead"({ query }) {

@@ -1,25 +1,57 @@
-/** What happens, as a stream. */
-import type { RouteInput, RouteParts } from "../route-input.ts";
-import { eventStream, eventText } from "../server-sent-events.ts";
-import { toEventWire } from "../wire/event.ts";
+/** What happens, told to those who read: as a stream, or over a WebSocket. */
+import type { Hub } from "../live/hub.ts";
+import type { Reader } from "../live/reader.ts";
+import { UpgradeCall } from "../live/upgrade.ts";
+import { tellOver } from "../live/web-socket.ts";
+import { WireError } from "../problem.ts";
+import { RawReply, type Reply, type RouteInput, type RouteParts } from "../route-input.ts";
+import { EVENT_STREAM, eventFrame, eventStream } from "../server-sent-events.ts";
 
-/** Events from now on. What a reader had before is not kept here, so one who asks for it is told that some was missed. */
-export function newsStream({ client, clock }: RouteParts, input: RouteInput<"GET /api/v1/events">): ReadableStream<Uint8Array> {
-  const reader = new AbortController();
-  const events = client.events({ signal: reader.signal })[Symbol.asyncIterator]();
-  const isReturning = input.call.header("last-event-id") !== null;
-  const gap = { event: "gap", at: clock.now(), missed: 0 } as const;
-  return eventStream({
+interface LiveParts extends Pick<RouteParts, "clock"> {
+  readonly hub: Hub;
+}
+
+/** Events from now on, or from after the one that the reader had last. */
+export function newsStream({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/events">): RawReply {
+  // Nobody would read, or end, what is only asked for its headers.
+  if (input.call.method === "HEAD") return new RawReply(EVENT_STREAM, "");
+  const reader = openReader(hub, input);
+  const stream = eventStream({
     clock,
     ending: input.ending,
-    greeting: isReturning ? eventText(gap.event, toEventWire(gap)) : "",
-    async next() {
-      const step = await events.next();
-      return step.done === true ? null : eventText(step.value.event, toEventWire(step.value));
-    },
+    // Who is cut off before the first event can still say where it was.
+    greeting: `id: ${reader.position}\n\n`,
+    next: async () => (await reader.next())?.map(({ id, event, data }) => eventFrame(event, data, id)).join("") ?? null,
     ended: () => {
-      reader.abort();
+      reader.close();
       input.leave();
     },
   });
+  return new RawReply(EVENT_STREAM, stream);
+}
+
+/** The same over a WebSocket. */
+export async function newsSocket({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/ws">): Promise<Reply<null>> {
+  const { call } = input;
+  if (!(call instanceof UpgradeCall)) {
+    throw new WireError("upgrade_required", "the request does not ask for a WebSocket, or came by a way that cannot open one", {
+      headers: { Upgrade: "websocket" },
+    });
+  }
+  const reader = openReader(hub, input);
+  try {
+    await call.accept((webSocket) => {
+      tellOver({ webSocket, socket: call.socket, reader, clock, ending: input.ending, ended: () => input.leave() });
+    });
+  } catch (error) {
+    reader.close();
+    throw error;
+  }
+  return { status: 101, body: null };
+}
+
+function openReader(hub: Hub, input: RouteInput<"GET /api/v1/events" | "GET /api/v1/ws">): Reader {
+  input.startWaiting();
+  const lastId = input.call.header("last-event-id") ?? input.query.last_event_id ?? null;
+  return hub.open({ caller: input.caller?.id ?? null, lastId });
 }

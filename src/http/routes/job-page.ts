@@ -1,10 +1,9 @@
 /**
- * A PAGE OF A LIST, and how many jobs there are in all. Pages by number are walked to from the start, and what tallies cannot tell is counted
- * by walking on; both end after 10,000 jobs, however many there are.
+ * A PAGE OF A LIST, and how many jobs there are in all. Pages by number are walked to from the start, over 10,000 jobs at most, and over no more
+ * than one list looks at in vain.
  */
-import type { Client, JobPage, ListJobs } from "../../client/client.ts";
+import type { Client, JobCount, JobPage, ListJobs } from "../../client/client.ts";
 import { invalid } from "../../core/errors.ts";
-import { readStatusFilter } from "../../core/status-filter.ts";
 import type { AnswerFrom, QueryIn } from "../contract.ts";
 import { toSummaryWire } from "../wire/job.ts";
 
@@ -14,7 +13,7 @@ type Filter = Omit<ListJobs, "limit" | "cursor">;
 type List = (query: ListJobs) => Promise<JobPage>;
 
 const DEFAULT_LIMIT = 100;
-const MAX_COUNTED = 10_000;
+const MAX_SKIPPED = 10_000;
 const MAX_PAGE = 1000;
 
 /** Lists by `list`; `filter` is what it filters by, with the status where that is no question. */
@@ -25,43 +24,20 @@ export async function readPage(client: Client, list: List, filter: Filter, page:
     return toPageWire(found, { total: null, total_is_capped: false, page: null, limit });
   }
   const number = page.page ?? 1;
-  if (number * limit > MAX_COUNTED)
-    throw invalid("page", `at most ${MAX_COUNTED} divided by limit: beyond that, go by next_cursor`, number);
-  const { skipped, cursor: from } = await skip(list, filter, (number - 1) * limit);
-  const found = from === null ? { jobs: [], cursor: null } : await list({ ...filter, limit, cursor: from });
-  const total = await count(client, list, filter, status, skipped + found.jobs.length, found);
-  return toPageWire(found, { ...total, page: number, limit });
+  if (number * limit > MAX_SKIPPED)
+    throw invalid("page", `at most ${MAX_SKIPPED} divided by limit: beyond that, go by next_cursor`, number);
+  const start = await skip(list, filter, (number - 1) * limit);
+  const found = start.isThere ? await list({ ...filter, limit, cursor: start.cursor }) : { jobs: [], cursor: start.cursor ?? null };
+  const seen = start.skipped + found.jobs.length;
+  const { count, isCapped } = await countAll(client, { ...filter, status }, seen, found.cursor, found.jobs.length < limit);
+  // What came meanwhile may have pushed others out of the count.
+  return toPageWire(found, { total: Math.max(count, seen), total_is_capped: isCapped, page: number, limit });
 }
 
-function toPageWire({ jobs, cursor }: JobPage, facts: Omit<PageWire, "jobs" | "next_cursor">): PageWire {
-  return { jobs: jobs.map(toSummaryWire), ...facts, next_cursor: cursor };
-}
-
-/** Walks over so many jobs. A null cursor: the list ended before. */
-async function skip(list: List, filter: Filter, jobs: number): Promise<{ skipped: number; cursor: string | null | undefined }> {
-  let skipped = 0;
-  let cursor: string | null | undefined = undefined;
-  while (skipped < jobs && cursor !== null) {
-    const page = await list({ ...filter, limit: Math.min(MAX_PAGE, jobs - skipped), cursor });
-    skipped += page.jobs.length;
-    cursor = page.cursor;
-  }
-  return { skipped, cursor };
-}
-
-type Total = Pick<PageWire, "total" | "total_is_capped">;
-
-async function count(
-  client: Client,
-  list: List,
-  filter: Filter,
-  status: Filter["status"],
-  seen: number,
-  { cursor }: JobPage,
-): Promise<Total> {
-  if (cursor === null) return { total: seen, total_is_capped: false };
-  if (isInTallies(filter)) return { total: await countByTallies(client, filter.queue, status), total_is_capped: false };
-  return countByWalking(list, filter, seen, cursor);
+/** A page that is short and goes on all the same looked at as many jobs as one may. */
+async function countAll(client: Client, filter: Filter, seen: number, cursor: string | null, isShort: boolean): Promise<JobCount> {
+  if (cursor === null) return { count: seen, isCapped: false };
+  return isShort && !isInTallies(filter) ? { count: seen, isCapped: true } : client.count(filter);
 }
 
 /** Tallies know queue and status, and nothing else. */
@@ -69,24 +45,27 @@ function isInTallies(filter: Filter): boolean {
   return Object.entries(filter).every(([name, value]) => value === undefined || name === "queue" || name === "status");
 }
 
-async function countByTallies(client: Client, queue: string | undefined, status: Filter["status"]): Promise<number> {
-  const wanted = readStatusFilter(status);
-  const queues = (await client.queues()).filter(({ name }) => queue === undefined || name === queue);
-  return queues
-    .flatMap(({ counts }) => Object.entries(counts))
-    .reduce((sum, [name, jobs]) => sum + (wanted === undefined || (wanted as readonly string[]).includes(name) ? jobs : 0), 0);
+function toPageWire({ jobs, cursor }: JobPage, facts: Omit<PageWire, "jobs" | "next_cursor">): PageWire {
+  return { jobs: jobs.map(toSummaryWire), ...facts, next_cursor: cursor };
 }
 
-/** A page that is short and has a cursor all the same looked at as many jobs as one call may: further on there may be more, or none. */
-async function countByWalking(list: List, filter: Filter, seen: number, from: string): Promise<Total> {
-  let total = seen;
-  let cursor: string | null = from;
-  while (total < MAX_COUNTED) {
-    const page: JobPage = await list({ ...filter, limit: MAX_PAGE, cursor });
-    total += page.jobs.length;
+/** Where a page begins. It is not there when the list ended before, or when so much was looked at in vain that another call has to go on. */
+interface Start {
+  readonly skipped: number;
+  readonly cursor: string | null | undefined;
+  readonly isThere: boolean;
+}
+
+/** Walks over so many jobs. */
+async function skip(list: List, filter: Filter, jobs: number): Promise<Start> {
+  let skipped = 0;
+  let cursor: string | null | undefined = undefined;
+  while (skipped < jobs) {
+    const limit = Math.min(MAX_PAGE, jobs - skipped);
+    const page: JobPage = await list({ ...filter, limit, cursor });
+    skipped += page.jobs.length;
     cursor = page.cursor;
-    if (cursor === null) return { total, total_is_capped: false };
-    if (page.jobs.length < MAX_PAGE) break;
+    if (cursor === null || page.jobs.length < limit) return { skipped, cursor, isThere: false };
   }
-  return { total: Math.min(total, MAX_COUNTED), total_is_capped: true };
+  return { skipped, cursor, isThere: true };
 }

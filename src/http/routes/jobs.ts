@@ -9,6 +9,7 @@ import type { AnswerFrom } from "../contract.ts";
 import { toProblem, WireError } from "../problem.ts";
 import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
 import { toAttemptWire, toEnqueuedWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
+import { toReasonWire } from "../wire/reason.ts";
 import { readPage } from "./job-page.ts";
 import { prefersMinimal, readNewJob } from "./new-job.ts";
 import { readWait } from "./wait.ts";
@@ -60,6 +61,10 @@ export function jobHandlers({ client }: RouteParts): Handlers<keyof typeof jobRo
     async "POST /api/v1/jobs/{id}/retry"({ params: { id }, query }) {
       const job = await client.retry(id, { now: query.now });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
+    },
+
+    async "GET /api/v1/jobs/{id}/explain"({ params: { id } }) {
+      return ok({ reasons: (await client.explain(id)).reasons.map(toReasonWire) });
     },
 
     async "GET /api/v1/jobs/{id}/attempts"({ params: { id } }) {

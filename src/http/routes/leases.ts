@@ -8,7 +8,7 @@ import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leas
 import type { BodyIn } from "../contract.ts";
 import { Grants } from "../granted.ts";
 import { Lobby } from "../lobby.ts";
-import { type Handlers, ok, RawReply, type RouteInput, type RouteParts } from "../route-input.ts";
+import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
 import { toLeasedWire } from "../wire/job.ts";
 import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
 import { readOutcomes } from "./outcomes.ts";
@@ -46,10 +46,7 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
       return ok({ results: toResults(notes, results) });
     },
 
-    "GET /api/v1/leases/watch": async (input) => {
-      input.startWaiting();
-      return new RawReply("text/event-stream", await watchStream(parts, input));
-    },
+    "GET /api/v1/leases/watch": (input) => watchStream(parts, input),
 
     async "GET /api/v1/workers"() {
       return ok({ workers: (await client.workers()).map(toWorkerWire) });

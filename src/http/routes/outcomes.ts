@@ -2,7 +2,7 @@
 import type { LeaseRef, Report } from "../../client/client.ts";
 import { MAX_DELAY_MS } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
-import type { JobError } from "../../core/job.ts";
+import type { AttemptError } from "../../core/job.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import { readDuration } from "../../core/read-fields.ts";
@@ -42,7 +42,7 @@ function readResult(result: unknown, field: string): string | null {
   return result === undefined || result === null ? null : encodeJson(result, field, MAX_PAYLOAD_BYTES);
 }
 
-function readError(error: OutcomeWire["error"], place: string): JobError {
+function readError(error: OutcomeWire["error"], place: string): AttemptError {
   if (error === undefined) return missing(`${place}.error`, "why the attempt did not succeed");
   if (typeof error === "string") return { name: "Error", message: error, stack: null, kind: "error" };
   return { name: error.name ?? "Error", message: error.message, stack: error.stack ?? null, kind: error.kind ?? "error" };

@@ -4,12 +4,14 @@ import type { systemRoutes } from "../contract/system.ts";
 import { DOCS_HEADERS, docsPage } from "../docs-page.ts";
 import { openApiText } from "../openapi.ts";
 import { type Handlers, ok, RawReply, type Reply, type RouteParts } from "../route-input.ts";
-import { newsStream } from "./events.ts";
+import type { Hub } from "../live/hub.ts";
+import { newsSocket, newsStream } from "./events.ts";
 
 type Health = Reply<{ status: "ok" | "unavailable" }>;
 
 export interface SystemParts extends RouteParts {
   readonly version: string;
+  readonly hub: Hub;
   /** Whether this process can work. */
   readonly isReady: () => Promise<boolean>;
   readonly figures?: Figures | undefined;
@@ -27,10 +29,8 @@ export function systemHandlers(parts: SystemParts): Handlers<keyof typeof system
   const ready = async (): Promise<Health> =>
     (await parts.isReady()) ? ok({ status: "ok" }) : { status: 503, body: { status: "unavailable" } };
   return {
-    "GET /api/v1/events": (input) => {
-      input.startWaiting();
-      return new RawReply("text/event-stream", newsStream(parts, input));
-    },
+    "GET /api/v1/events": (input) => newsStream(parts, input),
+    "GET /api/v1/ws": (input) => newsSocket(parts, input),
     "GET /metrics": async ({ call }) => {
       if (parts.figures === undefined) throw new MillraceError("not_found", "this server keeps no figures");
       const isJson = call.header("accept")?.includes("application/json") === true;

@@ -19,6 +19,7 @@ export function toStatsWire(stats: Stats): StatsWire {
     total_failed: stats.totalFailed,
     total_enqueued: stats.totalEnqueued,
     total_retried: stats.totalRetried,
+    total_lost: stats.totalLost,
     dead_count: stats.deadCount,
     active_workers: stats.activeWorkers,
     jobs_today: stats.today,
@@ -37,6 +38,7 @@ export function fromStatsWire(wire: StatsWire): Stats {
     totalFailed: wire.total_failed,
     totalEnqueued: wire.total_enqueued,
     totalRetried: wire.total_retried,
+    totalLost: wire.total_lost,
     deadCount: wire.dead_count,
     activeWorkers: wire.active_workers,
     today: wire.jobs_today,
@@ -54,28 +56,22 @@ export function fromPointWire(wire: PointWire): HistoryPoint {
   return { ...wire, at: fromTime(wire.at) };
 }
 
-export function toQueueWire({ name, paused, counts, waiting, capacity, headStart, deadLetters, retention }: QueueInfo): QueueWire {
+export function toQueueWire({ headStart, deadLetters, oldestWaitingMs, retention, ...same }: QueueInfo): QueueWire {
   const { age, count, keepAtLeast } = retention;
   return {
-    name,
-    paused,
-    counts,
-    waiting,
-    capacity,
+    ...same,
+    oldest_waiting_ms: oldestWaitingMs,
     head_start: headStart,
     dead_letters: deadLetters,
     retention: { age, count, keep_at_least: keepAtLeast },
   };
 }
 
-export function fromQueueWire({ name, paused, counts, waiting, capacity, head_start, dead_letters, retention }: QueueWire): QueueInfo {
+export function fromQueueWire({ head_start, dead_letters, oldest_waiting_ms, retention, ...same }: QueueWire): QueueInfo {
   const { age, count, keep_at_least } = retention;
   return {
-    name,
-    paused,
-    counts,
-    waiting,
-    capacity,
+    ...same,
+    oldestWaitingMs: oldest_waiting_ms,
     headStart: head_start,
     deadLetters: dead_letters,
     retention: { age, count, keepAtLeast: keep_at_least },

@@ -69,6 +69,29 @@ export class Lanes<Job extends Pending> {
     return taken;
   }
 
+  /** From when on the job waits that is due longest; null when none does. */
+  oldest(): number | null {
+    let oldest: number | null = null;
+    for (const ofType of this.#byType.values()) {
+      for (const lane of ofType.values()) if (oldest === null || lane.first!.order < oldest) oldest = lane.first!.order;
+    }
+    return oldest;
+  }
+
+  /** How many jobs of these types go before one that stands here, counted up to `most`. */
+  countBefore(job: Job, types: readonly string[] | "*", headStartMs: number, most: number): number {
+    const own = rank(job.order, job.record.priority, headStartMs);
+    let count = 0;
+    for (const type of types === "*" ? this.#byType.keys() : new Set(types)) {
+      for (const lane of this.#byType.get(type)?.values() ?? []) {
+        // Where a job of the same rank would stand in a lane of that priority.
+        const order = own + lane.priority * headStartMs;
+        count += lane.countBefore({ order, seq: job.seq }, most - count);
+      }
+    }
+    return count;
+  }
+
   #merge(types: readonly string[] | "*", headStartMs: number): Heap<Lane<Job>> {
     const heads = new Heap<Lane<Job>>();
     // A type that is named twice must not bring its lanes twice.

@@ -5,7 +5,10 @@ export interface Standing {
   spot: number;
 }
 
-function before(a: Standing, b: Standing): boolean {
+/** Where something stands, or would. */
+type Place = Pick<Standing, "order" | "seq">;
+
+function before(a: Place, b: Place): boolean {
   return a.order < b.order || (a.order === b.order && a.seq < b.seq);
 }
 
@@ -42,6 +45,18 @@ export class Line<Item extends Standing> {
       if (item !== undefined && item !== null) yield item;
     }
     yield* this.#heap;
+  }
+
+  /** How many items stand before a place, counted up to `most`. Costs no more than what it counts. */
+  countBefore(place: Place, most: number): number {
+    let count = Math.min(most, this.#heap.countBefore(place, most));
+    for (let index = this.#front; index < this.#run.length && count < most; index++) {
+      const item = this.#run[index];
+      if (item === undefined || item === null) continue;
+      if (!before(item, place)) break;
+      count++;
+    }
+    return count;
   }
 
   add(item: Item): void {
@@ -106,6 +121,19 @@ export class Heap<Item extends Standing> {
 
   [Symbol.iterator](): Iterator<Item> {
     return this.#items.values();
+  }
+
+  /** How many items stand before a place, counted up to about `most`: what is below an item that does not stand before it is passed over. */
+  countBefore(place: Place, most: number): number {
+    let count = 0;
+    const next = [0];
+    for (let index = next.pop(); index !== undefined && count < most; index = next.pop()) {
+      const item = this.#items[index];
+      if (item === undefined || !before(item, place)) continue;
+      count++;
+      next.push(2 * index + 1, 2 * index + 2);
+    }
+    return count;
   }
 
   add(item: Item): void {

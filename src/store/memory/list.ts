@@ -1,5 +1,6 @@
 import { MillraceError } from "../../core/errors.ts";
-import type { JobRecord, JobSummaryRecord } from "../../core/job.ts";
+import { type Filter, matcherOf } from "../../core/filter.ts";
+import type { JobSummaryRecord } from "../../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Shelf } from "./shelf.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
@@ -7,11 +8,12 @@ import { type StoredJob, summaryOf } from "./stored-job.ts";
 /** Lists newest first, which is by falling sequence: a cursor is the sequence of the last job that was looked at. */
 export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
+  const isMeant = matcherOf(query);
   let below = query.cursor === undefined ? shelf.lastSeq + 1 : decodeCursor(query.cursor, shelf.lastSeq);
   let looked = 0;
   for (const job of shelf.newestFirst(below, query.to ?? Infinity, query.status)) {
     if (query.from !== undefined && job.record.createdAt < query.from) break;
-    const matches = matchesQuery(job.record, query);
+    const matches = isMeant(job.record, (search) => search.isInPayload(job.record.payload));
     // One more than was asked for is looked up, so that the last page says that it is the last.
     if (looked === MAX_CANDIDATES || (matches && jobs.length === query.limit)) return { jobs, cursor: encodeCursor(below) };
     if (matches) jobs.push(summaryOf(job));
@@ -21,15 +23,17 @@ export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryReco
   return { jobs, cursor: null };
 }
 
-/** Everything but the status, by which the shelf has chosen already. */
-function matchesQuery(job: JobRecord, query: ListQuery): boolean {
-  return (
-    (query.type === undefined || job.type === query.type) &&
-    (query.queue === undefined || job.queue === query.queue) &&
-    (query.priority === undefined || (job.priority >= query.priority.min && job.priority <= query.priority.max)) &&
-    (query.tag === undefined || job.tags.includes(query.tag)) &&
-    (query.to === undefined || job.createdAt < query.to)
-  );
+/** How many jobs a list would find among the candidates that it looks at. */
+export function countMatches(shelf: Shelf, filter: Filter): { count: number; isCapped: boolean } {
+  const isMeant = matcherOf(filter);
+  let count = 0;
+  let looked = 0;
+  for (const job of shelf.newestFirst(shelf.lastSeq + 1, filter.to ?? Infinity, filter.status)) {
+    if (filter.from !== undefined && job.record.createdAt < filter.from) break;
+    if (looked++ === MAX_CANDIDATES) return { count, isCapped: true };
+    if (isMeant(job.record, (search) => search.isInPayload(job.record.payload))) count++;
+  }
+  return { count, isCapped: false };
 }
 
 function encodeCursor(seq: StoredJob["seq"]): string {

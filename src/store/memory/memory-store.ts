@@ -1,6 +1,8 @@
+import type { Spend, Spent } from "../../core/allowance.ts";
 import { countsRunTime } from "../../core/counters.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Event } from "../../core/event.ts";
+import type { Filter } from "../../core/filter.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueSettings } from "../../core/queue.ts";
@@ -13,6 +15,7 @@ import type {
   CounterQuery,
   CounterRow,
   ExpiredRecord,
+  GroupQuery,
   Hint,
   InsertAnswer,
   Lease,
@@ -20,6 +23,7 @@ import type {
   LeasedRecord,
   ListQuery,
   Note,
+  OldestPending,
   PruneRule,
   QueueState,
   Settlement,
@@ -27,11 +31,13 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../store.ts";
+import { Allowances } from "./allowances.ts";
 import { MemoryFeed } from "./feed.ts";
 import { Jobs } from "./jobs.ts";
 import { holds, isRepeat, refusal, writeNote } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
-import { listJobs } from "./list.ts";
+import { groupErrors } from "./groups.ts";
+import { countMatches, listJobs } from "./list.ts";
 import { Schedules } from "./schedules.ts";
 import { StoreTime } from "./store-time.ts";
 import { attemptsOf, leasedCopy, recordCopy, type StoredJob, summaryOf } from "./stored-job.ts";
@@ -53,6 +59,7 @@ export class MemoryStore implements Store {
   readonly #jobs = new Jobs(this.#ledger, this.#feed);
   readonly #schedules = new Schedules();
   readonly #workers = new WorkerRegistry();
+  readonly #allowances = new Allowances();
   #isClosed = false;
 
   /** `deadlineMs` is what every engine is given; here nothing is waited for. */
@@ -205,6 +212,16 @@ export class MemoryStore implements Store {
     return listJobs(this.#jobs.shelf, query);
   }
 
+  async errorGroups(query: GroupQuery): ReturnType<Store["errorGroups"]> {
+    this.#begin();
+    return groupErrors(this.#jobs.shelf, (id) => this.#jobs.get(id), query);
+  }
+
+  async count(filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+    this.#begin();
+    return countMatches(this.#jobs.shelf, filter);
+  }
+
   async attempts(id: string): Promise<Attempt[]> {
     this.#begin();
     const job = this.#jobs.get(id);
@@ -270,7 +287,8 @@ export class MemoryStore implements Store {
     const keys = this.#jobs.keys.sweep(now, limit);
     const workers = this.#workers.sweep(now, limit);
     const periods = this.#ledger.sweep(now - keep.minutesMs, now - keep.hoursMs, limit);
-    return { removed: keys + workers + periods };
+    const allowances = this.#allowances.sweep(now, limit);
+    return { removed: keys + workers + periods + allowances };
   }
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -290,6 +308,19 @@ export class MemoryStore implements Store {
   async rerank(_queue: string, _limit: number): Promise<boolean> {
     this.#begin();
     return false;
+  }
+
+  async oldest(): Promise<{ now: number; queues: OldestPending[] }> {
+    const now = this.#begin();
+    const heads = Array.from(this.#jobs.books.values(), ({ name, lanes }) => ({ queue: name, runAt: lanes.oldest() }));
+    return { now, queues: heads.filter((head): head is OldestPending => head.runAt !== null) };
+  }
+
+  async ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+    this.#begin();
+    const job = this.#jobs.get(id);
+    if (job === undefined || job.record.status !== "pending") return null;
+    return job.book.lanes.countBefore(job, types, job.book.settings.headStartMs, most);
   }
 
   async counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
@@ -349,6 +380,13 @@ export class MemoryStore implements Store {
 
   async workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
     return this.#workers.living(this.#begin());
+  }
+
+  // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async spend(spends: readonly Spend[]): Promise<Spent[]> {
+    const now = this.#begin();
+    return spends.map((spend) => this.#allowances.spend(spend, now));
   }
 
   // ── Feed ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

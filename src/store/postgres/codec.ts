@@ -251,8 +251,12 @@ function withoutStack(error: JobError | null): JobError | null {
 }
 
 export const readError = (text: string | null): JobError | null => (text === null ? null : (JSON.parse(text) as JobError));
-export const encodeError = (error: JobError | null | undefined): string | null =>
-  error === null || error === undefined ? null : JSON.stringify(error);
+/** The group comes first: statements find it by its place. The server's own functions for JSON refuse texts with U+0000 in them. */
+export function encodeError(error: JobError | null | undefined): string | null {
+  if (error === null || error === undefined) return null;
+  const { group, ...rest } = error;
+  return JSON.stringify({ group, ...rest });
+}
 
 export function readAttempt(row: Row): Attempt {
   return {

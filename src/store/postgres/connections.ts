@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MillraceError } from "../../core/errors.ts";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
 import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
@@ -34,6 +34,8 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
 }
 
+/** More calls than this do not wait: the next ones fail at once. */
+const MOST_WAITING = 10_000;
 const LONGEST_WAIT_FOR_CONNECTION_MS = 4_000;
 const IDLE_MS = 30_000;
 /** A connection that owes an answer for so long is taken for dead; a call lives twice as long at least, to be made again on another. */
@@ -56,7 +58,8 @@ export class Connections {
   /** Connections that nobody uses at the moment. */
   readonly #resting = new Set<DriverClient>();
   #names = new Map<string, string>();
-  #underWay = 0;
+  readonly #deadlines = new Set<Deadline>();
+  #isGivenUp = false;
   #closed = false;
   #idle: (() => void)[] = [];
 
@@ -88,8 +91,9 @@ export class Connections {
   /** Runs work on one connection; as a whole it is tried again where that is safe. */
   async run<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner = {}): Promise<Answer> {
     if (this.#closed) throw closed();
-    this.#underWay++;
-    const deadline = new Deadline(this.#options.clock, this.#options.deadlineMs);
+    if (this.#deadlines.size >= MOST_WAITING) throw tooManyWaiting(this.place);
+    const deadline = new Deadline(this.#options.clock, this.#isGivenUp ? 0 : this.#options.deadlineMs);
+    this.#deadlines.add(deadline);
     try {
       for (let tries = 0; ; tries++) {
         try {
@@ -100,7 +104,8 @@ export class Connections {
       }
     } finally {
       deadline.end();
-      if (--this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      this.#deadlines.delete(deadline);
+      if (this.#deadlines.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }
   }
 
@@ -127,12 +132,24 @@ export class Connections {
     return client;
   }
 
+  /** From the moment that this aborts, no call waits for the server any more. */
+  giveUpAt(signal: AbortSignal): void {
+    const giveUp = (): void => {
+      this.#isGivenUp = true;
+      for (const deadline of this.#deadlines) deadline.expire();
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp);
+  }
+
   /** Lets what was asked for finish, then refuses more. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#deadlines.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     const gone = Array.from(this.#resting, whenGone);
-    await Promise.all([this.#pool.end(), this.#beats.end()]);
+    const ended = Promise.all([this.#pool.end(), this.#beats.end()]);
+    // A connection that is just being made, to where nobody answers, would be waited for until it has failed.
+    await (this.#isGivenUp ? atMost(systemClock, GOODBYE_MS, ended) : ended);
     await Promise.all(gone);
   }
 
@@ -199,7 +216,8 @@ export class Connections {
   }
 
   #unavailable(cause: unknown): MillraceError {
-    const message = `PostgreSQL at ${this.place} did not answer within ${this.#options.deadlineMs} ms: ${messageOf(cause)}`;
+    const time = this.#isGivenUp ? "before the client was closed" : `within ${this.#options.deadlineMs} ms`;
+    const message = `PostgreSQL at ${this.place} did not answer ${time}: ${messageOf(cause)}`;
     return new MillraceError("store_unavailable", message, { cause, retryAfterMs: 1_000 });
   }
 
@@ -216,7 +234,8 @@ export class Connections {
   }
 
   #openPool(max: number, min: number): DriverPool {
-    const pool = new this.#options.driver.Pool({ ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS });
+    const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true };
+    const pool = new this.#options.driver.Pool(options);
     // An idle connection that dies leaves the pool by itself; one in use fails its query. Neither may end the process.
     pool.on("error", () => {});
     pool.on("connect", (client) => {
@@ -265,6 +284,11 @@ function destroySocket(client: DriverClient): void {
 /** Growing, and random, so that processes that met do not meet again. */
 function pauseBefore(tries: number): number {
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+}
+
+function tooManyWaiting(place: string): MillraceError {
+  const message = `${MOST_WAITING} calls wait for PostgreSQL at ${place} already: try again later`;
+  return new MillraceError("store_unavailable", message, { retryAfterMs: 1_000 });
 }
 
 function closed(): MillraceError {

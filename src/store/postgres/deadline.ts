@@ -7,10 +7,13 @@ export class Deadline {
   #expire: (() => void) | null = null;
 
   constructor(clock: Clock, ms: number) {
-    this.#timer = clock.setTimer(() => {
-      this.#controller.abort();
-      this.#expire?.();
-    }, ms);
+    this.#timer = clock.setTimer(() => this.expire(), ms);
+  }
+
+  /** It is over now. */
+  expire(): void {
+    this.#controller.abort();
+    this.#expire?.();
   }
 
   get isOver(): boolean {
@@ -31,6 +34,7 @@ export class Deadline {
       const giveUp = (): void => void setImmediate(() => reject(new Silence()));
       const silence = longestMs === Infinity ? undefined : setTimeout(giveUp, longestMs);
       this.#expire = giveUp;
+      if (this.isOver) giveUp();
       work.then(resolve, reject).finally(() => clearTimeout(silence));
     });
   }

@@ -46,6 +46,8 @@ export interface PoolOptions extends ClientOptions {
   readonly max: number;
   readonly min?: number;
   readonly idleTimeoutMillis?: number;
+  /** Whether connections that nobody uses let the process end. */
+  readonly allowExitOnIdle?: boolean;
 }
 
 export interface Driver {

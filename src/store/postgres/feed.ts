@@ -13,6 +13,8 @@ import { NEWS, readPayload, readTopic, topicOf } from "./topics.ts";
 const LISTENING_RENEWED_MS = 5_000;
 const LISTENING_BELIEVED_MS = 15_000;
 const WANTED_CHECK_MS = 500;
+/** After so long without a look nobody knows: what is published then waits for the answer, so that the first word of an idle process is heard. */
+const WANTED_KNOWN_MS = 2_000;
 
 export interface PostgresFeedOptions {
   readonly connections: Connections;
@@ -37,6 +39,8 @@ export class PostgresFeed implements Feed {
   #renew: NodeJS.Timeout | null = null;
   #wanted = false;
   #wantedCheckedAt = Number.NEGATIVE_INFINITY;
+  /** A look whose answer is not here yet, while what was known before is too old. */
+  #doubt: Promise<void> | null = null;
   #closed = false;
 
   constructor(options: PostgresFeedOptions) {
@@ -67,16 +71,20 @@ export class PostgresFeed implements Feed {
 
   newsWanted(): boolean {
     const monotonic = performance.now();
-    if (monotonic - this.#wantedCheckedAt >= WANTED_CHECK_MS && !this.#closed) {
+    const age = monotonic - this.#wantedCheckedAt;
+    if (age >= WANTED_CHECK_MS && !this.#closed) {
       this.#wantedCheckedAt = monotonic;
-      void this.#checkWanted();
+      const checking = this.#checkWanted().finally(() => (this.#doubt = null));
+      if (age >= WANTED_KNOWN_MS) this.#doubt = checking;
     }
-    return this.#wanted;
+    return this.#wanted || this.#doubt !== null;
   }
 
   async publish(events: readonly Event[]): Promise<void> {
     const { connections, sql, now } = this.#options;
     if (events.length === 0 || !this.newsWanted()) return;
+    await this.#doubt;
+    if (!this.newsWanted()) return;
     await connections.call(sql.addNews, [now(), JSON.stringify(events)]);
     this.#notifier.tell([NEWS]);
     this.#news.look();

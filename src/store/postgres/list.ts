@@ -1,5 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
+import { type Filter, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
+import { searchFor } from "../../core/search.ts";
 import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeText, numbers, type Row, stateNumber } from "./codec.ts";
 import { type Desk, readSummaries } from "./desk.ts";
@@ -12,18 +14,68 @@ type Place = readonly [createdAt: number, seq: number];
  * down from the newest and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most.
  */
 export async function listJobs(desk: Desk, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
-  const after = query.cursor === undefined ? null : decodeCursor(query.cursor);
-  const states = query.status === undefined ? null : numbers(query.status.map(stateNumber));
-  const range = [after?.[0] ?? null, after?.[1] ?? null, query.from ?? null, query.to ?? null];
-  const tag = query.tag === undefined ? null : encodeText(query.tag);
-  const { min = null, max = null } = query.priority ?? {};
-  const values = [...range, states, query.type ?? null, query.queue ?? null, min, max, tag, MAX_CANDIDATES, query.limit];
+  const range = rangeOf(query, query.cursor === undefined ? null : decodeCursor(query.cursor));
+  const search = query.q === undefined ? null : searchFor(query.q);
+  const texts = search === null ? [] : [search.text, search.inJson];
+  const areFew = await hasFew(desk, query);
+  const { pick, walk } = search === null ? desk.sql : desk.sql.search;
+  const rows = await desk.connections.call(areFew ? pick : walk, [...range, ...wordsOf(query), MAX_CANDIDATES, query.limit, ...texts]);
+  const found = await readSummaries(desk, rows, 2);
+  // What a search found beside the payload was compared as it is stored: some of it may not be what was asked for.
+  const isMeant = matcherOf({ q: query.q });
+  const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
+  if (rows.length === query.limit) return { jobs, cursor: encodeCursor([found.at(-1)!.createdAt, rows.at(-1)![0] as number]) };
+  const last = areFew ? null : await candidate(desk, range, MAX_CANDIDATES);
+  return { jobs, cursor: last === null ? null : encodeCursor(last) };
+}
 
-  const areFew = states !== null && (await countOf(desk, states, query.queue)) <= MAX_CANDIDATES;
-  const rows = await desk.connections.call(areFew ? desk.sql.pick : desk.sql.walk, values);
-  const jobs = await readSummaries(desk, rows, 1);
-  if (rows.length === query.limit) return { jobs, cursor: encodeCursor([jobs.at(-1)!.createdAt, rows.at(-1)![0] as number]) };
-  return { jobs, cursor: areFew ? null : await lastLookedAt(desk, range) };
+/** How many jobs a list would find among the candidates that it looks at. */
+export async function countMatches(desk: Desk, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+  const range = rangeOf(filter, null);
+  const values = [...range, ...wordsOf(filter), MAX_CANDIDATES, MAX_CANDIDATES];
+  const areFew = await hasFew(desk, filter);
+  const count = await (filter.q === undefined ? countPlain(desk, filter, areFew, values) : countFound(desk, filter.q, areFew, values));
+  return { count, isCapped: !areFew && (await candidate(desk, range, MAX_CANDIDATES + 1)) !== null };
+}
+
+async function countPlain(desk: Desk, { status, group }: Filter, areFew: boolean, values: readonly unknown[]): Promise<number> {
+  const { count, countBodies } = desk.sql;
+  const isOfBody = status === undefined && group === undefined;
+  const [row] = await desk.connections.call(areFew ? count.pick : isOfBody ? countBodies : count.walk, values);
+  return row![0] as number;
+}
+
+/** What is in payloads the server counts; what may be beside them is read, to look more closely. */
+async function countFound(desk: Desk, q: string, areFew: boolean, values: readonly unknown[]): Promise<number> {
+  const { countInPayload, searchBeside } = desk.sql;
+  const search = searchFor(q);
+  const [row] = await desk.connections.call(areFew ? countInPayload.pick : countInPayload.walk, [...values, search.text]);
+  const rows = await desk.connections.call(areFew ? searchBeside.pick : searchBeside.walk, [...values, search.text, search.inJson]);
+  const beside = await readSummaries(desk, rows, 2);
+  return (row![0] as number) + beside.filter((job) => search.isInSummary(job)).length;
+}
+
+/** Where a list is, as statements take it. */
+function rangeOf({ from, to }: Filter, after: Place | null): (number | null)[] {
+  return [after?.[0] ?? null, after?.[1] ?? null, from ?? null, to ?? null];
+}
+
+/** What it filters by, as statements take it. */
+function wordsOf({ status, type, queue, priority, tag, group }: Filter): unknown[] {
+  const { min = null, max = null } = priority ?? {};
+  return [statesOf(status), type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null];
+}
+
+function statesOf(status: Filter["status"]): string | null {
+  return status === undefined ? null : numbers(status.map(stateNumber));
+}
+
+/** Whether so few jobs are in the wanted statuses that all of them can be looked at. Those that wait for their time stand in one place. */
+async function hasFew(desk: Desk, { status, queue }: Filter): Promise<boolean> {
+  if (status === undefined) return false;
+  const isDue = status.includes("scheduled") || status.includes("retrying");
+  const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
+  return (await countOf(desk, numbers([...looked].map(stateNumber)), queue)) <= MAX_CANDIDATES;
 }
 
 async function countOf(desk: Desk, states: string, queue: string | undefined): Promise<number> {
@@ -31,10 +83,10 @@ async function countOf(desk: Desk, states: string, queue: string | undefined): P
   return row![0] as number;
 }
 
-/** Where a walk that found too little has to go on; null when it came to the end. */
-async function lastLookedAt(desk: Desk, range: readonly unknown[]): Promise<string | null> {
-  const [row] = (await desk.connections.call(desk.sql.lastCandidate, [...range, MAX_CANDIDATES])) as (Row | undefined)[];
-  return row === undefined ? null : encodeCursor([row[0] as number, row[1] as number]);
+/** The place of the n-th candidate; null when there are not so many. */
+async function candidate(desk: Desk, range: readonly unknown[], n: number): Promise<Place | null> {
+  const [row] = (await desk.connections.call(desk.sql.lastCandidate, [...range, n])) as (Row | undefined)[];
+  return row === undefined ? null : [row[0] as number, row[1] as number];
 }
 
 function encodeCursor([createdAt, seq]: Place): string {

@@ -1,11 +1,13 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Connections, Sql } from "./connections.ts";
+import { allowanceTable, spend } from "./functions/allowance.ts";
 import { exchange } from "./functions/exchange.ts";
 import { admit, enqueue, freeKeys } from "./functions/insert.ts";
 import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
+import { ahead, oldest } from "./functions/waiting.ts";
 import { tables } from "./tables.ts";
 
 const FIRST_WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick];
@@ -20,7 +22,11 @@ const FIRST_PARTS = [tables, ...FIRST_WRITES, ...FIRST_READS];
  * Why functions: each verb is one round trip and one commit whatever it has to look at on its way, their plans are kept by the server without
  * prepared statements (which a transaction pooler would lose), and a caller's own transaction can call them through any driver.
  */
-const STEPS: readonly ((schema: string) => string)[] = [(schema) => FIRST_PARTS.map((part) => part(schema)).join("\n")];
+const STEPS: readonly ((schema: string) => string)[] = [
+  (schema) => FIRST_PARTS.map((part) => part(schema)).join("\n"),
+  (schema) => [allowanceTable, spend].map((part) => part(schema)).join("\n"),
+  (schema) => [oldest, ahead].map((part) => part(schema)).join("\n"),
+];
 
 export const SCHEMA_VERSION: number = STEPS.length;
 

@@ -1,5 +1,7 @@
+import type { Spend, Spent } from "../../core/allowance.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Event } from "../../core/event.ts";
+import type { Filter } from "../../core/filter.ts";
 import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueChange } from "../../core/queue.ts";
@@ -12,6 +14,7 @@ import type {
   CounterQuery,
   CounterRow,
   ExpiredRecord,
+  GroupQuery,
   Hint,
   InsertAnswer,
   Lease,
@@ -19,6 +22,7 @@ import type {
   LeasedRecord,
   ListQuery,
   Note,
+  OldestPending,
   PruneRule,
   QueueState,
   Settlement,
@@ -26,6 +30,7 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../store.ts";
+import { spendShares } from "./allowances.ts";
 import { Catalog } from "./catalog.ts";
 import { Connections } from "./connections.ts";
 import type { Desk } from "./desk.ts";
@@ -33,12 +38,13 @@ import { type Driver, loadDriver } from "./driver.ts";
 import { Exchanger } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { Floors } from "./floors.ts";
+import { groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Inserter } from "./insert.ts";
-import { listJobs } from "./list.ts";
+import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
 import { migrate } from "./migrations.ts";
-import { configureQueue, queueStates, readCounters } from "./queues.ts";
+import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweepStore } from "./upkeep.ts";
@@ -148,6 +154,14 @@ class PostgresStore implements Store {
     return this.#do(() => listJobs(this.#desk, query));
   }
 
+  errorGroups(query: GroupQuery): ReturnType<Store["errorGroups"]> {
+    return this.#do(() => groupErrors(this.#desk, query));
+  }
+
+  count(filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+    return this.#do(() => countMatches(this.#desk, filter));
+  }
+
   attempts(id: string): Promise<Attempt[]> {
     return this.#do(() => attemptsOf(this.#desk, id));
   }
@@ -183,6 +197,14 @@ class PostgresStore implements Store {
   /** Nothing to do: a claim adds the head start of its moment when it merges lanes. */
   rerank(_queue: string, _limit: number): Promise<boolean> {
     return this.#do(async () => false);
+  }
+
+  oldest(): Promise<{ now: number; queues: OldestPending[] }> {
+    return this.#do(() => oldestPending(this.#desk));
+  }
+
+  ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+    return this.#do(() => countAhead(this.#desk, id, types, most));
   }
 
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
@@ -221,6 +243,10 @@ class PostgresStore implements Store {
     return this.#do(() => liveWorkers(this.#desk));
   }
 
+  spend(spends: readonly Spend[]): Promise<Spent[]> {
+    return this.#do(() => spendShares(this.#desk, spends));
+  }
+
   within(tx: unknown): TransactionVerbs {
     return verbsWithin(this.#desk, tx, this.#target);
   }
@@ -241,12 +267,13 @@ class PostgresStore implements Store {
     return this.#feed.listen(listener);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(giveUp?: AbortSignal): Promise<void> {
+    this.#closing ??= this.#close(giveUp);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(giveUp: AbortSignal | undefined): Promise<void> {
+    if (giveUp !== undefined) this.#desk.connections.giveUpAt(giveUp);
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
     await this.#feed.close();
     await this.#desk.housekeeping.close();

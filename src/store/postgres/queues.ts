@@ -1,8 +1,8 @@
 import type { Counter, TimeKind } from "../../core/counters.ts";
 import type { QueueChange } from "../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
-import { readMetric, readTally, type Row } from "./codec.ts";
+import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
+import { readMetric, readTally, type Row, texts } from "./codec.ts";
 import type { Desk } from "./desk.ts";
 
 export async function queueStates(desk: Desk): Promise<QueueState[]> {
@@ -46,6 +46,20 @@ export async function configureQueue(desk: Desk, queue: string, change: QueueCha
     retention?.keepAtLeastMs ?? null,
   ]);
   desk.ring(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
+}
+
+/** Of each queue that has pending jobs, when the longest due of them was due. */
+export async function oldestPending(desk: Desk): Promise<{ now: number; queues: OldestPending[] }> {
+  const found = (await desk.connections.call(desk.sql.oldest, [desk.now()])) as [queue: string | null, runAt: number][];
+  // One row is the time alone.
+  const now = found.find(([queue]) => queue === null)![1];
+  return { now, queues: found.flatMap(([queue, runAt]) => (queue === null ? [] : [{ queue, runAt }])) };
+}
+
+/** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
+export async function countAhead(desk: Desk, id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+  const [row] = await desk.connections.call(desk.sql.ahead, [id, types === "*" ? null : texts(types), most]);
+  return row![0] as number | null;
 }
 
 const STEPS = { all: [0, 1], hour: [1, HOUR_MS], minute: [2, MINUTE_MS] } as const;

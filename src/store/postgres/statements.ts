@@ -2,6 +2,7 @@
  * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration. Above each are its
  * inputs, in order, and what an answer means. `now` is null, but in tests that rule the time.
  */
+import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { FIRST_COUNTER, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: what a test gave as $1, or the server's. */
@@ -75,8 +76,11 @@ const calls = (s: string) => ({
   attempts: `select * from ${s}.attempts(${parameters(1)})`,
   expired: `select * from ${s}.expired(${parameters(2)})`,
   queues: `select * from ${s}.queues()`,
+  oldest: `select * from ${s}.oldest(${parameters(1)})`,
+  ahead: `select ${s}.ahead(${parameters(3)})`,
   counters: `select * from ${s}.counters(${parameters(6)})`,
   tick: `select * from ${s}.tick(${parameters(20)})`,
+  spend: `select ${s}.spend(${parameters(4)})`,
   /** The same inside a caller's transaction: one text, which every driver hands on unchanged. */
   admitWithin: `select json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder))::text as answer
     from ${s}.admit(${parameters(17)})`,
@@ -99,27 +103,56 @@ const reads = (s: string) => ({
 const RANGE = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($3::bigint is null or j.created_at >= $3)
   and ($4::bigint is null or j.created_at < $4)`;
 const NEWEST = "j.created_at desc, j.seq desc";
-/** In: states, type, queue, lowest and highest priority, tag. */
-const FILTER = `($5::smallint[] is null or s.state = any($5)) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
+/** In: states, type, queue, lowest and highest priority, tag, group of errors, which is found by its place: see encodeError. */
+const OF_BODY = `($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
+const FILTER = `($5::smallint[] is null or s.state = any($5)) and ${OF_BODY} and ($11::text is null or substr(s.error, 11, 12) = $11)`;
 
+/** The collation "C" lower-cases A to Z and nothing else. */
+const lowered = (text: string): string => `lower((${text}) collate "C")`;
+/** In: text. The part of a payload that is looked through is measured in bytes, so a longer one has to be cut as bytes. */
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $14::text) > 0
+  else position(convert_to($14::text, 'UTF8') in
+    substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
+/** In: text, the same inside a JSON text. What may have it beside the payload; who reads the row has to look more closely. */
+const IN_SUMMARY = `(select strpos(t.text, $14::text) > 0 or strpos(t.text, $15::text) > 0 from (select ${lowered(
+  "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
+)} as text) t)`;
+
+/** Both ways of a list: plain, and searching for a text. */
 const lists = (s: string) => ({
-  /** In: what RANGE and FILTER say, most candidates, limit. Out: seq, then a summary. Walks down from the newest and leaves out what does not match. */
-  walk: `select j.seq, ${SUMMARY_COLUMNS}
-    from (select * from ${s}.job j where ${RANGE} order by ${NEWEST} limit $11) j
-    join ${s}.state s on s.id = j.id join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${FILTER} order by ${NEWEST} limit $12`,
+  ...waysOfList(s, "false", "true"),
+  search: waysOfList(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`),
+  /** Those that have it perhaps, and not in the payload. */
+  searchBeside: waysOfList(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
+  count: waysOfCount(s, "true"),
+  countInPayload: waysOfCount(s, IN_PAYLOAD),
+  /** In: as count. Where neither the state nor the error matters, it is not looked at. Out: how many. */
+  countBodies: `select count(*) from (select j.lane, j.tags from ${s}.job j where ${RANGE} order by ${NEWEST} limit $12) j
+    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${OF_BODY} and $5::smallint[] is null and $11::text is null and $13::bigint > 0`,
   /** In: what RANGE says, most candidates. Out: the place of the last candidate, if there were so many. */
   lastCandidate: `select j.created_at, j.seq from ${s}.job j where ${RANGE} order by ${NEWEST} offset $5::bigint - 1 limit 1`,
-  /** In: as walk. Picks the jobs of the wanted states from the places where these stand; right when they are few. */
-  pick: `with s as materialized (
-      select * from ${s}.ready where 2 = any($5) union all select * from ${s}.due where state = any($5)
-      union all select * from ${s}.running where 3 = any($5)
-      union all select * from ${s}.ended where queue = any(array(select id from ${s}.queue where $7::text is null or name = $7)) and state = any($5)
-      limit $11
-    ) select j.seq, ${SUMMARY_COLUMNS}
-    from s join ${s}.job j on j.id = s.id join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${RANGE} and ${FILTER} order by ${NEWEST} limit $12`,
+  /**
+   * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
+   * tag (each null: any). Out: group of errors, type, how many, first and last end, the id of the last.
+   */
+  countErrors: `select substr(s.error, 11, 12), l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
+    from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
+    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state order by e.ended_at desc limit $2::bigint) s
+    join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
+    where s.error is not null and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+      and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
+      and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
+    group by 1, 2`,
+  /** In: states, queue (null: all). Out: how many jobs stand there, and in how many queues. */
+  countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
+      select queue, sum(amount) as amount from (
+        select queue, metric, amount from ${s}.tally
+        union all select queue, metric, amount from ${s}.cell
+      ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
+        and ($2::text is null or queue = (select id from ${s}.queue where name = $2)) group by queue
+    ) queues where amount > 0`,
   /** In: states, queue (null: all). Out: how many jobs stand there. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
@@ -127,6 +160,41 @@ const lists = (s: string) => ({
     ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
       and ($2::text is null or metric / 4 < 4 or queue = (select id from ${s}.queue where name = $2))`,
 });
+
+/** `found` tells whether what is searched for stands in the payload, `meant` which jobs may have it at all. */
+const waysOfList = (s: string, found: string, meant: string) => ({
+  /**
+   * In: what RANGE and FILTER say, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
+   * down from the newest and leaves out what does not match.
+   */
+  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $13`,
+  /** In: as walk. Picks the jobs of the wanted states from the places where these stand; right when they are few. */
+  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $13`,
+});
+
+/** The same, counted. In: as above, the text only plain. */
+const waysOfCount = (s: string, meant: string) => ({
+  walk: `select count(*) ${walked(s, meant)} and $13::bigint > 0`,
+  pick: `${standing(s)} select count(*) ${picked(s, meant)} and $13::bigint > 0`,
+});
+
+/** The row of the same id, found by its key one by one: the server must not read a whole table because it thinks that many are wanted. */
+const eachOf = (s: string, table: string, name: string, other: string): string =>
+  `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
+
+const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${RANGE} order by ${NEWEST} limit $12) j
+    ${eachOf(s, "state", "s", "j")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${FILTER} and ${meant}`;
+
+const standing = (s: string): string => `with s as materialized (
+      select * from ${s}.ready where 2 = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{0,1}'::smallint[] and state = any($5)
+      union all select * from ${s}.running where 3 = any($5)
+      union all select * from ${s}.ended where queue = any(array(select id from ${s}.queue where $7::text is null or name = $7)) and state = any($5)
+      limit $12
+    )`;
+
+const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane
+    join ${s}.queue q on q.id = l.queue where ${RANGE} and ${FILTER} and ${meant}`;
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -154,6 +222,13 @@ const schedules = (s: string) => ({
 
 // ── Workers, upkeep, feed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/**
+ * Drops up to $2 rows, past those that somebody else is at. The list is made once and then read: the server may ask a subquery behind `in`
+ * again for each row of the table, which finds others each time, because those before are gone already.
+ */
+const dropSome = (table: string, past: string): string =>
+  `delete from ${table} where ctid = any(array(select ctid from ${table} where ${past} limit $2 for update skip locked)) returning 1`;
+
 const others = (s: string) => ({
   /** In: now, id, entry, ttl. */
   putWorker: `insert into ${s}.worker (id, entry, heartbeat_at, expires_at) select $2, $3, n.now, n.now + $4::bigint from (select ${NOW} as now) n
@@ -163,16 +238,14 @@ const others = (s: string) => ({
   /** In: now. */
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
   /** In: now, limit, keep of minutes, keep of hours, keep of news. Out: how many rows were dropped. */
-  sweep: `with expired_keys as (delete from ${s}.key where (queue, key) in
-      (select queue, key from ${s}.key where expires_at is not null and expires_at <= ${NOW} order by expires_at limit $2 for update skip locked) returning 1)
-    , dead_workers as (delete from ${s}.worker where id in (select id from ${s}.worker where expires_at <= ${NOW} limit $2) returning 1)
-    , minutes as (delete from ${s}.count where (step, at, queue, metric) in
-      (select step, at, queue, metric from ${s}.count where step = 2 and at < ${NOW} - $3::bigint limit $2) returning 1)
-    , hours as (delete from ${s}.count where (step, at, queue, metric) in
-      (select step, at, queue, metric from ${s}.count where step = 1 and at < ${NOW} - $4::bigint limit $2) returning 1)
-    , news as (delete from ${s}.news where seq in (select seq from ${s}.news where at < ${NOW} - $5::bigint order by seq limit $2) returning 1)
+  sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
+    , dead_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW}`)})
+    , minutes as (${dropSome(`${s}.count`, `step = 2 and at < ${NOW} - $3::bigint`)})
+    , hours as (${dropSome(`${s}.count`, `step = 1 and at < ${NOW} - $4::bigint`)})
+    , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
+    , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     select (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
-      + (select count(*) from hours) + (select count(*) from news)`,
+      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances)`,
   /** Leaves tables alone that somebody else is at; needs no lock that would stop a claim. */
   vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */

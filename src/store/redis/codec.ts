@@ -264,8 +264,12 @@ function modeOf(value: unknown): number {
 }
 
 export const encodeNumber = (value: number | null): string => (value === null ? "" : String(value));
-export const encodeError = (error: JobError | null | undefined): string =>
-  error === null || error === undefined ? "" : JSON.stringify(error);
+/** The group comes first: a script finds it by its place. */
+export function encodeError(error: JobError | null | undefined): string {
+  if (error === null || error === undefined) return "";
+  const { group, ...rest } = error;
+  return JSON.stringify({ group, ...rest });
+}
 
 // ── Attempts and lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

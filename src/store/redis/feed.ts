@@ -14,6 +14,8 @@ const UNHEARD_PAUSE_MS = 100;
 const LISTENING_RENEWED_MS = 5_000;
 const LISTENING_BELIEVED_MS = 15_000;
 const WANTED_CHECK_MS = 500;
+/** After so long without a look nobody knows: what is published then waits for the answer, so that the first word of an idle process is heard. */
+const WANTED_KNOWN_MS = 2_000;
 
 const LONGEST_NEWS = 200;
 
@@ -38,6 +40,8 @@ export class RedisFeed implements Feed, Hearer {
   #renewal: NodeJS.Timeout | null = null;
   #wanted = false;
   #wantedCheckedAt = Number.NEGATIVE_INFINITY;
+  /** A look whose answer is not here yet, while what was known before is too old. */
+  #doubt: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(session: Session, keys: Keys, isCluster: boolean) {
@@ -126,18 +130,27 @@ export class RedisFeed implements Feed, Hearer {
   newsWanted(): boolean {
     if (this.#listeners.size > 0) return true;
     const present = performance.now();
-    if (present - this.#wantedCheckedAt >= WANTED_CHECK_MS && !this.#isClosed) {
+    const age = present - this.#wantedCheckedAt;
+    if (age >= WANTED_CHECK_MS && !this.#isClosed) {
       this.#wantedCheckedAt = present;
-      this.#session.driver.command("EXISTS", [this.#keys.listening]).then(
-        (count) => (this.#wanted = count === 1),
-        () => {},
-      );
+      const checking = this.#checkWanted().finally(() => (this.#doubt = null));
+      if (age >= WANTED_KNOWN_MS) this.#doubt = checking;
     }
-    return this.#wanted;
+    return this.#wanted || this.#doubt !== null;
+  }
+
+  async #checkWanted(): Promise<void> {
+    try {
+      this.#wanted = (await this.#session.driver.command("EXISTS", [this.#keys.listening])) === 1;
+    } catch {
+      // What was known is believed on.
+    }
   }
 
   async publish(events: readonly Event[]): Promise<void> {
     if (events.length === 0 || !this.newsWanted()) return;
+    await this.#doubt;
+    if (!this.newsWanted()) return;
     tell(this.#listeners, [...events]);
     for (let from = 0; from < events.length; from += LONGEST_NEWS) {
       const message = `${this.#self} ${JSON.stringify(events.slice(from, from + LONGEST_NEWS))}`;

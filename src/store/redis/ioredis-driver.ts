@@ -23,6 +23,8 @@ export async function openIoredis(url: RedisUrl, timeoutMs: number): Promise<Dri
 }
 
 const LONGEST_RECONNECT_MS = 1000;
+/** How long a server may take to answer a goodbye. */
+const GOODBYE_MS = 500;
 const reconnectPause = (times: number): number => Math.min(LONGEST_RECONNECT_MS, 20 * 2 ** Math.min(times, 10));
 
 /** What holds for every connection. Nothing is queued or sent again behind our back: session.ts knows what may be repeated, and for how long. */
@@ -38,6 +40,7 @@ function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
     // A connection that is owed an answer and hears nothing is taken for dead: a cable that was cut sends no goodbye.
     socketTimeout: timeoutMs,
     keepAlive: 10_000,
+    disconnectTimeout: GOODBYE_MS,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     // A master that became a replica: the address may lead to the new one by now.

@@ -50,6 +50,11 @@ export class Keys {
     this.news = `${prefix}:news`;
   }
 
+  /** The time at which nothing of an allowance will be in use; the key lives until then. */
+  allowance(name: string): string {
+    return `${this.prefix}:allowance:${name}`;
+  }
+
   /** What the names of a partition begin with: scripts add the rest. */
   partition(number: number): string {
     return `${this.prefix}:{${number}}`;

@@ -1,11 +1,13 @@
 import { MillraceError } from "../../core/errors.ts";
+import { type Filter, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
+import { searchFor } from "../../core/search.ts";
 import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
-import { ALL_STATES, listOf, numberOf, readLanes, readSummary, seqOf, statesOf, textOf } from "./codec.ts";
+import { ALL_STATES, listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
-import { LIST } from "./statements/query.ts";
+import { COUNT, COUNT_FOUND, LIST, SEARCH } from "./statements/query.ts";
 
 interface Row {
   readonly seq: number;
@@ -22,6 +24,13 @@ interface Source {
 
 /** The most jobs that one call shows. */
 const LONGEST_STRETCH = 500;
+/** The most jobs that one call looks at, and whose bodies it searches: nobody else gets on meanwhile. */
+const MOST_LOOKED_AT = 2000;
+const MOST_SEARCHED = 500;
+
+/** Of a job in a reply: id, body, record, and where what is searched for was found. */
+const COLUMNS = 4;
+const IN_PAYLOAD = 1;
 
 /**
  * Lists newest first, which is by falling sequence: the sequence is the time of insertion in microseconds, so it orders jobs of different
@@ -30,9 +39,7 @@ const LONGEST_STRETCH = 500;
  */
 export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
   const below = query.cursor === undefined ? "" : decodeCursor(query.cursor);
-  if (query.status?.length === 0) return { jobs: [], cursor: null };
-  const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
-  const sources = partitions.map((partition): Source => ({ partition, rows: [], below }));
+  const sources = await sourcesOf(context, query, below);
   const jobs: JobSummaryRecord[] = [];
   let looked = 0;
   for (;;) {
@@ -70,38 +77,99 @@ function highest(sources: readonly Source[]): string {
 }
 
 /** Reads the next stretch of a source. Tells how many jobs were looked at. */
-async function fill({ session, keys }: Context, source: Source, query: ListQuery, want: number, most: number): Promise<number> {
-  const states = query.status === undefined ? ALL_STATES : statesOf([...new Set(query.status)]);
-  const before = query.to === undefined ? "" : String(query.to);
-  const reply = await session.run(LIST, keys.partition(source.partition), [source.below!, before, states, String(want), String(most)]);
-  const [parts, below, looked, lanes] = listOf(reply);
-  const names = readLanes(lanes);
-  const list = listOf(parts) as readonly Buffer[];
+async function fill(context: Context, source: Source, query: ListQuery, want: number, most: number): Promise<number> {
+  const [parts, below, looked, lanes] = listOf(await readStretch(context, source, query, want, most));
+  const isMeant = matcherOf({ ...query, from: undefined });
   source.below = textOf(below) === "" ? null : textOf(below);
-  for (let at = 0; at < list.length; at += 3) {
-    const record = list[at + 2]!;
-    const job = readSummary(longId(list[at]!), list[at + 1]!, record, names);
+  for (const { seq, job, isInPayload } of readRows(parts, lanes)) {
     // What comes behind it is older still.
     if (query.from !== undefined && job.createdAt < query.from) source.below = null;
-    else if (matches(job, query)) source.rows.push({ seq: seqOf(record), job });
+    else if (isMeant(job, () => isInPayload)) source.rows.push({ seq, job });
   }
   return numberOf(looked);
 }
 
-/** Whether it is not the script alone that chooses. */
-function isPicky({ type, queue, priority, tag, to }: ListQuery): boolean {
-  return [type, queue, priority, tag, to].some((filter) => filter !== undefined);
+function readRows(parts: Reply | undefined, lanes: Reply | undefined): (Row & { isInPayload: boolean })[] {
+  const names = readLanes(lanes);
+  const list = listOf(parts);
+  return Array.from({ length: list.length / COLUMNS }, (_, index) => {
+    const [id, body, record, place] = list.slice(index * COLUMNS, (index + 1) * COLUMNS) as [Buffer, Buffer, Buffer, number];
+    return { seq: seqOf(record), job: readSummary(longId(id), body, record, names), isInPayload: place === IN_PAYLOAD };
+  });
 }
 
-/** Everything but the status, by which the script has chosen already. */
-function matches(job: JobSummaryRecord, query: ListQuery): boolean {
-  return (
-    (query.type === undefined || job.type === query.type) &&
-    (query.queue === undefined || job.queue === query.queue) &&
-    (query.priority === undefined || (job.priority >= query.priority.min && job.priority <= query.priority.max)) &&
-    (query.tag === undefined || job.tags.includes(query.tag)) &&
-    (query.to === undefined || job.createdAt < query.to)
-  );
+function readStretch({ session, keys }: Context, source: Source, query: ListQuery, want: number, most: number): Promise<Reply> {
+  const place = keys.partition(source.partition);
+  return query.q === undefined
+    ? session.run(LIST, place, wordsOf(source, query, want, Math.min(most, MOST_LOOKED_AT)))
+    : session.run(SEARCH, place, searchWordsOf(source, query, query.q, want, most));
+}
+
+/** What every script is told that looks through jobs. */
+function wordsOf(source: Source, filter: Filter, want: number, most: number): string[] {
+  const { status, type, queue, priority, tag, from, to } = filter;
+  const states = status === undefined ? ALL_STATES : statesOf([...new Set(status)]);
+  const [min, max, since, before] = [priority?.min, priority?.max, from, to].map((value) => (value === undefined ? "" : String(value)));
+  const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag)];
+  return [source.below!, before!, states, String(want), String(most), ...wanted];
+}
+
+/** The same where a text is searched for. */
+function searchWordsOf(source: Source, filter: Filter, q: string, want: number, most: number): string[] {
+  const { text, inJson } = searchFor(q);
+  const isLikeId = /^[0-9a-f-]+$/.test(text);
+  return [...wordsOf(source, filter, want, Math.min(most, MOST_SEARCHED)), text, inJson, isLikeId ? "1" : ""];
+}
+
+/** How many jobs a list would find among the candidates that it looks at. What scripts cannot tell is read and looked at here. */
+export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+  const { tag, group, q, from, to } = filter;
+  const isDated = from !== undefined || to !== undefined;
+  if (tag !== undefined || group !== undefined || (q !== undefined && isDated)) {
+    const { jobs, cursor } = await listJobs(context, { ...filter, limit: MAX_CANDIDATES });
+    return { count: jobs.length, isCapped: cursor !== null };
+  }
+  const sources = await sourcesOf(context, filter, "");
+  let count = 0;
+  for (let looked = 0; looked < MAX_CANDIDATES;) {
+    const open = sources.filter((source) => source.below !== null);
+    if (open.length === 0) return { count, isCapped: false };
+    const most = Math.max(1, Math.min(MOST_LOOKED_AT, Math.floor((MAX_CANDIDATES - looked) / open.length)));
+    for (const some of await Promise.all(open.map((source) => countStretch(context, source, filter, most)))) {
+      count += some.count;
+      looked += some.looked;
+    }
+  }
+  return { count, isCapped: sources.some((source) => source.below !== null) };
+}
+
+async function countStretch(
+  { session, keys }: Context,
+  source: Source,
+  filter: Filter,
+  most: number,
+): Promise<{ count: number; looked: number }> {
+  const place = keys.partition(source.partition);
+  const reply =
+    filter.q === undefined
+      ? await session.run(COUNT, place, wordsOf(source, filter, most, most))
+      : await session.run(COUNT_FOUND, place, searchWordsOf(source, filter, filter.q, most, most));
+  const [parts, below, looked, lanes, shown] = listOf(reply);
+  source.below = textOf(below) === "" ? null : textOf(below);
+  const isMeant = matcherOf(filter);
+  const doubtful = readRows(parts, lanes).filter(({ job }) => isMeant(job, () => false));
+  return { count: numberOf(shown) + doubtful.length, looked: numberOf(looked) };
+}
+
+async function sourcesOf({ registry }: Context, { status, queue }: Filter, below: string): Promise<Source[]> {
+  if (status?.length === 0) return [];
+  const partitions = queue === undefined ? [...(await registry.partitions()).keys()] : [partitionOf(queue)];
+  return partitions.map((partition) => ({ partition, rows: [], below }));
+}
+
+/** Whether it is not the script alone that chooses. */
+function isPicky({ tag, group, q, to }: ListQuery): boolean {
+  return [tag, group, q, to].some((filter) => filter !== undefined);
 }
 
 function encodeCursor(below: number): string {

@@ -2,10 +2,13 @@ import { type Counter, COUNTERS, TIMES, type TimeKind } from "../../core/counter
 import { partitionOf } from "../../core/partition.ts";
 import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
-import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
+import { tenBitsOf } from "../../lib/id.ts";
+import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, readCell, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
+import { shortId } from "./ids.ts";
 import { CONFIGURE, REGISTER, RERANK } from "./statements/queues.ts";
+import { AHEAD, OLDEST } from "./statements/waiting.ts";
 
 export async function queueStates(context: Context): Promise<QueueState[]> {
   const names = await context.registry.names();
@@ -65,6 +68,26 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
 
 export async function rerankJobs({ session, keys }: Context, queue: string, limit: number): Promise<boolean> {
   return numberOf(await session.run(RERANK, keys.partition(partitionOf(queue)), [queue, String(limit)])) === 1;
+}
+
+/** Of each queue that has pending jobs, when the longest due of them was due. */
+export async function oldestPending({ session, keys, registry }: Context): Promise<OldestPending[]> {
+  const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
+    chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
+  );
+  return (await Promise.all(calls)).flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
+}
+
+/** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
+export async function countAhead(
+  { session, keys }: Context,
+  id: string,
+  types: readonly string[] | "*",
+  most: number,
+): Promise<number | null> {
+  const wanted = types === "*" ? ["*"] : types;
+  const reply = await session.run(AHEAD, keys.partition(tenBitsOf(id)), [shortId(id), String(most), ...wanted]);
+  return reply === null ? null : numberOf(reply);
 }
 
 // ── Counters ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

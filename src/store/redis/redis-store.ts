@@ -1,4 +1,6 @@
+import type { Spend, Spent } from "../../core/allowance.ts";
 import type { Event } from "../../core/event.ts";
+import type { Filter } from "../../core/filter.ts";
 import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueChange } from "../../core/queue.ts";
@@ -11,6 +13,7 @@ import type {
   CounterQuery,
   CounterRow,
   ExpiredRecord,
+  GroupQuery,
   Hint,
   InsertAnswer,
   Lease,
@@ -18,6 +21,7 @@ import type {
   LeasedRecord,
   ListQuery,
   Note,
+  OldestPending,
   PruneRule,
   QueueState,
   Settlement,
@@ -25,17 +29,29 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../store.ts";
+import { spendShares } from "./allowances.ts";
 import type { Context } from "./context.ts";
 import type { Driver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { RedisFeed } from "./feed.ts";
+import { groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
 import { openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
-import { listJobs } from "./list.ts";
+import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
 import { QueueRegistry } from "./queue-registry.ts";
-import { configureQueue, livingWorkers, queueStates, readCounters, registerWorker, rerankJobs, unregisterWorker } from "./queues.ts";
+import {
+  configureQueue,
+  countAhead,
+  livingWorkers,
+  oldestPending,
+  queueStates,
+  readCounters,
+  registerWorker,
+  rerankJobs,
+  unregisterWorker,
+} from "./queues.ts";
 import { checkServer } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { Session } from "./session.ts";
@@ -117,6 +133,14 @@ class RedisStore implements Store {
     return this.#session.carry(() => listJobs(this.#context, query));
   }
 
+  errorGroups(query: GroupQuery): ReturnType<Store["errorGroups"]> {
+    return this.#session.carry(() => groupErrors(this.#context, query));
+  }
+
+  count(filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+    return this.#session.carry(() => countMatches(this.#context, filter));
+  }
+
   attempts(id: string): Promise<Attempt[]> {
     return this.#session.carry(() => attemptsOf(this.#context, id));
   }
@@ -151,6 +175,17 @@ class RedisStore implements Store {
 
   rerank(queue: string, limit: number): Promise<boolean> {
     return this.#session.carry(() => rerankJobs(this.#context, queue, limit));
+  }
+
+  oldest(): Promise<{ now: number; queues: OldestPending[] }> {
+    return this.#session.carry(async () => {
+      const [now, queues] = await Promise.all([this.#session.now(), oldestPending(this.#context)]);
+      return { now, queues };
+    });
+  }
+
+  ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+    return this.#session.carry(() => countAhead(this.#context, id, types, most));
   }
 
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
@@ -192,6 +227,10 @@ class RedisStore implements Store {
     return this.#session.carry(() => livingWorkers(this.#context));
   }
 
+  spend(spends: readonly Spend[]): Promise<Spent[]> {
+    return this.#session.carry(() => spendShares(this.#context, spends));
+  }
+
   watch(listener: (hint: Hint) => void): () => void {
     return this.#context.feed.watch(listener);
   }
@@ -213,13 +252,13 @@ class RedisStore implements Store {
     return null;
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(giveUp?: AbortSignal): Promise<void> {
+    this.#closing ??= this.#close(giveUp);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
-    await this.#session.close();
+  async #close(giveUp: AbortSignal | undefined): Promise<void> {
+    await this.#session.close(giveUp);
     this.#context.feed.close();
     this.#session.driver.close();
   }

@@ -29,6 +29,7 @@ export class Session {
   readonly #wake = new Set<() => void>();
   #underWay = 0;
   #isClosed = false;
+  #isGivenUp = false;
   #idle: (() => void)[] = [];
 
   constructor(driver: Driver, options: SessionOptions) {
@@ -72,6 +73,7 @@ export class Session {
   /** Does what a verb has to do, which may be several calls. */
   async carry<Answer>(verb: () => Promise<Answer>): Promise<Answer> {
     if (this.#isClosed) throw closed();
+    if (this.#underWay >= MOST_WAITING) throw tooManyWaiting();
     this.#underWay++;
     try {
       return await verb();
@@ -81,10 +83,21 @@ export class Session {
     }
   }
 
-  /** Lets verbs under way finish, then refuses more. */
-  async close(): Promise<void> {
+  /** Refuses more, and lets verbs under way finish; those that have not when `giveUp` aborts fail as soon as their connection is closed. */
+  async close(giveUp?: AbortSignal): Promise<void> {
     this.#isClosed = true;
-    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#underWay === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    const end = (): void => {
+      this.#isGivenUp = true;
+      this.#wakeAll();
+      resolve();
+    };
+    giveUp?.addEventListener("abort", end);
+    if (giveUp?.aborted) end();
+    await promise;
+    giveUp?.removeEventListener("abort", end);
   }
 
   /** By its digest; a server that was started anew does not know it, and is given the text. */
@@ -110,8 +123,9 @@ export class Session {
         if (failure === "unknown") isRepeat = true;
         left = this.#options.deadlineMs - (performance.now() - since);
         const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.#driver.lastError) !== "denied";
-        if (!isPassing || left <= 0 || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
+        if (!isPassing || left <= 0 || this.#isGivenUp || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
         await this.#rest(Math.min(left, pause * (0.5 + Math.random())));
+        if (this.#isGivenUp) throw this.#finalError(error, name);
       }
     }
   }
@@ -143,7 +157,8 @@ export class Session {
         return new MillraceError("store_unavailable", `Redis refuses this user: ${messageOf(cause)}`, { cause });
       case "unsent":
       case "unknown": {
-        const message = `Redis did not answer ${name} within ${this.#options.deadlineMs} ms: ${messageOf(cause)}`;
+        const time = this.#isGivenUp ? "before the client was closed" : `within ${this.#options.deadlineMs} ms`;
+        const message = `Redis did not answer ${name} ${time}: ${messageOf(cause)}`;
         return new MillraceError("store_unavailable", message, { cause });
       }
       case "noscript":
@@ -172,6 +187,10 @@ function forgetArguments(error: unknown): void {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function tooManyWaiting(): MillraceError {
+  return new MillraceError("store_unavailable", `${MOST_WAITING} calls wait for Redis already: try again later`, { retryAfterMs: 1_000 });
 }
 
 function closed(): MillraceError {

@@ -96,8 +96,17 @@ export class Catalog {
     this.#learnLanes();
     const lanes = [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
     if (lanes.length <= FEW_LANES) return lanes;
-    const ready = this.#on.all(READY_LANES) as [number][];
-    return ready.map(([lane]) => lane).filter((lane) => this.#lanes.get(lane)?.queueId === queueId);
+    return this.readyLanes().filter((lane) => this.#lanes.get(lane)?.queueId === queueId);
+  }
+
+  everyLane(): Lane[] {
+    this.#learnLanes();
+    return [...this.#lanes.values()];
+  }
+
+  /** Every lane in which a job is pending. */
+  readyLanes(): number[] {
+    return (this.#on.all(READY_LANES) as [number][]).map(([lane]) => lane);
   }
 
   #knownLanes(queueId: number, types: ReadonlySet<string>): number[] {

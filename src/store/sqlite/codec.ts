@@ -133,6 +133,12 @@ export const rankOf = (row: Row): number => row[AT.rank] as number;
 export const queueIdOf = (row: Row): number => row[AT.queue] as number;
 export const laneOf = (row: Row): number => row[AT.lane] as number;
 
+/** What a search adds behind the columns of a summary; `isFound` is null where the payload has still to be looked at. */
+export function searchedOf(row: Row): { payloadBytes: number; isFound: boolean | null } {
+  const [payloadBytes, isFound] = row.slice(SUMMARY.length) as [number, number | null];
+  return { payloadBytes, isFound: isFound === null ? null : isFound === 1 };
+}
+
 /** The names that a row only has numbers for. */
 export interface Names {
   readonly queue: string;

@@ -1,63 +1,174 @@
 import { MillraceError } from "../../core/errors.ts";
+import { type Filter, type Matcher, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
+import { type Search, searchFor } from "../../core/search.ts";
 import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Catalog, QueueRow } from "./catalog.ts";
-import { FIRST_ENDED, laneOf, readSummary, type Row, seqOf, stateNumber } from "./codec.ts";
+import { FIRST_ENDED, laneOf, readSummary, type Row, searchedOf, seqOf, stateNumber } from "./codec.ts";
+import { type Conditions, conditionsOf } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
 import {
+  countJobs,
   CREATED_AT,
-  FIND_SUMMARY,
   HIGHEST_SEQ,
+  lookAtJob,
+  NTH_BELOW,
+  SEARCH_PAYLOAD,
+  searchJob,
+  searchJobs,
   SEQS_DUE,
   SEQS_ENDED,
   SEQS_OF_LANE,
   SEQS_RUNNING,
+  SMALL_PAYLOAD_BYTES,
   TALLY_OF_STATE,
-  WALK_JOBS,
+  walkJobs,
 } from "./statements.ts";
+
+/** A list that searches stops when it has read so much of payloads: nobody else in this process gets on meanwhile. */
+const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
+/** So many candidates are looked at by one statement; where payloads are searched, fewer. */
+const STRETCH = 2000;
+const SEARCHED_STRETCH = 250;
+
+type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
 /**
  * Lists newest first, which is by falling sequence. Two ways lead there: jobs of a few statuses with few members are picked through the
- * indexes that hold them; otherwise one walks down the table and filters. Both look at MAX_CANDIDATES jobs at most.
+ * indexes that hold them; otherwise one walks down the table. Both look at MAX_CANDIDATES jobs at most.
  */
-export function listJobs(on: Connection, catalog: Catalog, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
-  const range = seqRange(on, query);
-  const picked = pickFew(on, catalog, query, range);
-  const candidates = picked === null ? walk(on, range) : fetch(on, picked);
-  return collect(catalog, query, candidates);
+export function listJobs(on: Connection, catalog: Catalog, query: ListQuery): Page {
+  return new Look(on, catalog, query).list(query.limit);
 }
 
-function collect(catalog: Catalog, query: ListQuery, candidates: Iterable<Row>): { jobs: JobSummaryRecord[]; cursor: string | null } {
-  const jobs: JobSummaryRecord[] = [];
-  let looked = 0;
-  for (const row of candidates) {
-    looked++;
-    const job = readSummary(row, catalog.namesOf(laneOf(row)));
-    if (matches(job, query)) jobs.push(job);
-    if (jobs.length === query.limit || looked === MAX_CANDIDATES) return { jobs, cursor: encodeCursor(seqOf(row)) };
+/** How many jobs a list would find among the candidates that it looks at. */
+export function countMatches(on: Connection, catalog: Catalog, filter: Filter): { count: number; isCapped: boolean } {
+  return new Look(on, catalog, filter).count();
+}
+
+/** Candidates that are left after the database's own filter, newest first, and from below which sequence the next are; null: there are none. */
+interface Stretch {
+  readonly rows: readonly Row[];
+  readonly next: number | null;
+}
+
+/** One look through the candidates of a filter. */
+class Look {
+  readonly #on: Connection;
+  readonly #catalog: Catalog;
+  readonly #filter: Filter;
+  readonly #range: Range;
+  /** The candidates, where they are few. */
+  readonly #picked: readonly number[] | null;
+  readonly #isMeant: Matcher;
+  /** How many bytes of payloads were read. */
+  #bytes = 0;
+
+  constructor(on: Connection, catalog: Catalog, query: Filter & { readonly cursor?: string | undefined }) {
+    this.#on = on;
+    this.#catalog = catalog;
+    this.#filter = query;
+    this.#range = seqRange(on, query);
+    this.#picked = pickFew(on, catalog, query, this.#range);
+    this.#isMeant = matcherOf(query);
   }
-  return { jobs, cursor: null };
-}
 
-function* walk(on: Connection, range: Range): Generator<Row> {
-  const page = 200;
-  for (let below = range.below; ;) {
-    const rows = on.all(WALK_JOBS, below, range.from, page);
-    yield* rows;
-    if (rows.length < page) return;
-    below = seqOf(rows[rows.length - 1]!);
+  list(limit: number): Page {
+    const jobs: JobSummaryRecord[] = [];
+    let below: number | null = null;
+    for (const { rows, next } of this.#stretches(() => limit - jobs.length)) {
+      for (const row of rows) {
+        const job = this.#jobIn(row);
+        if (job !== null) jobs.push(job);
+        if (jobs.length === limit || this.#isTired) return { jobs, cursor: encodeCursor(seqOf(row)) };
+      }
+      below = next;
+      if (this.#isTired) break;
+    }
+    return { jobs, cursor: below === null ? null : encodeCursor(below) };
   }
-}
 
-function* fetch(on: Connection, seqs: Iterable<number>): Generator<Row> {
-  for (const seq of seqs) {
-    const row = on.get(FIND_SUMMARY, seq);
-    if (row !== undefined) yield row;
+  count(): { count: number; isCapped: boolean } {
+    const where = conditionsOf(this.#catalog, this.#filter);
+    if (where.isExact && this.#picked === null) return this.#countAtOnce(where);
+    let count = 0;
+    let below: number | null = null;
+    for (const { rows, next } of this.#stretches(() => MAX_CANDIDATES)) {
+      count += rows.filter((row) => this.#jobIn(row) !== null).length;
+      below = next;
+      if (this.#isTired) break;
+    }
+    return { count, isCapped: below !== null && this.#nthBelow(below, 0) !== null };
+  }
+
+  #countAtOnce({ text, values }: Conditions): { count: number; isCapped: boolean } {
+    const { below, from } = this.#range;
+    const end = this.#nthBelow(below, MAX_CANDIDATES - 1);
+    const count = this.#on.number(countJobs(text), ...values, below, end ?? from)!;
+    return { count, isCapped: end !== null && this.#nthBelow(end, 0) !== null };
+  }
+
+  get #isTired(): boolean {
+    return this.#bytes >= MOST_PAYLOAD_BYTES;
+  }
+
+  #stretches(room: () => number): Iterable<Stretch> {
+    return this.#picked === null ? this.#walk(room) : this.#fetch(this.#picked);
+  }
+
+  *#walk(room: () => number): Generator<Stretch> {
+    const { text, values, search } = conditionsOf(this.#catalog, this.#filter);
+    const size = search === null ? STRETCH : SEARCHED_STRETCH;
+    const statement = search === null ? walkJobs(text) : searchJobs(text);
+    const given = search === null ? values : [search.text, ...values];
+    let { below } = this.#range;
+    for (let looked = 0; looked < MAX_CANDIDATES; looked += size) {
+      const end = this.#nthBelow(below, size - 1);
+      const asked = room();
+      const rows = this.#on.all(statement, ...given, below, end ?? this.#range.from, asked);
+      if (search !== null) this.#bytes += this.#on.number(SMALL_PAYLOAD_BYTES, below, end ?? this.#range.from) ?? 0;
+      const next = rows.length === asked ? seqOf(rows.at(-1)!) : end;
+      yield { rows, next };
+      if (next === null) return;
+      below = next;
+    }
+  }
+
+  *#fetch(seqs: readonly number[]): Generator<Stretch> {
+    // What is searched for is looked for here: a statement that leaves rows out does not tell how much it read.
+    const { text, values } = conditionsOf(this.#catalog, { ...this.#filter, q: undefined });
+    const search = this.#filter.q === undefined ? null : searchFor(this.#filter.q);
+    const statement = search === null ? lookAtJob(text) : searchJob(text);
+    const given = search === null ? values : [search.text, ...values];
+    for (let at = 0; at < seqs.length; at += SEARCHED_STRETCH) {
+      const some = seqs.slice(at, at + SEARCHED_STRETCH);
+      const rows = some.map((seq) => this.#on.get(statement, ...given, seq)).filter((row) => row !== undefined);
+      if (search !== null) for (const row of rows) if (searchedOf(row).isFound !== null) this.#bytes += searchedOf(row).payloadBytes;
+      yield { rows, next: at + SEARCHED_STRETCH < seqs.length ? some.at(-1)! : null };
+    }
+  }
+
+  /** The job, if it is meant. */
+  #jobIn(row: Row): JobSummaryRecord | null {
+    const job = readSummary(row, this.#catalog.namesOf(laneOf(row)));
+    return this.#isMeant(job, (search) => this.#isInPayload(row, search)) ? job : null;
+  }
+
+  #isInPayload(row: Row, search: Search): boolean {
+    const { payloadBytes, isFound } = searchedOf(row);
+    if (isFound !== null) return isFound;
+    this.#bytes += payloadBytes;
+    return this.#on.number(SEARCH_PAYLOAD, search.text, seqOf(row)) === 1;
+  }
+
+  /** The sequence of the candidate that `passed` others stand before, if there are so many. */
+  #nthBelow(below: number, passed: number): number | null {
+    return this.#on.number(NTH_BELOW, below, this.#range.from, passed);
   }
 }
 
 /** The seqs of all jobs of the wanted statuses, newest first, if the tallies say that they are few; else null. */
-function pickFew(on: Connection, catalog: Catalog, query: ListQuery, range: Range): number[] | null {
+function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
   if (query.status === undefined) return null;
   const all = catalog.allQueues();
   const queues = query.queue === undefined ? all : all.filter(({ name }) => name === query.queue);
@@ -77,7 +188,8 @@ interface Pick {
 
 /** Pending and ended jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
 function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
-  const countIn = (some: readonly QueueRow[]): number => some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, state)!, 0);
+  const countIn = (some: readonly QueueRow[], which = state): number =>
+    some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);
   const read = (text: string, ...values: number[]): number[] => (on.all(text, ...values) as [number][]).map(([seq]) => seq);
   if (state >= FIRST_ENDED) {
     return { count: countIn(queues), seqs: (below) => queues.flatMap(({ id }) => read(SEQS_ENDED, state, below, id)) };
@@ -86,20 +198,10 @@ function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonl
     const lanes = queues.flatMap(({ id }) => catalog.lanes(id, "*"));
     return { count: countIn(queues), seqs: (below) => lanes.flatMap((lane) => read(SEQS_OF_LANE, lane, below)) };
   }
-  const text = state === stateNumber("running") ? SEQS_RUNNING : SEQS_DUE;
-  return { count: countIn(all), seqs: (below) => read(text, state, below) };
-}
-
-function matches(job: JobSummaryRecord, query: ListQuery): boolean {
-  return (
-    (query.status === undefined || query.status.includes(job.status)) &&
-    (query.type === undefined || job.type === query.type) &&
-    (query.queue === undefined || job.queue === query.queue) &&
-    (query.priority === undefined || (job.priority >= query.priority.min && job.priority <= query.priority.max)) &&
-    (query.tag === undefined || job.tags.includes(query.tag)) &&
-    (query.from === undefined || job.createdAt >= query.from) &&
-    (query.to === undefined || job.createdAt < query.to)
-  );
+  if (state === stateNumber("running")) return { count: countIn(all), seqs: (below) => read(SEQS_RUNNING, state, below) };
+  // Those that wait for their time stand in one index: to find a few of one status there, all of both are looked at.
+  const count = countIn(all, stateNumber("scheduled")) + countIn(all, stateNumber("retrying"));
+  return { count, seqs: (below) => read(SEQS_DUE, state, below) };
 }
 
 /** from <= seq < below */
@@ -109,7 +211,7 @@ interface Range {
 }
 
 /** Sequence and time of creation rise together, so a range of dates is a range of sequences, found by halving. */
-function seqRange(on: Connection, query: ListQuery): Range {
+function seqRange(on: Connection, query: Filter & { readonly cursor?: string | undefined }): Range {
   const top = on.number(HIGHEST_SEQ)! + 1;
   const from = query.from === undefined ? 0 : firstSeqAt(on, query.from, top);
   const below = query.to === undefined ? top : firstSeqAt(on, query.to, top);

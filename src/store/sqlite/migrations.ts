@@ -154,6 +154,8 @@ const STEPS: readonly string[] = [
   `,
   // Which claim of its worker took a running job, where the worker is far away and may not have had the answer.
   "alter table millrace_job add column turn int",
+  // What all processes may take only so much of: the time at which nothing will be in use.
+  "create table millrace_allowance (name text primary key, free_at real not null) without rowid",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

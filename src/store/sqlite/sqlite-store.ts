@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import type { Spend, Spent } from "../../core/allowance.ts";
 import type { Event } from "../../core/event.ts";
+import type { Filter } from "../../core/filter.ts";
 import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueChange } from "../../core/queue.ts";
@@ -13,6 +15,7 @@ import type {
   CounterQuery,
   CounterRow,
   ExpiredRecord,
+  GroupQuery,
   Hint,
   InsertAnswer,
   Lease,
@@ -20,6 +23,7 @@ import type {
   LeasedRecord,
   ListQuery,
   Note,
+  OldestPending,
   PruneRule,
   QueueState,
   Settlement,
@@ -27,6 +31,7 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../store.ts";
+import { spendShare } from "./allowances.ts";
 import { Catalog } from "./catalog.ts";
 import { idToBlob, laneOf, readJob, readLogLine } from "./codec.ts";
 import { Connection } from "./connection.ts";
@@ -35,14 +40,16 @@ import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./excha
 import { SqliteFeed } from "./feed.ts";
 import { FileTime } from "./file-time.ts";
 import { GrantedLeases } from "./granted-leases.ts";
+import { groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
-import { listJobs } from "./list.ts";
+import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, removeJob } from "./manage.ts";
 import { configureQueue, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
 import { DELETE_WORKER, FACTS_OF_JOB, FIND_JOB, LIVE_WORKERS, PUT_WORKER, READ_LOGS } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";
+import { countAhead, oldestPending } from "./waiting.ts";
 import { CallersTransactions } from "./within.ts";
 import { Writer } from "./writer.ts";
 
@@ -140,6 +147,14 @@ export class SqliteStore implements Store {
     return this.#look(() => listJobs(this.#on, this.#catalog, query));
   }
 
+  errorGroups(query: GroupQuery): ReturnType<Store["errorGroups"]> {
+    return this.#look(() => groupErrors(this.#on, this.#catalog, query));
+  }
+
+  count(filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+    return this.#look(() => countMatches(this.#on, this.#catalog, filter));
+  }
+
   attempts(id: string): Promise<Attempt[]> {
     return this.#writer.read(() => attemptsOf(this.#on, id));
   }
@@ -177,6 +192,14 @@ export class SqliteStore implements Store {
 
   rerank(queue: string, limit: number): Promise<boolean> {
     return this.#writer.writeSoftly((tx) => rerankJobs(tx, queue, limit));
+  }
+
+  oldest(): Promise<{ now: number; queues: OldestPending[] }> {
+    return this.#look(() => ({ now: this.#time.peek(), queues: oldestPending(this.#on, this.#catalog) }));
+  }
+
+  ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+    return this.#look(() => countAhead(this.#on, this.#catalog, id, types, most));
   }
 
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
@@ -222,6 +245,10 @@ export class SqliteStore implements Store {
     );
   }
 
+  spend(spends: readonly Spend[]): Promise<Spent[]> {
+    return this.#writer.writeSoftly((tx) => spends.map((spend) => spendShare(tx, spend)));
+  }
+
   within(tx: unknown): TransactionVerbs {
     return this.#callers.verbs(tx);
   }
@@ -242,13 +269,13 @@ export class SqliteStore implements Store {
     return this.#feed.listen(listener);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(giveUp?: AbortSignal): Promise<void> {
+    this.#closing ??= this.#close(giveUp);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
-    await this.#writer.close();
+  async #close(giveUp: AbortSignal | undefined): Promise<void> {
+    await this.#writer.close(giveUp);
     this.#feed.close();
     this.#on.db.close();
     this.#release();

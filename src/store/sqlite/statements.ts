@@ -5,6 +5,7 @@
  * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
  */
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
+import { IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -34,6 +35,16 @@ export const READY_LANES = `with recursive ready (lane) as (
     union all
     select (select min(lane) from millrace_job where state = 2 and lane > ready.lane) from ready where ready.lane is not null
   ) select lane from ready where lane is not null`;
+/** In: lane, rank. Out: rank, priority and due time of the first job of the lane from that rank on. */
+export const HEAD_OF_LANE =
+  "select rank, priority, run_at from millrace_job where state = 2 and lane = ? and rank >= ? order by rank, seq limit 1";
+/** In: lane, rank, most. Out: how many jobs of the lane have a lower rank. */
+export const COUNT_RANKED_BEFORE = "select count(*) from (select 1 from millrace_job where state = 2 and lane = ? and rank < ? limit ?)";
+/** In: lane, rank, seq, most. Out: how many jobs of the lane have the same rank and came earlier. */
+export const COUNT_CAME_BEFORE =
+  "select count(*) from (select 1 from millrace_job where state = 2 and lane = ? and rank = ? and seq < ? limit ?)";
+/** In: id. Out: where a job stands. */
+export const STANDING_OF_JOB = "select seq, queue, state, rank from millrace_job where id = ?";
 /** In: queue, type. */
 export const ADD_LANE = "insert into millrace_lane (queue, type) values (?, ?) on conflict do nothing";
 
@@ -153,8 +164,26 @@ export const FIND_SUMMARY = `select ${SUMMARY_COLUMNS} from millrace_job where s
 /** In: seq. Out: the nearest job at or below it, and when that was created. */
 export const CREATED_AT = "select seq, created_at from millrace_job where seq <= ? order by seq desc limit 1";
 
-/** In: seq to start below, seq to end at, limit. Newest first over everything. */
-export const WALK_JOBS = `select ${SUMMARY_COLUMNS} from millrace_job where seq < ? and seq >= ? order by seq desc limit ?`;
+const SEARCHED_COLUMNS = `${SUMMARY_COLUMNS}, octet_length(payload), ${IN_SMALL_PAYLOAD}`;
+/** In: what is searched for, what the conditions take, seq to start below, seq to end at, limit. Newest first. */
+export const searchJobs = (where: string): string =>
+  `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
+/** The same without a search. */
+export const walkJobs = (where: string): string =>
+  `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
+/** In: as above, but one seq instead of two and a limit. */
+export const searchJob = (where: string): string => `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq = ?`;
+export const lookAtJob = (where: string): string => `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq = ?`;
+/** In: text, seq. Out: 1 if the text stands in the payload. */
+export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq = ?`;
+/** In: what the conditions take, seq to start below, seq to end at. */
+export const countJobs = (where: string): string => `select count(*) from millrace_job where ${where} and seq < ? and seq >= ?`;
+/** In: seq to start below, seq to end at, n. Out: the seq that n others are passed over to get to. */
+export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
+/** In: seq to start below, seq to end at. Out: the bytes of payloads that are searched without being looked at by themselves. */
+export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
+  where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
+
 /** In: lane, seq to start below. Out: seqs of its pending jobs. */
 export const SEQS_OF_LANE = "select seq from millrace_job indexed by millrace_ready where state = 2 and lane = ? and seq < ?";
 /** In: state, seq to start below. Out: seqs, read through an index that holds few jobs but those of this state, in no order. */
@@ -162,6 +191,21 @@ export const SEQS_DUE = "select seq from millrace_job indexed by millrace_due wh
 export const SEQS_RUNNING = "select seq from millrace_job indexed by millrace_leased where state = 3 and state = ? and seq < ?";
 /** In: state, seq to start below, queue. */
 export const SEQS_ENDED = "select seq from millrace_job indexed by millrace_ended where state >= 4 and state = ? and seq < ? and queue = ?";
+
+/**
+ * In: queue, state, how many of those that ended last to look at; then from, to, lowest and highest priority, tag (each null: any).
+ * Out: group of errors, lane, how many, first and last end, the id of the last. The group is found by its place in the text: see encodeError.
+ */
+export const COUNT_ERRORS = `select substr(error, 11, 12), lane, count(*), min(ended_at), max(ended_at),
+    substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
+  from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
+    where state >= 4 and queue = ?1 and state = ?2 order by ended_at desc limit ?3)
+  where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
+    and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
+    and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))
+  group by 1, 2`;
+/** In: id. */
+export const ERROR_OF = "select error from millrace_job where id = ?";
 
 /** In: job. */
 export const READ_ATTEMPTS = `select ${ATTEMPT_COLUMNS} from millrace_attempt where job = ? order by number`;
@@ -204,6 +248,9 @@ export const DROP_OLD_COUNTS = `delete from millrace_count where (step, at, queu
 export const DROP_DEAD_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
 /** In: before, limit. */
 export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq from millrace_news where at < ? order by seq limit ?)";
+/** In: now, limit. */
+export const DROP_UNUSED_ALLOWANCES =
+  "delete from millrace_allowance where name in (select name from millrace_allowance where free_at <= ? limit ?)";
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -242,6 +289,13 @@ export const PUT_WORKER = "insert or replace into millrace_worker (id, entry, he
 export const DELETE_WORKER = "delete from millrace_worker where id = ?";
 /** In: now. */
 export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker where expires_at > ? order by id";
+
+// ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: name. */
+export const READ_ALLOWANCE = "select free_at from millrace_allowance where name = ?";
+/** In: name, free_at. */
+export const WRITE_ALLOWANCE = "insert or replace into millrace_allowance (name, free_at) values (?, ?)";
 
 // ── Time and news ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

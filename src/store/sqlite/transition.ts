@@ -110,8 +110,11 @@ function writesError(transition: Transition, wasRunning: boolean): boolean {
   return transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning);
 }
 
+/** The group comes first: COUNT_ERRORS finds it by its place. */
 export function encodeError(error: JobError | null | undefined): string | null {
-  return error === null || error === undefined ? null : JSON.stringify(error);
+  if (error === null || error === undefined) return null;
+  const { group, ...rest } = error;
+  return JSON.stringify({ group, ...rest });
 }
 
 function retriesAfter(job: Facts, transition: Transition): number {

@@ -10,6 +10,7 @@ import {
   DROP_EXPIRED_KEYS,
   DROP_OLD_COUNTS,
   DROP_OLD_NEWS,
+  DROP_UNUSED_ALLOWANCES,
   DUE_JOBS,
   ENDED_BEFORE,
   EXPIRED_LEASES,
@@ -114,7 +115,8 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_DEAD_WORKERS, tx.now, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEPS.minute, tx.now - keep.minutesMs, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEPS.hour, tx.now - keep.hoursMs, limit) +
-    tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit)
+    tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
+    tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit)
   );
 }
 

@@ -47,6 +47,7 @@ export class Writer {
   #sync: "full" | "normal" = "full";
   #busyTries = 0;
   #scheduled = false;
+  #retry: NodeJS.Timeout | null = null;
   #closed = false;
   #idle: (() => void)[] = [];
 
@@ -79,10 +80,17 @@ export class Writer {
     }
   }
 
-  /** Refuses more, and resolves when what was asked for before has finished. */
-  async close(): Promise<void> {
+  /** Refuses more, and resolves when what was asked for before has finished, or fails what has not when `giveUp` aborts. */
+  async close(giveUp?: AbortSignal): Promise<void> {
     this.#closed = true;
-    if (this.#scheduled) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (!this.#scheduled) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    const end = (): void => this.#giveUp();
+    giveUp?.addEventListener("abort", end);
+    if (giveUp?.aborted) end();
+    await promise;
+    giveUp?.removeEventListener("abort", end);
   }
 
   /** One of the two above. */
@@ -98,21 +106,34 @@ export class Writer {
     });
   }
 
+  #giveUp(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    for (const { reject } of this.#waiting.splice(0)) reject(stayedLocked("when the client was closed", null));
+    this.#tellIdle();
+  }
+
   #flushSoon(): void {
     setImmediate(() => this.#flush());
   }
 
   #flush(): void {
+    this.#retry = null;
     const group = this.#waiting;
+    // It was given up between two ticks.
+    if (group.length === 0) return;
     this.#waiting = [];
     const left = this.#commitGroup(group);
     if (left.length > 0) {
       this.#waiting = left.concat(this.#waiting);
-      setTimeout(() => this.#flush(), retryPause(this.#busyTries++));
+      this.#retry = setTimeout(() => this.#flush(), retryPause(this.#busyTries++));
       return;
     }
     // A listener that was rung by the commit may have asked for more meanwhile.
     if (this.#waiting.length > 0) return this.#flushSoon();
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
     this.#scheduled = false;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -175,13 +196,7 @@ export class Writer {
   /** What may wait on; the rest is told that its time is over. */
   #keepHopeful(group: Work[], error: unknown): Work[] {
     const now = this.#options.clock.monotonic();
-    const failure = new MillraceError(
-      "store_unavailable",
-      "the SQLite file stayed locked until the deadline: by another process, or by an open transaction of this one (pass that as { tx })",
-      {
-        cause: error,
-      },
-    );
+    const failure = stayedLocked("until the deadline", error);
     return group.filter((work) => {
       if (now < work.deadline) return true;
       work.reject(failure);
@@ -199,6 +214,11 @@ const LONGEST_PAUSE_MS = 25;
 /** Random, so that processes that met do not meet again; longer with each try, so that a long lock leaves the event loop free. */
 function retryPause(tries: number): number {
   return 1 + Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** Math.min(tries, 10));
+}
+
+function stayedLocked(howLong: string, cause: unknown): MillraceError {
+  const who = "by another process, or by an open transaction of this one (pass that as { tx })";
+  return new MillraceError("store_unavailable", `the SQLite file stayed locked ${howLong}: ${who}`, { cause });
 }
 
 function tooManyWaiting(): MillraceError {

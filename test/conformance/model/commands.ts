@@ -273,6 +273,7 @@ const query = fc.record({
   queue: fc.constantFrom(undefined, undefined, ...QUEUES),
   priority: fc.constantFrom(undefined, { min: 0, max: 10 }, { min: 1, max: 1 }),
   tag: fc.constantFrom(undefined, undefined, "red", "blue"),
+  q: fc.constantFrom(undefined, undefined, undefined, "RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
   back: fc.constantFrom(undefined, 1_000, 60_000),
 });
 

@@ -5,7 +5,8 @@
  * Each verb does one item; its answer is what the store must answer. Where the contract leaves a choice, it is made here from what the store
  * chose (`choose`), after a check that the choice was allowed.
  */
-import type { Attempt, JobError, JobRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../../src/core/job.ts";
+import { withGroup } from "../../../src/core/error-group.ts";
+import type { Attempt, AttemptError, JobRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../../src/core/job.ts";
 import type { Counter } from "../../../src/core/counters.ts";
 import type { Outcome } from "../../../src/core/lifecycle.ts";
 import type { QueueSettings } from "../../../src/core/queue.ts";
@@ -205,7 +206,7 @@ export class Reference {
         this.#endAttempt(job, outcome.runMs);
         this.#time(job);
         record.result = null;
-        record.error = outcome.error;
+        record.error = withGroup(outcome.error);
         return this.#finish(job, deadLetters ? "dead" : "failed");
       case "lost":
         this.#endAttempt(job, this.now - record.startedAt!);
@@ -228,9 +229,9 @@ export class Reference {
     record.runMs = runMs;
   }
 
-  #failed(job: ModelJob, error: JobError, delayMs: number, deadLetters: boolean): void {
+  #failed(job: ModelJob, error: AttemptError, delayMs: number, deadLetters: boolean): void {
     const { record } = job;
-    record.error = error;
+    record.error = withGroup(error);
     record.result = null;
     if (record.retryCount >= record.maxRetries) return this.#finish(job, deadLetters ? "dead" : "failed");
     record.retryCount += 1;
@@ -309,7 +310,7 @@ export class Reference {
     job.cancelledFence = ran ? record.fence : null;
     record.fence += 1;
     if (ran) {
-      record.error = { name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" };
+      record.error = withGroup({ name: "Cancelled", message: "cancelled while it ran", stack: null, kind: "cancelled" });
       this.#endAttempt(job, this.now - record.startedAt!);
     }
     this.#finish(job, "cancelled");
@@ -370,13 +371,14 @@ export class Reference {
     return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
   }
 
-  list({ status, type, queue, priority, tag, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
+  list({ status, type, queue, priority, tag, q, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
     const matching = [...this.jobs.values()].filter(({ record }) => {
       if (status !== undefined && !status.includes(record.status)) return false;
       if (type !== undefined && record.type !== type) return false;
       if (queue !== undefined && record.queue !== queue) return false;
       if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
       if (tag !== undefined && !record.tags.includes(tag)) return false;
+      if (q !== undefined && !textsOf(record).some((text) => text.toLowerCase().includes(q.toLowerCase()))) return false;
       return record.createdAt >= (from ?? 0) && record.createdAt < (to ?? Number.POSITIVE_INFINITY);
     });
     matching.sort((a, b) => b.record.createdAt - a.record.createdAt || b.sequence - a.sequence);
@@ -485,6 +487,11 @@ export class Reference {
   }
 }
 
+/** What a search looks through; all of it is ASCII here, and short. */
+function textsOf({ id, type, tags, idempotencyKey, error, payload }: JobRecord): string[] {
+  return [id, type, ...tags, idempotencyKey ?? "", error?.name ?? "", error?.message ?? "", payload];
+}
+
 const DEFAULTS: QueueSettings = {
   capacity: null,
   headStartMs: 8_796_093_022_208,
@@ -492,7 +499,7 @@ const DEFAULTS: QueueSettings = {
   retention: { ageMs: 86_400_000, count: 10_000, keepAtLeastMs: 600_000 },
 };
 
-const LOST: JobError = {
+const LOST: AttemptError = {
   name: "LeaseLost",
   message: "the lease ran out: the worker died, was cut off from the store, or did not renew it in time",
   stack: null,

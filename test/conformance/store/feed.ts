@@ -203,7 +203,7 @@ export function feedSuite(engine: Engine): void {
 
   describe("news", () => {
     keeps("nobody listens: nobody wants news, and publishing is allowed all the same", async (world) => {
-      expect(world.store.newsWanted()).toBe(false);
+      await until(() => !world.store.newsWanted());
       await world.store.publish([NEWS]);
       await world.store.publish([]);
     });
@@ -229,6 +229,22 @@ export function feedSuite(engine: Engine): void {
       const other = await world.elsewhere();
       const stop = world.store.listen(() => {});
       await until(() => world.store.newsWanted() && other.store.newsWanted());
+      stop();
+    });
+
+    keeps("of a process that has only just come, or was idle, are heard from the first on", async (world) => {
+      const heard: Event[] = [];
+      const stop = world.store.listen((events) => heard.push(...events));
+      const known = await world.elsewhere();
+      await until(
+        () => heard.length > 0,
+        () => known.store.publish([NEWS]),
+      );
+      const fresh = await world.elsewhere();
+      expect(fresh.store.newsWanted()).toBe(true);
+      const first: Event = { event: "queue:resumed", at: 2, queue: "first" };
+      await fresh.store.publish([first]);
+      await until(() => heard.some(({ event }) => event === "queue:resumed"));
       stop();
     });
 

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { withGroup } from "../../../src/core/error-group.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, type World } from "../world.ts";
 
@@ -92,8 +93,8 @@ export function inputSuite(engine: Engine): void {
       expect((await world.store.logs(lease.id, 0, 1))[0]!.text).toBe("nul \u0000 end");
       const error = { ...BOOM, name: hostile, message: hostile, stack: hostile };
       expect(await world.settle(lease, { kind: "failed", error, delayMs: 0, runMs: 0 })).toBe("ok");
-      expect((await world.find(lease.id)).error).toEqual(error);
-      expect((await world.store.attempts(lease.id))[0]!.error).toEqual(error);
+      expect((await world.find(lease.id)).error).toEqual(withGroup(error));
+      expect((await world.store.attempts(lease.id))[0]!.error).toEqual(withGroup(error));
     });
 
     keeps("B12: keys are compared exactly: case, space and normal form tell them apart", async (world) => {

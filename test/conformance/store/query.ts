@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { withGroup } from "../../../src/core/error-group.ts";
 import type { JobSummaryRecord, NewJob } from "../../../src/core/job.ts";
 import { type ListQuery, MAX_BATCH, MAX_CANDIDATES } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
@@ -79,7 +80,7 @@ export function querySuite(engine: Engine): void {
       const dead = await world.ended("dead");
       const { jobs } = await world.store.list({ limit: 10 });
       const { payload: _p, result: _r, ...summary } = dead;
-      expect(jobs[0]).toEqual({ ...summary, error: { ...BOOM, stack: null } });
+      expect(jobs[0]).toEqual({ ...summary, error: withGroup({ ...BOOM, stack: null }) });
       const { payload: _payload, result: _result, ...completed } = done;
       expect(jobs[1]).toEqual(completed);
     });
@@ -204,7 +205,7 @@ export function querySuite(engine: Engine): void {
           endedAt: world.clock.now(),
           durationMs: number * 10,
           outcome: "failed",
-          error: { ...BOOM, message: `boom ${number}` },
+          error: withGroup({ ...BOOM, message: `boom ${number}` }),
         });
         await world.store.promote(1);
         const back = await world.take({ workerId: "gives back" });

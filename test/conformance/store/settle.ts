@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
-import type { JobError } from "../../../src/core/job.ts";
+import { withGroup } from "../../../src/core/error-group.ts";
+import type { AttemptError } from "../../../src/core/job.ts";
 import type { Outcome } from "../../../src/core/lifecycle.ts";
 import { MAX_BATCH, type Settlement } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
@@ -62,12 +63,20 @@ export function settleSuite(engine: Engine): void {
         status: "retrying",
         retryCount: 1,
         runAt: now + 777,
-        error: BOOM,
+        error: withGroup(BOOM),
         updatedAt: now,
         runMs: 12,
       });
       expect(await world.store.attempts(lease.id)).toEqual([
-        { number: 1, workerId: "worker-1", startedAt: lease.startedAt, endedAt: now, durationMs: 12, outcome: "failed", error: BOOM },
+        {
+          number: 1,
+          workerId: "worker-1",
+          startedAt: lease.startedAt,
+          endedAt: now,
+          durationMs: 12,
+          outcome: "failed",
+          error: withGroup(BOOM),
+        },
       ]);
     });
 
@@ -172,10 +181,10 @@ export function settleSuite(engine: Engine): void {
     });
 
     keeps("an error is kept with its stack, a result that is no result as null", async (world) => {
-      const error: JobError = { name: "E\u0000", message: "\u{1F4A5} \ud800", stack: "x".repeat(64 * 1024), kind: "timeout" };
+      const error: AttemptError = { name: "E\u0000", message: "\u{1F4A5} \ud800", stack: "x".repeat(64 * 1024), kind: "timeout" };
       const lease = await world.running({ maxRetries: 0 });
       await world.settle(lease, { kind: "failed", error, runMs: 0 });
-      expect((await world.find(lease.id)).error).toEqual(error);
+      expect((await world.find(lease.id)).error).toEqual(withGroup(error));
       expect((await world.ended("completed")).result).toBeNull();
     });
 

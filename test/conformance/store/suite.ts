@@ -1,11 +1,14 @@
 import { describe } from "vitest";
 import type { Engine } from "../harness.ts";
+import { allowanceSuite } from "./allowance.ts";
+import { bulkSuite } from "./bulk.ts";
 import { changeSuite } from "./change.ts";
 import { claimSuite } from "./claim.ts";
 import { closingSuite } from "./closing.ts";
 import { counterSuite } from "./counter.ts";
 import { feedSuite } from "./feed.ts";
 import { followUpSuite } from "./follow-up.ts";
+import { groupSuite } from "./groups.ts";
 import { inputSuite } from "./input.ts";
 import { insertSuite } from "./insert.ts";
 import { keySuite } from "./key.ts";
@@ -14,10 +17,12 @@ import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
 import { queueSuite } from "./queue.ts";
 import { scheduleSuite } from "./schedule.ts";
+import { searchSuite } from "./search.ts";
 import { settleSuite } from "./settle.ts";
 import { stormSuite } from "./storm.ts";
 import { transactionSuite } from "./transaction.ts";
 import { upkeepSuite } from "./upkeep.ts";
+import { waitingSuite } from "./waiting.ts";
 import { workerSuite } from "./worker.ts";
 
 const FAMILIES = [
@@ -30,12 +35,17 @@ const FAMILIES = [
   followUpSuite,
   changeSuite,
   querySuite,
+  searchSuite,
+  groupSuite,
+  bulkSuite,
+  waitingSuite,
   queueSuite,
   counterSuite,
   scheduleSuite,
   upkeepSuite,
   feedSuite,
   workerSuite,
+  allowanceSuite,
   inputSuite,
   transactionSuite,
   stormSuite,

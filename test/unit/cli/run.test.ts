@@ -18,6 +18,7 @@ describe("what was typed", () => {
     ["a command that is none", ["lst"], 2, "", "millrace: unknown command 'lst' (Did you mean list?)\n"],
     ["a verb that is none", ["schedules", "creat"], 2, "", "millrace: unknown command 'creat' (Did you mean create?)\n"],
     ["an option that is none", ["list", "--stats", "dead"], 2, "", "millrace: unknown option '--stats' (Did you mean --status?)\n"],
+    ["a secret, which has no option", ["server", "--apiKey", "s3cret"], 2, "", /^millrace: unknown option '--apiKey'/],
     ["an option without its value", ["list", "--status"], 2, "", "millrace: option '--status <status>' argument missing\n"],
     ["an argument without its value", ["status"], 2, "", "millrace: missing required argument 'id'\n"],
     ["too many arguments", ["stats", "now"], 2, "", /^millrace: too many arguments/],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { safeJson, safeLine, safeLines, safePrettyJson } from "../../../src/cli/safe-text.ts";
 
-describe("text that a terminal would obey is written out", () => {
+describe("W29: text that a terminal would obey is written out", () => {
   test.each([
     ["an escape sequence", "\u001b[31mred", "\\u001b[31mred"],
     ["the title of the window", "\u001b]0;owned\u0007", "\\u001b]0;owned\\u0007"],

@@ -135,4 +135,35 @@ describe("close", () => {
     await client.close();
     expect(stops).toBe(2);
   });
+
+  test("waits for a store that is away until the grace is over and a last word was possible, and no longer", async () => {
+    const { client, store, clock } = await openClient();
+    const hanging = (): Promise<never> => new Promise(() => {});
+    Object.assign(store, { insert: hanging, promote: hanging, publish: hanging });
+    let isFreed = false;
+    store.close = async (giveUp) => {
+      isFreed = true;
+      if (!giveUp!.aborted) await new Promise((resolve) => giveUp!.addEventListener("abort", resolve));
+    };
+    client.work({ t: async () => {} });
+    void client.enqueue("t");
+    await clock.settle();
+    let isClosed = false;
+    const closing = client.close({ grace: "10s" }).then(() => (isClosed = true));
+    await clock.advance("10s");
+    expect(isFreed).toBe(false);
+    await clock.advance("2s");
+    await closing;
+    expect([isFreed, isClosed]).toEqual([true, true]);
+  });
+
+  test("that is asked again with a shorter grace gives a store that is away no longer than that", async () => {
+    const { client, store, clock } = await openClient();
+    store.close = async (giveUp) => void (await new Promise((resolve) => giveUp!.addEventListener("abort", resolve)));
+    const closing = client.close({ grace: "1h" });
+    await clock.advance("1m");
+    void client.close({ grace: "1s" });
+    await clock.advance("3s");
+    await closing;
+  });
 });

@@ -44,12 +44,33 @@ describe("list", () => {
     [{ priority: "default" }, ["runs", "dies"]],
     [{ priority: 15 }, ["later"]],
     [{ tag: "vip" }, ["later"]],
+    [{ q: "VIP" }, ["later"]],
+    [{ q: '"secret":1' }, ["mail"]],
+    [{ q: "e", status: "scheduled" }, ["later"]],
+    [{ q: "nowhere" }, []],
     [{ from: START + 1 }, ["mail"]],
     [{ to: new Date(START + 1) }, ["later", "runs", "dies"]],
     [{ from: "2030-01-01T00:00:00Z", to: "2030-01-01T00:00:01Z", status: "scheduled" }, ["later"]],
     [{ type: undefined, cursor: null }, ["mail", "later", "runs", "dies"]],
   ])("finds by %j", async (query, types) => {
     expect(await typesOf(await withJobs(), query)).toEqual(types);
+  });
+
+  test("finds a job by its whole id at once, behind more jobs than a page looks at", async () => {
+    const { client } = await openClient();
+    const wanted = await client.enqueue("wanted", { big: "body" });
+    await client.enqueueMany(Array.from({ length: 10_500 }, () => ({ type: "t" })));
+    const mentions = await client.enqueue("mentions", { parent: wanted.id });
+    const found = await client.list({ q: wanted.id.toUpperCase() });
+    expect(found.jobs).toMatchObject([{ id: wanted.id, type: "wanted" }]);
+    expect(found.jobs[0]).not.toHaveProperty("payload");
+    expect(found.cursor).toBeNull();
+    expect((await client.list({ q: wanted.id, type: "wanted" })).jobs).toHaveLength(1);
+    // Where it is not that job that is meant, an id is a text.
+    expect((await client.list({ q: wanted.id, type: "mentions" })).jobs.map(({ id }) => id)).toEqual([mentions.id]);
+    await client.cancel(wanted.id);
+    await client.remove(wanted.id);
+    expect((await client.list({ q: wanted.id })).jobs.map(({ id }) => id)).toEqual([mentions.id]);
   });
 
   test("goes through all pages and sees each job once", async () => {
@@ -75,6 +96,10 @@ describe("list", () => {
     [{ priority: 101 }, "priority"],
     [{ priority: "toString" }, "priority"],
     [{ tag: "" }, "tag"],
+    [{ q: "" }, "q"],
+    [{ q: "x".repeat(201) }, "q"],
+    [{ q: 5 }, "q"],
+    [{ q: "\u0000" }, "q"],
     [{ from: "yesterday" }, "from"],
     [{ to: 5 }, "to"],
     [{ limit: 0 }, "limit"],

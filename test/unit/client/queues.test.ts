@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claim, listenTo, openClient } from "./open-client.ts";
+import { claim, die, listenTo, openClient } from "./open-client.ts";
 
 describe("a queue", () => {
   test("is known once it had a job or a setting, with counts by status and level", async () => {
@@ -13,6 +13,8 @@ describe("a queue", () => {
         paused: false,
         counts: { scheduled: 0, pending: 0, running: 0, retrying: 0, completed: 0, failed: 0, dead: 0, cancelled: 0 },
         waiting: { critical: 0, high: 0, default: 0, low: 0 },
+        rate: 0,
+        oldestWaitingMs: null,
         capacity: 5,
         headStart: null,
         deadLetters: true,
@@ -24,6 +26,23 @@ describe("a queue", () => {
         waiting: { critical: 0, high: 0, default: 1, low: 1 },
       }),
     ]);
+  });
+
+  test("tells how long the oldest has waited, and how many jobs ended in the last full minute", async () => {
+    const { client, clock } = await openClient();
+    await client.enqueueMany(Array.from({ length: 5 }, () => ({ type: "a" })));
+    await die(client);
+    await die(client);
+    const { jobs } = await claim(client, 1);
+    const [{ job, fence, facts }] = jobs as [(typeof jobs)[number]];
+    await client.leases.exchange([{ id: job.id, fence, facts, outcome: { kind: "completed", result: null, runMs: 1 } }], null);
+    await clock.advance("30s");
+    expect((await client.queues())[0]).toMatchObject({ rate: 0, oldestWaitingMs: 30_000 });
+    await clock.advance("30s");
+    expect((await client.queues())[0]).toMatchObject({ rate: 3, oldestWaitingMs: 60_000 });
+    await claim(client, 10);
+    await clock.advance("60s");
+    expect((await client.queues())[0]).toMatchObject({ rate: 0, oldestWaitingMs: null });
   });
 
   test("keeps what is not named when it is told something", async () => {

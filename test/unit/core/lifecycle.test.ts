@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isTerminal, type JobError, STATUSES, TERMINAL, WAITING } from "../../../src/core/job.ts";
+import { type AttemptError, isTerminal, STATUSES, TERMINAL, WAITING } from "../../../src/core/job.ts";
 import {
   type AttemptFacts,
   CANCEL,
@@ -15,7 +15,7 @@ import { RETRY_CAP_MS } from "../../../src/core/retry.ts";
 
 const facts: AttemptFacts = { retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0 };
 const spent: AttemptFacts = { ...facts, retryCount: 3 };
-const error: JobError = { name: "Error", message: "boom", stack: null, kind: "error" };
+const error: AttemptError = { name: "Error", message: "boom", stack: null, kind: "error" };
 const failed: Outcome = { kind: "failed", error, runMs: 5 };
 const keep = { deadLetters: true };
 const drop = { deadLetters: false };

@@ -3,6 +3,7 @@ import { Keys, secretOf } from "../../../src/http/auth.ts";
 import { type RouteName, ROUTES, splitName } from "../../../src/http/contract.ts";
 import type { Route } from "../../../src/http/contract/route.ts";
 import { isLoopback } from "../../../src/http/gate.ts";
+import { networkOf } from "../../../src/http/network.ts";
 import { createServer, type RequestFacts } from "../../../src/http/server.ts";
 import { MISSING_ID, openApi, WAYS } from "./open-api.ts";
 
@@ -291,6 +292,19 @@ describe("the rate", () => {
     expect([await ask("1.1.1.1"), await ask("2.2.2.2"), await ask("9.9.9.9, 1.1.1.1")]).toEqual([200, 200, 429]);
   });
 
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::ffff:10.1.2.3", "10.1.2.3"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:0DB8:0001:0002:ffff::", "2001:db8:1:2"],
+    ["2001:db8::1", "2001:db8:0:0"],
+    ["::1", "0:0:0:0"],
+    ["fe80::1%eth0", "fe80:0:0:0"],
+    [null, ""],
+  ])("W06, W07: of %s goes by its network %s, all of which may belong to one caller", (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+
   test("can be counted elsewhere, for several servers together", async () => {
     const asked: string[] = [];
     const limiter = { take: async (who: string) => (asked.push(who), asked.length > 1 ? 5000 : 0) };
@@ -359,6 +373,24 @@ describe("what is told of a request", () => {
     });
     expect(JSON.stringify(told)).not.toContain(KEY);
     expect(told).toHaveLength(5);
+  });
+
+  test("is told of those too that no route takes: by a caller with a key, without one, and of a page that asks first", async () => {
+    const told: RequestFacts[] = [];
+    const { send } = await openApi(
+      { keys: [`ci:read:${KEY}`], origins: ["https://ok.test"], onRequest: (facts) => told.push(facts) },
+      "port",
+    );
+    await send("/nowhere", { headers: { "x-api-key": KEY } });
+    await send("/api/v1/queues", { method: "PUT", headers: { "x-api-key": KEY } });
+    await send("/nowhere");
+    await send("/api/v1/queues", { method: "OPTIONS", headers: { origin: "https://ok.test", "access-control-request-method": "GET" } });
+    expect(told.map(({ method, route, status, caller }) => [method, route, status, caller])).toEqual([
+      ["GET", null, 404, "ci"],
+      ["PUT", null, 405, "ci"],
+      ["GET", null, 401, null],
+      ["OPTIONS", null, 204, null],
+    ]);
   });
 
   test("W22: an error that nobody expected reaches the log, and the client learns nothing of it", async () => {

@@ -240,6 +240,46 @@ describe.each(WAYS)("by %s: GET /api/v1/jobs", (way) => {
   });
 });
 
+describe("a search", () => {
+  test("200: finds by text, counts, and takes a whole id at once", async () => {
+    const { ask, client } = await openApi();
+    await client.enqueueMany(Array.from({ length: 30 }, (_, index) => ({ type: "t", payload: { n: `number ${index % 3}` } })));
+    expect((await ask("GET /api/v1/jobs", { query: "q=NUMBER+1&limit=4" })).body).toMatchObject({ total: 10, total_is_capped: false });
+    const { id } = await client.enqueue("t", { mark: "&=% é" });
+    expect((await ask("GET /api/v1/jobs", { query: `q=${encodeURIComponent("&=% é")}` })).body.jobs.map((job) => job.id)).toEqual([id]);
+    expect((await ask("GET /api/v1/jobs", { query: `q=${id}` })).body).toMatchObject({ jobs: [{ id }], total: 1, next_cursor: null });
+  });
+
+  test("200: a page by number looks no further than one list does, and says where to go on", async () => {
+    const { ask, client } = await openApi();
+    await client.enqueue("t", "needle");
+    await client.enqueueMany(Array.from({ length: 10_100 }, () => ({ type: "t" })));
+    const { body } = await ask("GET /api/v1/jobs", { query: "q=needle&limit=10&page=3" });
+    expect(body).toMatchObject({ jobs: [], total: 0, total_is_capped: true, page: 3 });
+    const next = await ask("GET /api/v1/jobs", { query: `q=needle&limit=10&cursor=${encodeURIComponent(body.next_cursor ?? "")}` });
+    expect(next.body).toMatchObject({ jobs: [{ type: "t" }], next_cursor: null });
+  });
+
+  test.each(["", "x".repeat(201), "a%00b"])("422: a text that cannot be searched for: %j", async (q) => {
+    const { refuse } = await openApi();
+    expect(await refuse("GET /api/v1/jobs", { query: `q=${q}` }, "invalid_input")).toMatchObject({ field: "q" });
+  });
+});
+
+describe("GET /api/v1/jobs/{id}/explain", () => {
+  test("200: tells the reasons; 404 where there is no job", async () => {
+    const { ask, refuse, client } = await openApi();
+    const { id } = await client.enqueue("t", null, { delay: "1h" });
+    const { body } = await ask("GET /api/v1/jobs/{id}/explain", { params: { id } });
+    expect(body.reasons).toMatchObject([
+      { code: "due_later", at: expect.stringMatching(/Z$/) as string },
+      { code: "no_worker", type: "t" },
+    ]);
+    const missing = { params: { id: "0190d2f0-7b1a-7abc-8def-0123456789ab" } };
+    expect(await refuse("GET /api/v1/jobs/{id}/explain", missing, "not_found")).toMatchObject({ status: 404 });
+  });
+});
+
 describe("GET /api/v1/jobs/{id}", () => {
   test("200 and 404, and 422 for what is no id", async () => {
     const { ask, refuse, client } = await openApi();

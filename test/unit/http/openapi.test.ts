@@ -57,6 +57,8 @@ describe("the OpenAPI document", () => {
       "queue",
       "priority",
       "tag",
+      "group",
+      "q",
       "from",
       "to",
       "limit",

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { connect, type ConnectOptions } from "../../../src/connect.ts";
-import type { Event } from "../../../src/core/event.ts";
 import { idMaker } from "../../../src/http/remote/ids.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { isId, tenBitsOf } from "../../../src/lib/id.ts";
@@ -137,29 +136,6 @@ describe("a server that is away", () => {
     expect(await waiting).toMatchObject({ result: 2 });
     expect(await remote.wait((await enqueued).id)).toMatchObject({ result: 3 });
     expect(worker.healthy).toBe(true);
-  });
-
-  test("ends a stream of events with a gap, and goes on when it is back", async () => {
-    const { remote, wire, client } = await openWired();
-    const heard: Event[] = [];
-    let wake: () => void = () => {};
-    void (async () => {
-      for await (const event of remote.events()) {
-        heard.push(event);
-        wake();
-      }
-    })();
-    const until = async (isSo: () => boolean): Promise<void> => {
-      while (!isSo()) {
-        await client.pause("news");
-        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), new Promise((resolve) => setTimeout(resolve, 20))]);
-      }
-    };
-    await until(() => heard.length > 0);
-    wire.cut();
-    await until(() => heard.some(({ event }) => event === "gap"));
-    const before = heard.length;
-    await until(() => heard.slice(before).some(({ event }) => event === "queue:paused"));
   });
 });
 

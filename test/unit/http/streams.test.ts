@@ -1,28 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { MillraceError } from "../../../src/core/errors.ts";
+import { createServer } from "../../../src/http/server.ts";
 import { type Api, claimOver, openApi } from "./open-api.ts";
-
-interface Read {
-  readonly event: string;
-  readonly data: Record<string, unknown>;
-}
+import { EventReading, type Read } from "./read-events.ts";
 
 /** Reads a stream until an event fits. */
-async function readUntil(response: Response, isLast: (event: Read) => boolean): Promise<Read[]> {
-  const seen: Read[] = [];
-  let text = "";
-  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const blocks = text.split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const event = /^event: (.*)$/m.exec(block)?.[1];
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (event === undefined || data === undefined) continue;
-      seen.push({ event, data: JSON.parse(data) as Record<string, unknown> });
-      if (isLast(seen.at(-1)!)) return seen;
-    }
-  }
-  return seen;
+function readUntil(response: Response, isLast: (event: Read) => boolean): Promise<Read[]> {
+  return new EventReading(response).until(isLast);
 }
 
 describe("GET /api/v1/events", () => {
@@ -79,9 +63,27 @@ describe("GET /api/v1/leases/watch", () => {
     const reading = readUntil(response, ({ data }) => data["queue"] === "after");
     await client.enqueue("t", null, { queue: "after" });
     const seen = await reading;
-    expect(seen[0]).toEqual({ event: "lease", data: {} });
+    expect(seen[0]).toEqual({ id: null, event: "lease", data: {} });
     const queues = seen.flatMap(({ data }) => (data["queue"] === undefined ? [] : [data["queue"]]));
     expect(queues).toContain("before");
     expect(queues).not.toContain("paused");
+  });
+
+  test("is not left behind when the queues cannot be told", async () => {
+    const { client } = await openApi();
+    let watchers = 0;
+    const { leases } = client;
+    const watch: typeof leases.watch = (listener) => {
+      const unwatch = leases.watch(listener);
+      watchers++;
+      return () => {
+        watchers--;
+        unwatch();
+      };
+    };
+    const queues = (): Promise<never> => Promise.reject(new MillraceError("store_unavailable", "away"));
+    const server = createServer({ ...client, queues, leases: { ...leases, watch } }, { open: true });
+    expect((await server.fetch(new Request("http://h/api/v1/leases/watch"))).status).toBe(503);
+    expect(watchers).toBe(0);
   });
 });

@@ -102,7 +102,7 @@ describe("figures of the store", () => {
     expect(valueOf(families, "millrace_leases_lost_total")).toBe(3);
   });
 
-  test("of 10,000 queues are told by name for the first 100, and together for the rest", async () => {
+  test("W34: of 10,000 queues are told by name for the first 100, and together for the rest", async () => {
     const { client, read, metrics } = await openWatched();
     for (let from = 0; from < 10_000; from += 1000) {
       await client.enqueueMany(

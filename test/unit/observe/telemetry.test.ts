@@ -8,7 +8,7 @@ import type { Handlers } from "../../../src/client/client.ts";
 import { Snooze } from "../../../src/core/control-errors.ts";
 import type { JobOptions } from "../../../src/core/job-options.ts";
 import { loadTelemetry, TRACE_FIELD } from "../../../src/observe/telemetry.ts";
-import { traceClient } from "../../../src/observe/traced-client.ts";
+import { traceClient, traceWork } from "../../../src/observe/traced-client.ts";
 import { createTestClient, type TestClient } from "../../../src/testing/index.ts";
 
 /** As much of an SDK as it takes to see spans: what an application registers beside us. */
@@ -129,6 +129,18 @@ describe("with tracing set up", () => {
     });
     expect(inside?.spanId).toBe(run.spanId);
     expect(job.meta).toEqual({ [TRACE_FIELD]: { traceparent: `00-${enqueue.traceId}-${enqueue.spanId}-01` } });
+  });
+
+  test("a server works jobs in the trace that they bring, and begins none for what is enqueued through it", async () => {
+    const client = traceWork(await createTestClient(), (await loadTelemetry())!);
+    onTestFinished(() => client.close());
+    const brought = { [TRACE_FIELD]: { traceparent: `00-${"c".repeat(32)}-${"d".repeat(16)}-01` } };
+    const job = await client.enqueue("mail", { to: "ann" }, { meta: brought });
+    expect(job.meta).toEqual(brought);
+    const worker = client.work({ mail: () => null });
+    await client.drain();
+    await worker.stop({ grace: 0 });
+    expect(spans).toMatchObject([{ name: "run mail", traceId: "c".repeat(32), parentId: "d".repeat(16) }]);
   });
 
   test("a job that a handler enqueues belongs to the same trace", async () => {

@@ -2,7 +2,7 @@ import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { AddressRules } from "../../../src/webhook/address-rules.ts";
 
-describe("without an allow list", () => {
+describe("W14: without an allow list", () => {
   const rules = new AddressRules();
 
   test.each(["8.8.8.8", "1.1.1.1", "93.184.216.34", "172.15.255.255", "172.32.0.0", "100.63.255.255", "100.128.0.0", "223.255.255.255"])(

@@ -5,7 +5,7 @@ import { resolveHost } from "../../../src/webhook/resolve-host.ts";
 
 const { signal } = new AbortController();
 
-describe("a URL", () => {
+describe("W14: a URL", () => {
   const guard = new Guard();
 
   test.each([
@@ -62,7 +62,7 @@ describe("a URL", () => {
   });
 });
 
-describe("a host", () => {
+describe("W14: a host", () => {
   const guardOf = (...addresses: string[]): Guard =>
     new Guard({ resolve: async () => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })) });
 

@@ -3,13 +3,17 @@ import type { Job } from "../../../src/core/job.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
 import { readHttpRequest } from "../../../src/webhook/http-request-payload.ts";
-import { HTTP_REQUEST_TYPE, webhookHandlers } from "../../../src/webhook/webhook-handlers.ts";
+import { HTTP_REQUEST_TYPE } from "../../../src/webhook/http-request-type.ts";
+import { webhookHandlers } from "../../../src/webhook/webhook-handlers.ts";
 import { bodyOf, serve, serveRaw, writeForEver } from "./loopback-server.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 
 /** Runs one attempt of a request as a job and answers how it stands then. */
-async function run(payload: unknown, { allow = ["127.0.0.1"] }: { allow?: string[] } = {}): Promise<Job> {
+async function run(
+  payload: unknown,
+  { allow = ["127.0.0.1"], type = HTTP_REQUEST_TYPE }: { allow?: string[]; type?: string } = {},
+): Promise<Job> {
   const client = await createTestClient();
   onTestFinished(() => client.close());
   const handlers = webhookHandlers({
@@ -18,8 +22,8 @@ async function run(payload: unknown, { allow = ["127.0.0.1"] }: { allow?: string
     resolve: async () => [{ address: "127.0.0.1", family: 4 }],
     now: () => client.clock.now(),
   });
-  const { id } = await client.enqueue(HTTP_REQUEST_TYPE, payload);
-  await client.drain(handlers);
+  const { id } = await client.enqueue(type, payload);
+  await client.drain({ [type]: handlers[HTTP_REQUEST_TYPE] });
   return (await client.get(id))!;
 }
 
@@ -163,8 +167,8 @@ describe("a payload", () => {
   const ABOUT_US = ["Proxy-Authorization", "X-Forwarded-For", "forwarded", "x-real-ip", "via"];
 
   test.each<[payload: unknown, field: string]>([
-    [null, "the payload of http:request"],
-    ["http://api.test/", "the payload of http:request"],
+    [null, "payload"],
+    ["http://api.test/", "payload"],
     [{}, "payload.url"],
     [{ url: "api.test" }, "payload.url"],
     [{ url: "ftp://api.test/" }, "payload.url"],
@@ -201,8 +205,27 @@ describe("a payload", () => {
     expect(refused).toMatchObject({ code: "invalid_input", field });
   });
 
-  test("that is wrong makes the job dead at once, with the words of the refusal", async () => {
-    expect(await run({ url: URL_, headers: { Host: "evil" } })).toMatchObject({
+  test("W15: that is wrong is refused when the job is enqueued, one by one of many, and in a schedule", async () => {
+    const client = await createTestClient();
+    onTestFinished(() => client.close());
+    const bad = { url: URL_, headers: { "X-A": "b\r\nc: d" } };
+    const refusal = { code: "invalid_input", field: "payload.headers" };
+    await expect(client.enqueue(HTTP_REQUEST_TYPE, bad)).rejects.toMatchObject(refusal);
+    await expect(client.enqueue(HTTP_REQUEST_TYPE)).rejects.toMatchObject({ field: "payload" });
+    const upsert = client.schedules.upsert({ name: "s", every: "1h", type: HTTP_REQUEST_TYPE, payload: bad });
+    await expect(upsert).rejects.toMatchObject(refusal);
+    const results = await client.enqueueMany([
+      { type: HTTP_REQUEST_TYPE, payload: { url: URL_ } },
+      { type: HTTP_REQUEST_TYPE, payload: bad },
+      { type: "of:mine", payload: bad },
+    ]);
+    expect(results).toMatchObject([{ ok: true }, { ok: false, error: refusal }, { ok: true }]);
+    expect((await client.list()).jobs).toHaveLength(2);
+    expect(await client.schedules.list()).toEqual([]);
+  });
+
+  test("that came in all the same makes the job dead at once, with the words of the refusal", async () => {
+    expect(await run({ url: URL_, headers: { Host: "evil" } }, { type: "unchecked" })).toMatchObject({
       status: "dead",
       attempt: 1,
       error: { name: "Discard", message: "payload.headers.Host cannot be set: it belongs to the connection" },

@@ -95,7 +95,7 @@ describe("a request", () => {
   });
 });
 
-describe("against forgery", () => {
+describe("W14: against forgery", () => {
   test("the connection goes to the address that was checked, although the name has another one by now", async () => {
     const open = await serve((_, response) => response.end("open"));
     const names = namesAt("127.0.0.1", "127.0.0.2");
@@ -176,7 +176,7 @@ describe("against forgery", () => {
   });
 });
 
-describe("a hostile server", () => {
+describe("W15: a hostile server", () => {
   test("that never answers is left", async () => {
     const server = await serveRaw(() => {});
     const sending = send(senderTo(), get(`http://hooks.test:${server.port}/`), SHORT, signal);

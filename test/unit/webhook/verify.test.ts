@@ -56,7 +56,7 @@ describe("a delivery", () => {
   });
 });
 
-describe("a delivery is refused", () => {
+describe("W15: a delivery is refused", () => {
   test.each([
     ["signed with another secret", signed("other"), "webhook-signature"],
     ["whose body was changed", signed("s3cret", { body: BODY.replace("completed", "dead") }), "webhook-signature"],

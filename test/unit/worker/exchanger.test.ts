@@ -204,4 +204,25 @@ describe("the exchange of ended attempts for new jobs", () => {
     await clock.advance("30s");
     expect(givenUp.sort()).toEqual(["a", "b"]);
   });
+
+  test("what is reported after the end is told as given up, like what waited at the end", async () => {
+    const exchange = exchanger();
+    exchange.report(report("waits"));
+    exchange.stop();
+    exchange.report(report("late"));
+    expect([givenUp, troubles]).toEqual([
+      ["waits", "late"],
+      ["report", "report"],
+    ]);
+  });
+
+  test("what was under way when the client was closed is told as given up", async () => {
+    const exchange = exchanger();
+    store = () => {
+      throw new MillraceError("closed", "the client was closed");
+    };
+    exchange.report(report("a"));
+    await clock.settle();
+    expect([isClosed, givenUp, troubles]).toEqual([true, ["a"], ["report"]]);
+  });
 });

@@ -154,4 +154,91 @@ describe("the leases that a worker holds", () => {
     await clock.advance("10m");
     expect((await book.renew(answering())).gone).toEqual([]);
   });
+
+  test("are renewed until the time to stop that the other book has for them now", async () => {
+    hold("waited", 1, 5_000);
+    book.match([{ id: "waited", fence: 1, stopAt: 60_000, heldAt: 0 }]);
+    await clock.advance(10_000);
+    await book.renew(answering());
+    expect(asked).toEqual([[{ id: "waited", fence: 1 }]]);
+  });
+
+  describe("of which a renewal hangs", () => {
+    const BEAT_MS = 5_000;
+    let answers: ((results: LeaseResult[]) => void)[];
+    const hanging = (leases: readonly LeaseRef[]): Promise<LeaseResult[]> => {
+      asked.push([...leases]);
+      return new Promise((resolve) => answers.push(resolve));
+    };
+
+    /** A renewal that nobody answers, until it is waited for no longer. */
+    async function hang(): ReturnType<LeaseBook["renew"]> {
+      const renewing = book.renew(hanging);
+      await clock.advance(BEAT_MS);
+      return renewing;
+    }
+
+    beforeEach(() => {
+      answers = [];
+      hold("a");
+    });
+
+    test("are asked for again after the time of a beat", async () => {
+      expect(await hang()).toEqual({ gone: [], error: expect.any(Error) as Error });
+      expect((await book.renew(answering())).error).toBeNull();
+      expect(asked).toHaveLength(2);
+    });
+
+    test("are good from the late answer on, and gone once their time has surely passed", async () => {
+      await hang();
+      answers[0]!(["ok"]);
+      await clock.advance(LEASE_MS - BEAT_MS);
+      expect((await hang()).gone).toEqual([]);
+      expect((await hang()).gone).toEqual([{ id: "a", fence: 1, why: "stale" }]);
+    });
+
+    test("are told as gone by the next renewal when the late answer says so", async () => {
+      await hang();
+      answers[0]!(["cancelled"]);
+      await clock.settle();
+      expect((await book.renew(answering())).gone).toEqual([{ id: "a", fence: 1, why: "cancelled" }]);
+      expect(asked).toHaveLength(1);
+    });
+
+    test("do not hold up those of another call", async () => {
+      for (let index = 0; index < 1500; index++) hold(`j${index}`);
+      const renewing = book.renew((leases) => (asked.length === 0 ? hanging(leases) : answering()(leases)));
+      await clock.settle();
+      expect(asked.map((call) => call.length)).toEqual([1000, 501]);
+      await clock.advance(BEAT_MS);
+      await renewing;
+    });
+
+    test("are not given up because a handler blocked the loop: what lies in the socket is read first", async () => {
+      let now = 0;
+      const timers: (() => void)[] = [];
+      const own = new LeaseBook(LEASE_MS, {
+        now: () => now,
+        monotonic: () => now,
+        setTimer: (callback) => (timers.push(callback), { cancel: () => {} }),
+      });
+      own.hold([{ id: "a", fence: 1, stopAfterMs: null }]);
+      const renewing = own.renew(hanging);
+      now = 2 * LEASE_MS;
+      // A loop that was blocked comes to its timers first.
+      timers[0]!();
+      await new Promise((resolve) => setImmediate(resolve));
+      answers[0]!(["ok"]);
+      expect(await renewing).toEqual({ gone: [], error: null });
+    });
+
+    test("bring an error that comes late to nobody", async () => {
+      let fail: (error: Error) => void = () => {};
+      const renewing = book.renew(() => new Promise((_, reject) => (fail = reject)));
+      await clock.advance(BEAT_MS);
+      await renewing;
+      fail(new Error("too late"));
+      await clock.settle();
+    });
+  });
 });

@@ -128,13 +128,16 @@ const takeFromLanes = (s: string): string => `
     returning *
   )${grant(s)}`;
 
+/** `v_now` is when the call began. If it then had to wait for a locked row, it may meet a job that came since, and must not start before it. */
+const CLAIMED_AT = "greatest(v_now, s.run_at)";
+
 /** What a claim changes of a job. */
 const GRANTED = {
-  updated_at: "v_now",
+  updated_at: CLAIMED_AT,
   attempt: "s.attempt + 1",
   fence: "s.fence + 1",
-  started_at: "v_now",
-  lease_until: "v_now + v_claim.lease",
+  started_at: CLAIMED_AT,
+  lease_until: `${CLAIMED_AT} + v_claim.lease`,
   worker: "v_claim.worker",
 };
 

@@ -1,3 +1,5 @@
+import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
+import { MAX_CANDIDATES } from "../../store.ts";
 import { LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -31,51 +33,148 @@ return { redis.call('HGET', B .. 's', id) or '', unpack(redis.call('LRANGE', B .
 `,
 );
 
+/** Whether that is enough. `placeOf` says whether what is searched for may be in a job, and where; `isTired` that enough was read. */
+const SHOW = `
+local function show(id, body, record)
+  body = body or redis.call('HGET', B .. 'j', id)
+  local place = placeOf(id, body, record)
+  if place then
+    laneOf(laneIn(body))
+    jobs[#jobs + 1] = id
+    jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
+    jobs[#jobs + 1] = place
+    shown = shown + 1
+  end
+  return shown == want or isTired()
+end
+`;
+
+/** Jobs are shown whatever is in them; with a tag, those that may have it: it is looked for in the JSON where tags are. */
+const SHOW_ALL = `
+local tag = ARGV[12]
+local function placeOf(_, body)
+  if tag == '' then return 0 end
+  local _, _, from = keyIn(body)
+  return string.find(sub(body, from, string.find(body, '\\n', from, true)), tag, 1, true) and 0
+end
+local function isTired() return false end
+${SHOW}
+`;
+
+/** Jobs are only counted. What was created before a time ends it: all that comes behind is older still. */
+const SHOW_NONE = `
+local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
+local function show(id, body)
+  if from or to then
+    local created = open('>I6', body or redis.call('HGET', B .. 'j', id))
+    isOver = from and created < from
+    if isOver or (to and created >= to) then return isOver end
+  end
+  shown = shown + 1
+  return false
+end
+`;
+
+/** Jobs that have a text are counted; those that perhaps have it are shown. */
+const SHOW_DOUBTFUL = `
+local function show(id, body, record)
+  body = body or redis.call('HGET', B .. 'j', id)
+  local place = placeOf(id, body, record)
+  if place == 1 then shown = shown + 1
+  elseif place then
+    laneOf(laneIn(body))
+    jobs[#jobs + 1] = id
+    jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
+    jobs[#jobs + 1] = place
+  end
+  return isTired()
+end
+`;
+
+/**
+ * Where a text stands in a job, or may: what is beside the payload is compared as it is packed, and who reads the answer looks more
+ * closely. It is enough for one call when so many bytes of bodies were read.
+ */
+const FIND_TEXT = `
+local text, inJson, isLikeId = ARGV[13], ARGV[14], ARGV[15] == '1'
+local find, lower, format = string.find, string.lower, string.format
+local typeHas, triples, values, spent = {}, {}, {}, 0
+for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
+
+local function isTired() return spent > ${4 * 1024 * 1024} end
+
+local function has(packed)
+  packed = lower(packed)
+  return find(packed, text, 1, true) or find(packed, inJson, 1, true)
+end
+
+-- Each two characters of a packed id are three digits.
+local function longId(id)
+  local digits = {}
+  for at = 1, 21, 2 do
+    local pair = sub(id, at, at + 1)
+    if not triples[pair] then triples[pair] = format('%03x', values[sub(pair, 1, 1)] * 64 + values[sub(pair, 2, 2)]) end
+    digits[#digits + 1] = triples[pair]
+  end
+  local hex = table.concat(digits)
+  return sub(hex, 1, 8) .. '-' .. sub(hex, 9, 12) .. '-' .. sub(hex, 13, 16) .. '-' .. sub(hex, 17, 20) .. '-' .. sub(hex, 21, 32)
+end
+
+-- 1: the text stands in the payload; 0: perhaps elsewhere; nil: nowhere.
+local function placeOf(id, body, record)
+  spent = spent + #body
+  local _, _, from = keyIn(body)
+  local line = find(body, '\\n', from, true)
+  if find(lower(sub(body, line + 1, line + ${SEARCHED_PAYLOAD_BYTES})), text, 1, true) then return 1 end
+  local number = laneIn(body)
+  if typeHas[number] == nil then typeHas[number] = find(lower(laneOf(number).type), text, 1, true) and true or false end
+  if typeHas[number] or has(sub(body, 19, line - 1)) or (isLikeId and find(longId(id), text, 1, true)) then return 0 end
+  local _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, wl, pl, el, at = open(F, record)
+  if el > 0 and has(sub(record, at + wl + pl, at + wl + pl + el - 1)) then return 0 end
+  return nil
+end
+`;
+
+const WANTED = `
+local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
+local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
+local jobs, looked, shown, isState, isOver = {}, 0, 0, {}, false
+for state in string.gmatch(ARGV[4], '.') do isState[tonumber(state)] = true end
+
+local function isWanted(record)
+  if not isState[string.byte(record)] then return false end
+  local priority, number = open('>bI3', record, 3)
+  if low and (priority < low or priority > high) then return false end
+  if type == '' and queue == '' then return true end
+  local lane = laneOf(number)
+  return (type == '' or lane.type == type) and (queue == '' or lane.queue.name == queue)
+end
+`;
+
 /**
  * Looks at jobs by falling sequence, from below a given one. A job is passed over by its state before its body is read, which may be large.
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted, as digits; how many jobs to show, and about how many to
- *     look at, at most.
- * Out: { jobs as (id, body, record) without bodies …, from below which sequence to go on ("": there are no more), how many were looked at,
- *     lanes }
+ *     look at, at most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or "".
+ * Out: { jobs as (id, body, record, 1 if what is searched for stands in the payload) without bodies …, from below which sequence to go on ("":
+ *     there are no more), how many were looked at, lanes, how many were shown }
  */
-export const LIST: Script = script(
-  "list",
-  TIME,
-  RECORDS,
-  LANES,
-  SUMMARY,
-  `
-local wanted, want, most = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-local jobs, looked = {}, 0
-
-local function isWanted(record)
-  return string.find(wanted, string.format('%d', string.byte(record)), 1, true)
-end
-
--- Whether that is enough.
-local function show(id, body, record)
-  laneOf(laneIn(body))
-  jobs[#jobs + 1] = id
-  jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
-  return #jobs == want * 3
-end
-
+const WAYS = `
 local function answer(last)
-  return { jobs, last and string.format('%.0f', last) or '', looked, laneNames() }
+  return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown }
 end
 
 -- Few jobs run, wait for their time or are dead, as a rule: then they are picked, wherever they are among all others.
 local PLACE = { ['0'] = 'd', ['1'] = 'd', ['3'] = 'r', ['6'] = 'x', ['7'] = 'x' }
 local function placesToPick()
   local places, size = {}, 0
-  for state in string.gmatch(wanted, '.') do
+  for state in string.gmatch(ARGV[4], '.') do
     local place = PLACE[state]
     if not place then return nil end
     if not places[place] then size = size + redis.call('ZCARD', B .. place) end
     places[place] = true
   end
-  return size <= 1000 and places or nil
+  return size <= ${MAX_CANDIDATES} and places or nil
 end
 
 local function pick(places, below)
@@ -88,11 +187,14 @@ local function pick(places, below)
   end
   table.sort(members, function (a, b) return a[1] > b[1] end)
   for _, member in ipairs(members) do
-    local id = member[2]
-    local body = redis.call('HGET', B .. 'j', id)
-    local record = redis.call('HGET', B .. 's', id) or fresh(body)
+    local id, body = member[2], nil
+    local record = redis.call('HGET', B .. 's', id)
+    if not record then
+      body = redis.call('HGET', B .. 'j', id)
+      record = fresh(body)
+    end
     looked = looked + 1
-    if isWanted(record) and show(id, body, record) then return answer(member[1]) end
+    if (isWanted(record) and show(id, body, record)) or looked >= most then return answer(member[1]) end
   end
   return answer(nil)
 end
@@ -110,7 +212,7 @@ local function chunksBefore(time)
 end
 
 local function walk(below, before)
-  local unseen = string.find(wanted, '[02]')
+  local unseen = isState[0] or isState[2]
   local left = redis.call('ZCOUNT', B .. 'g', '-inf', '(' .. string.format('%.0f', below))
   if before then left = math.min(left, chunksBefore(before)) end
   local first = below < 2 ^ 53
@@ -129,7 +231,7 @@ local function walk(below, before)
       if record then _, _, _, _, seq = open(F, record) end
       if not first or seq < below then
         looked = looked + 1
-        if record and isWanted(record) and show(id, body or redis.call('HGET', B .. 'j', id), record) then return answer(seq) end
+        if record and isWanted(record) and show(id, body, record) then return answer(seq) end
         if looked >= most and seq then return answer(seq) end
       end
     end
@@ -143,5 +245,15 @@ local below = tonumber(ARGV[2]) or 2 ^ 53
 local places = placesToPick()
 if places then return pick(places, below) end
 return walk(below, tonumber(ARGV[3]))
-`,
-);
+`;
+
+export const LIST: Script = script("list", TIME, RECORDS, LANES, SUMMARY, WANTED, SHOW_ALL, WAYS);
+
+/** The same, without jobs: it tells how many there would be. */
+export const COUNT: Script = script("count", TIME, RECORDS, LANES, WANTED, SHOW_NONE, WAYS);
+
+/** The same for jobs that have a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
+export const SEARCH: Script = script("search", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW, WAYS);
+
+/** The same, counted: it tells how many have it in the payload, and shows those that perhaps have it elsewhere. */
+export const COUNT_FOUND: Script = script("countFound", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW_DOUBTFUL, WAYS);

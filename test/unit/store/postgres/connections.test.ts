@@ -19,18 +19,31 @@ function open(driver: unknown, deadlineMs: number): Connections {
   return connections;
 }
 
+class HangingPool {
+  connect = (): Promise<never> => new Promise(() => {});
+  end = async (): Promise<void> => {};
+  on = (): void => {};
+}
+
 describe("a call", () => {
   test("fails at its deadline, also while it waits for a connection that never comes", async () => {
-    class HangingPool {
-      connect = (): Promise<never> => new Promise(() => {});
-      end = async (): Promise<void> => {};
-      on = (): void => {};
-    }
     const connections = open({ Client: pg.Client, Pool: HangingPool }, 100);
     await expect(connections.call("select 1")).rejects.toMatchObject({
       code: "store_unavailable",
       message: expect.stringContaining("within 100 ms") as string,
     });
+  });
+
+  test("is refused at once while ten thousand others wait, and these fail when they are given up", async () => {
+    const connections = open({ Client: pg.Client, Pool: HangingPool }, 60_000);
+    const waiting = Array.from({ length: 10_000 }, () => connections.call("select 1"));
+    const ends = Promise.allSettled(waiting);
+    await expect(connections.call("select 1")).rejects.toMatchObject({ code: "store_unavailable", retryAfterMs: 1_000 });
+    connections.giveUpAt(AbortSignal.abort());
+    const reasons = (await ends).map((end) => (end as PromiseRejectedResult).reason as Error);
+    expect(new Set(reasons.map(({ message }) => message.replace(/.* did not/, "did not")))).toEqual(
+      new Set(["did not answer before the client was closed: no answer"]),
+    );
   });
 
   test("whose answer came while a handler blocked the loop, for longer than silence is endured, is answered by it", async () => {

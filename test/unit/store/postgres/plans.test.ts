@@ -100,6 +100,8 @@ describe("no hot statement looks at jobs that it does not want", () => {
     ["insert with keys", (store) => store.insert([jobOf({ idempotencyKey: "a" }), jobOf({ idempotencyKey: "b" })])],
     ["find", (store) => store.find([jobOf().id])],
     ["attempts", (store) => store.attempts(jobOf().id)],
+    ["how long the oldest has waited", (store) => store.oldest()],
+    ["what goes before a job", (store) => store.ahead(jobOf().id, "*", 100)],
     ["cancel", (store) => store.change([jobOf().id], CANCEL)],
     ["remove", (store) => store.remove([jobOf().id], ["dead"])],
     ["promote", (store) => store.promote(100)],
@@ -117,8 +119,35 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).toMatch(/Index Scan using due_time on due/);
   });
 
-  test("a plan that scans is seen as one, so this test can fail", async () => {
+  test("what goes before a job is counted in the index of its lanes", async () => {
+    const stored = jobs(100, 5);
+    const told = await plans(
+      (store) => store.ahead(stored[99]!.id, "*", 100),
+      (store) => store.insert(stored),
+    );
+    expect(told).toMatch(/Index (Only )?Scan using ready_lane on ready/);
+    expect(told).toMatch(/Index Cond: \(\(lane = .*\) AND \(ROW\(run_at, seq\) </);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("how long the oldest has waited is read from the heads of lanes", async () => {
+    const told = await plans(
+      (store) => store.oldest(),
+      (store) => store.insert(jobs(100, 5)),
+    );
+    expect(told).toMatch(/Index (Only )?Scan using ready_lane on ready r_1[\s\S]*Index Cond: \(lane > /);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a list of dead jobs looks at no place where others stand, and finds the rest by keys", async () => {
     const told = await plans((store) => store.list({ limit: 1, status: ["dead"], tag: "x" }));
-    expect(told).toMatch(/Scan on due/);
+    expect(told).toMatch(/Index Scan using job_pkey on job/);
+    expect(told).not.toMatch(/Scan [^\n]*on (ready|due|running)\b/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a plan that scans is seen as one, so this test can fail", async () => {
+    const told = await plans((store) => store.list({ limit: 1, status: ["retrying"], tag: "x" }));
+    expect(told).toMatch(/Seq Scan on due/);
   });
 });

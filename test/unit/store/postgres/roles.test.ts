@@ -29,7 +29,7 @@ function as(user: string, url: string): string {
   return parsed.href;
 }
 
-test("roles made as documented can do what the page says", async () => {
+test("W32: roles made as documented can do what the page says", async () => {
   const { url, drop } = await server().database();
   onTestFinished(async () => {
     await drop();

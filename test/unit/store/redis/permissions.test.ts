@@ -16,7 +16,7 @@ function documentedRules(): string[] {
   return /the user needs `([^`]+)`/.exec(page)![1]!.split(" ");
 }
 
-test("a user with the documented permissions, and no others, can do everything", async () => {
+test("W32: a user with the documented permissions, and no others, can do everything", async () => {
   const admin = new Redis(server.url);
   await admin.call("ACL", "SETUSER", "app", "on", ">secret", "resetkeys", "resetchannels", "-@all", ...documentedRules());
   await admin.quit();

@@ -132,3 +132,29 @@ describe("a call", () => {
     expect(driver.calls).toHaveLength(1);
   });
 });
+
+describe("verbs", () => {
+  test("are refused at once while ten thousand others wait", async () => {
+    const session = sessionOver(new FailingDriver());
+    const gate = Promise.withResolvers<void>();
+    const waiting = Array.from({ length: 10_000 }, () => session.carry(() => gate.promise));
+    await expect(session.carry(async () => {})).rejects.toMatchObject({ code: "store_unavailable", retryAfterMs: 1_000 });
+    gate.resolve();
+    await Promise.all(waiting);
+    await session.carry(async () => {});
+  });
+
+  test("under way when the session is closed fail, instead of being made again, once they are given up", async () => {
+    const driver = new FailingDriver(...Array.from({ length: 1_000 }, () => reply("LOADING")));
+    const session = sessionOver(driver, 600_000);
+    const verb = session.carry(() => session.run(TRY, "k", ["a"])).catch((error: unknown) => error);
+    const giveUp = new AbortController();
+    const closing = session.close(giveUp.signal);
+    giveUp.abort();
+    await closing;
+    expect(await verb).toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("before the client was closed") as string,
+    });
+  });
+});

@@ -14,7 +14,7 @@ import { temporaryFile } from "./temporary-file.ts";
 const options = { clock: systemClock, deadlineMs: 1000 };
 
 describe("the file", () => {
-  test("is its owner's alone, and so are its companions", async () => {
+  test("W31: is its owner's alone, and so are its companions", async () => {
     const path = temporaryFile();
     const store = await openSqliteStore(`sqlite:${path}`, options);
     await store.configure("q", { capacity: 1 });

@@ -132,3 +132,19 @@ describe("a full disk", () => {
     expect(db.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
   });
 });
+
+test("a store that is closed gives up, when it is told to, what waits for a file that stays locked", async () => {
+  const { store, other } = await open();
+  other.exec("begin immediate");
+  const inserting = store.insert([newJob()]).catch((error: unknown) => error);
+  const giveUp = new AbortController();
+  const closing = store.close(giveUp.signal);
+  giveUp.abort();
+  await closing;
+  expect(await inserting).toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringContaining("when the client was closed") as string,
+  });
+  other.exec("commit");
+  expect(other.prepare("select count(*) as jobs from millrace_job").get()).toEqual({ jobs: 0 });
+});

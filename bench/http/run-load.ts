@@ -1,0 +1,81 @@
+/** A server in a process of its own, and a load on it from another. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { ServerWord } from "./server-word.ts";
+
+/** What the load says to the process that started it. */
+export type LoadWord = { readonly kind: "warm" } | { readonly kind: "asked"; readonly ms: number; readonly p99: number };
+
+/** How many at once, how many in all, and how many jobs are in each. */
+export interface Load {
+  readonly connections: number;
+  readonly requests: number;
+  readonly batch: number;
+}
+
+/** What a load came to. */
+export interface Loaded {
+  /** Jobs a second. */
+  readonly rate: number;
+  /** Of the time until an answer, in milliseconds. */
+  readonly p99: number;
+  /** Time of a processor that the server used for one request, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+const KEY = "the-key-of-the-bench";
+
+/** Our server on the store at this URL. */
+export function loadMillrace(url: string, load: Load): Promise<Loaded> {
+  return runLoad(new URL("./millrace-server.ts", import.meta.url), [url, KEY], load);
+}
+
+/** A bare server. */
+export function loadEcho(load: Load): Promise<Loaded> {
+  return runLoad(new URL("./echo-server.ts", import.meta.url), [], load);
+}
+
+async function runLoad(program: URL, args: readonly string[], { connections, requests, batch }: Load): Promise<Loaded> {
+  const server = start(program, args);
+  try {
+    const { port } = await wordOf<Extract<ServerWord, { kind: "listening" }>>(server);
+    const load = start(new URL("./load.ts", import.meta.url), [port, connections, requests, batch, KEY].map(String));
+    try {
+      await wordOf(load);
+      const before = await cpuOf(server);
+      load.send("go");
+      const { ms, p99 } = await wordOf<Extract<LoadWord, { kind: "asked" }>>(load);
+      const cpuMs = (await cpuOf(server)) - before;
+      return { rate: (requests * batch * 1000) / ms, p99, cpuMs: cpuMs / requests };
+    } finally {
+      await end(load);
+    }
+  } finally {
+    await end(server);
+  }
+}
+
+function start(program: URL, args: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(program), args, { execArgv: process.execArgv });
+}
+
+async function cpuOf(server: ChildProcess): Promise<number> {
+  const answer = wordOf<Extract<ServerWord, { kind: "used" }>>(server);
+  server.send("cpu");
+  return (await answer).cpuMs;
+}
+
+async function wordOf<Word>(child: ChildProcess): Promise<Word> {
+  const tooSoon = once(child, "exit").then(([code]) => {
+    throw new Error(`a process of the bench ended with ${String(code)} before its work was done`);
+  });
+  return ((await Promise.race([once(child, "message"), tooSoon])) as [Word])[0];
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  if (child.connected) child.disconnect();
+  await exited;
+}

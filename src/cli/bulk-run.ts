@@ -1,0 +1,73 @@
+/** One change for many jobs, as `bulk`, `retry-dead` and `purge-dead` make it: counted, asked for, begun, and watched until its end. */
+import type { BulkOperation, BulkPreview, BulkRequest, Client } from "../client/client.ts";
+import { MillraceError } from "../core/errors.ts";
+import { toOperationWire } from "../http/wire/bulk.ts";
+import { confirm } from "./confirm.ts";
+import { CommandRefused, EXIT } from "./exit-codes.ts";
+import { count, counted } from "./figures.ts";
+import { withProgress } from "./progress.ts";
+import type { Session } from "./session.ts";
+
+/** How many jobs match, in words. */
+export function matchedText({ matched, matchedIsCapped }: BulkPreview, one = "job"): string {
+  return matchedIsCapped ? `more than ${count(matched)} ${one}s` : counted(matched, one);
+}
+
+/** Asks a person whether so many jobs are meant, unless `--yes` says so. */
+export async function confirmMatched(
+  client: Client,
+  request: BulkRequest,
+  question: (many: string) => string,
+  { yes, one }: { readonly yes: boolean; readonly one?: string },
+  session: Session,
+): Promise<void> {
+  if (yes) return;
+  await confirm(question(matchedText(await client.bulk.preview(request), one)), yes, session);
+}
+
+/** Begins the operation and waits for its end; a person sees how far it is. Throws when it did not come to its end. */
+export async function runOperation(client: Client, request: BulkRequest, what: string, session: Session): Promise<BulkOperation> {
+  const { output, terminal } = session;
+  const { id } = await client.bulk.start(request);
+  const ended = await withProgress(
+    { output, screen: terminal.stderr, what },
+    () => untilEnd(client, id),
+    async () => async () => {
+      const { processed, matched, matchedIsCapped } = await demandOperation(client, id);
+      return { done: processed, total: matchedIsCapped ? null : matched };
+    },
+  );
+  if (ended.status === "completed") return ended;
+  if (output.json) output.value(toOperationWire(ended));
+  const done = `${counted(ended.succeeded, "job")} changed`;
+  throw new CommandRefused(
+    ended.status === "stopped" ? `the operation was stopped: ${done}` : `the operation failed: ${ended.error}; ${done}`,
+    EXIT.failure,
+  );
+}
+
+/** Tells of jobs that could not be changed. It is news and no failure: somebody else changed them first. */
+export function tellFailures({ failed, failures }: BulkOperation, session: Session): void {
+  if (failed === 0) return;
+  session.output.talk(`${counted(failed, "job")} changed or vanished meanwhile:`);
+  for (const { message } of failures) session.output.talk(`  ${message}`);
+  if (failed > failures.length) session.output.talk(`  and ${count(failed - failures.length)} more`);
+}
+
+/** The operation of this id. */
+export async function demandOperation(client: Client, id: string): Promise<BulkOperation> {
+  const operation = await client.bulk.get(id);
+  if (operation === null) throw new CommandRefused(`there is no bulk operation ${id}`, EXIT.notFound);
+  return operation;
+}
+
+async function untilEnd(client: Client, id: string): Promise<BulkOperation> {
+  for (;;) {
+    try {
+      await client.wait(id, { timeout: "1h" });
+      return await demandOperation(client, id);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== "wait_timeout") throw error;
+    }
+  }
+}

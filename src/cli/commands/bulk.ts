@@ -1,0 +1,170 @@
+import type { BulkOperation, BulkRequest } from "../../client/client.ts";
+import { type BulkAction, type BulkStatus } from "../../core/bulk.ts";
+import { STATUSES } from "../../core/job.ts";
+import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
+import { confirmMatched, demandOperation, matchedText, runOperation, tellFailures } from "../bulk-run.ts";
+import { type Command, type CommandGroup, defineCommand, required, texts, toggle } from "../command.ts";
+import { CommandRefused } from "../exit-codes.ts";
+import { age, count, counted, moment } from "../figures.ts";
+import { filterOf, JOB_FILTER } from "../job-filter.ts";
+import type { Output } from "../output.ts";
+import type { Column, Style } from "../table.ts";
+
+const id = required("id", "the id of an operation");
+
+/** One change for many jobs. */
+export const bulk: CommandGroup = {
+  about:
+    "Retries, cancels or deletes all jobs that match. An operation goes on by itself: where a command over a server is interrupted the server works on, and without a server the next process that begins one, or serves, does.",
+  examples: ["millrace bulk retry --group 3f9c2a71b0de", "millrace bulk delete --status completed --to 7d --dry-run", "millrace bulk"],
+  commands: {
+    list: {
+      summary: "Show the latest operations",
+      ...defineCommand({
+        about: "Shows the latest operations, newest first.",
+        examples: ["millrace bulk list --json | jq 'select(.status == \"running\")'"],
+        async run(_input, session) {
+          const all = await session.withClient((client) => client.bulk.list());
+          const { output } = session;
+          if (output.json) for (const operation of all) output.value(toOperationWire(operation));
+          else if (all.length === 0) output.talk("no bulk operations");
+          else output.table(columns(Date.now()), all);
+        },
+      }),
+    },
+    retry: {
+      summary: "Give all jobs that match a new life",
+      ...action("retry", {
+        about:
+          "Gives all dead and failed jobs that match a new life; cancelled ones only with --status cancelled. Asks first, unless --yes says that it shall not.",
+        examples: ["millrace bulk retry --type email:send --from 2h", "millrace bulk retry --all --yes"],
+        ask: (many) => `Retry ${many}?`,
+        doing: "retrying",
+        done: "retried",
+      }),
+    },
+    cancel: {
+      summary: "End all jobs that match",
+      ...action("cancel", {
+        about: "Ends all waiting and running jobs that match. Asks first, unless --yes says that it shall not.",
+        examples: ["millrace bulk cancel --queue mail --status pending", "millrace bulk cancel --tag import --dry-run"],
+        ask: (many) => `Cancel ${many}?`,
+        doing: "cancelling",
+        done: "cancelled",
+      }),
+    },
+    delete: {
+      summary: "Delete all jobs that match",
+      ...action("delete", {
+        about: "Deletes all ended jobs that match, for good. Asks first, unless --yes says that it shall not.",
+        examples: ["millrace bulk delete --status completed --to 7d", "millrace bulk delete --all --yes"],
+        ask: (many) => `Delete ${many} for good?`,
+        doing: "deleting",
+        done: "deleted",
+      }),
+    },
+    status: {
+      summary: "Show one operation",
+      ...defineCommand({
+        about: "Shows how far an operation is, and which jobs could not be changed.",
+        examples: ["millrace bulk status 0199f3c2-7b5e-7000-8000-0123456789ab"],
+        arguments: { id },
+        async run(input, session) {
+          const operation = await session.withClient((client) => demandOperation(client, input.id));
+          print(operation, session.output);
+          if (!session.output.json) tellFailures(operation, session);
+        },
+      }),
+    },
+    stop: {
+      summary: "Stop an operation",
+      ...defineCommand({
+        about: "Stops an operation after the batch under way; what was done stays done. One that has ended is refused (exit code 5).",
+        examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
+        arguments: { id },
+        run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),
+      }),
+    },
+  },
+};
+
+interface ActionTexts {
+  readonly about: string;
+  readonly examples: readonly string[];
+  readonly ask: (many: string) => string;
+  readonly doing: string;
+  readonly done: string;
+}
+
+function action(name: BulkAction, { about, examples, ask, doing, done }: ActionTexts): Command {
+  return defineCommand({
+    about,
+    examples,
+    options: {
+      status: texts("<status>", "only in this status; several by comma", STATUSES),
+      ...JOB_FILTER,
+      all: toggle("every job, where no filter is given"),
+      dryRun: toggle("only say how many match"),
+      yes: toggle("do not ask"),
+    },
+    run: (input, session) =>
+      session.withClient(async (client) => {
+        const { output } = session;
+        const filter = { ...filterOf(input), status: input.status?.flatMap((status) => status.split(",")) };
+        const request: BulkRequest = { action: name, filter, all: input.all };
+        if (input.dryRun) {
+          const preview = await client.bulk.preview(request);
+          if (output.json) return output.value(toPreviewWire(preview));
+          return output.line(`${matchedText(preview)} would be ${done}`);
+        }
+        if (!input.all && Object.values(filter).every((value) => value === undefined))
+          throw new CommandRefused("which jobs? Give a filter, such as --type or --status, or --all for every job");
+        await confirmMatched(client, request, ask, input, session);
+        const operation = await runOperation(client, request, doing, session);
+        if (output.json) return output.value(toOperationWire(operation));
+        output.line(`${done} ${counted(operation.succeeded, "job")}`);
+        tellFailures(operation, session);
+      }),
+  });
+}
+
+const STYLES: Readonly<Record<BulkStatus, Style | undefined>> = { running: "cyan", completed: "green", stopped: "yellow", failed: "red" };
+
+function columns(now: number): readonly Column<BulkOperation>[] {
+  return [
+    { title: "ID", text: (operation) => operation.id },
+    { title: "ACTION", text: (operation) => operation.action },
+    { title: "STATUS", text: ({ status }) => status, style: ({ status }) => STYLES[status] },
+    { title: "MATCHED", text: matchedFigure, align: "right" },
+    { title: "DONE", text: ({ processed }) => count(processed), align: "right" },
+    { title: "FAILED", text: ({ failed }) => count(failed), align: "right" },
+    { title: "AGE", text: ({ createdAt }) => age(createdAt, now), align: "right" },
+    { title: "FILTER", text: filterText, shrinks: true },
+  ];
+}
+
+function matchedFigure({ matched, matchedIsCapped }: BulkOperation): string {
+  return count(matched) + (matchedIsCapped ? "+" : "");
+}
+
+function filterText({ filter }: BulkOperation): string {
+  return Object.entries(filter)
+    .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join(",") : String(value)}`)
+    .join(" ");
+}
+
+function print(operation: BulkOperation, output: Output): void {
+  if (output.json) return output.value(toOperationWire(operation));
+  const now = Date.now();
+  output.fact("id", operation.id);
+  output.fact("action", operation.action);
+  output.fact("filter", filterText(operation));
+  output.fact("status", operation.status, STYLES[operation.status]);
+  output.fact("matched", matchedFigure(operation));
+  output.fact("processed", count(operation.processed));
+  output.fact("succeeded", count(operation.succeeded));
+  output.fact("failed", count(operation.failed));
+  if (operation.error !== null) output.fact("error", operation.error);
+  output.fact("began", moment(operation.createdAt, now));
+  if (operation.endedAt !== null) output.fact("ended", moment(operation.endedAt, now));
+}

@@ -1,0 +1,36 @@
+import type { ErrorGroup } from "../../core/error-tally.ts";
+import { toErrorGroupsWire } from "../../http/wire/bulk.ts";
+import { defineCommand } from "../command.ts";
+import { age, count } from "../figures.ts";
+import { filterOf, JOB_FILTER } from "../job-filter.ts";
+import type { Column } from "../table.ts";
+
+const { type, queue, priority, tag, from, to } = JOB_FILTER;
+
+/** Shows what dead letters died of. */
+export const deadGroups = defineCommand({
+  about:
+    "Shows dead letters by error, the most numerous first. Errors that differ only in numbers, ids and quoted texts are one group; list, retry-dead, purge-dead and bulk take it with --group.",
+  examples: ["millrace dead-groups", "millrace dead-groups --type email:send --from 1h", "millrace dead-groups --json | jq -r .group"],
+  options: { type, queue, priority, tag, from, to },
+  async run(input, session) {
+    const { output } = session;
+    const { q: _q, group: _group, ...filter } = filterOf({ ...input, search: undefined, group: undefined });
+    const found = await session.withClient((client) => client.dead.groups(filter));
+    if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
+    else if (found.groups.length === 0) output.talk("no dead jobs");
+    else output.table(columns(Date.now()), found.groups);
+    if (found.isCapped) output.talk("there are more: this is about the jobs that died last");
+  },
+});
+
+function columns(now: number): readonly Column<ErrorGroup>[] {
+  return [
+    { title: "GROUP", text: ({ group }) => group },
+    { title: "JOBS", text: (group) => count(group.count), align: "right" },
+    { title: "FIRST", text: ({ firstSeenAt }) => age(firstSeenAt, now), align: "right" },
+    { title: "LAST", text: ({ lastSeenAt }) => age(lastSeenAt, now), align: "right" },
+    { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: true },
+    { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: true },
+  ];
+}

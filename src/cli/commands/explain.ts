@@ -1,0 +1,30 @@
+import type { Reason } from "../../core/explain.ts";
+import { toReasonWire } from "../../http/wire/reason.ts";
+import { defineCommand, required } from "../command.ts";
+import type { Style } from "../table.ts";
+
+/** Says why a job is not running. */
+export const explain = defineCommand({
+  about:
+    "Says why a job is not running: its queue is paused, no live worker takes it, all their slots are taken, it is not due yet, others go before it, or it has ended.",
+  examples: [
+    "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab",
+    "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab --json | jq -r '.reasons[].code'",
+  ],
+  arguments: { id: required("id", "the id of a job") },
+  async run({ id }, session) {
+    const { reasons } = await session.withClient((client) => client.explain(id));
+    const { output } = session;
+    if (output.json) output.value({ reasons: reasons.map(toReasonWire) });
+    else for (const { code, message } of reasons) output.fact(code.replaceAll("_", " "), message, STYLES[code]);
+  },
+});
+
+/** What somebody has to act upon stands out. */
+const STYLES: Readonly<Partial<Record<Reason["code"], Style>>> = {
+  paused: "yellow",
+  no_worker: "red",
+  no_free_slot: "yellow",
+  overdue: "red",
+  running: "green",
+};

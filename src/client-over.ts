@@ -1,0 +1,138 @@
+/** STORE -> CLIENT. Here the rooms of the house are joined: a store, the client over it, workers, and upkeep. */
+import type { Announcer } from "./client/announcer.ts";
+import type { Client, Leases } from "./client/client.ts";
+import type { PayloadChecks } from "./client/enqueue.ts";
+import { createLocalClient } from "./client/local-client.ts";
+import { MillraceError } from "./core/errors.ts";
+import type { JobOptions } from "./core/job-options.ts";
+import type { OnTrouble } from "./core/trouble.ts";
+import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
+import { type Clock, systemClock } from "./lib/clock.ts";
+import type { Store } from "./store/store.ts";
+import { ThreadRenewer, type ThreadRenewerOptions } from "./thread-renewer.ts";
+import type { Rhythm } from "./upkeep/duty.ts";
+import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
+import { HTTP_REQUEST_TYPE } from "./webhook/http-request-type.ts";
+import { beatDeadlineMs } from "./worker/beat-times.ts";
+import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
+import { warn } from "./worker/trouble.ts";
+import { startWorker, type WorkerClient } from "./worker/worker.ts";
+
+export interface ClientOverOptions {
+  /** Given where the store can be opened a second time: leases are then renewed from a thread. */
+  readonly url?: string | undefined;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Where the random bytes of ids come from. Default: the system. */
+  readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
+  /** How long a call may wait for the store. Default 10 s. */
+  readonly deadlineMs?: number | undefined;
+  readonly defaults?: JobOptions | undefined;
+  readonly strictTypes?: boolean | undefined;
+  readonly onTrouble?: OnTrouble | undefined;
+  readonly alwaysUpkeep?: boolean | undefined;
+  /** Work bulk operations of all processes. */
+  readonly worksBulk?: boolean | undefined;
+  /** Puts watchers around the leases. */
+  readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
+  /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
+  readonly rhythm?: Partial<Rhythm> | undefined;
+  readonly pollMs?: number | undefined;
+}
+
+/** Loaded with the first job of its type: most programs have none. */
+const PAYLOAD_CHECKS: PayloadChecks = new Map([
+  [
+    HTTP_REQUEST_TYPE,
+    async (payload) => {
+      const { readHttpRequest } = await import("./webhook/http-request-payload.ts");
+      readHttpRequest(payload);
+    },
+  ],
+]);
+
+/** A client over an open store, with workers and upkeep in this process. */
+export function clientOver(store: Store, options: ClientOverOptions): Client {
+  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
+  const onTrouble = options.onTrouble ?? warn;
+  const renewers = new Set<Renewer>();
+  const threads = new Map<number, ThreadRenewer>();
+
+  /**
+   * A thread with its own connection keeps the leases of a process whose loop is blocked. A store in this process can have none; and a
+   * thread cannot go by a clock of the caller's own, which may differ from the system's.
+   */
+  function renewerFor({ leases }: WorkerClient): RenewerFactory {
+    const { url } = options;
+    if (url === undefined || !store.shareable || clock !== systemClock) return localRenewer(leases, clock);
+    return (renewerOptions) => threadFor(renewerOptions.leaseMs, { url, deadlineMs, leases, clock }).forWorker(renewerOptions);
+  }
+
+  /** One for all workers with leases of this length, which says how long its calls may wait; nearly always there is but one length. */
+  function threadFor(leaseMs: number, threadOptions: ThreadRenewerOptions): ThreadRenewer {
+    let thread = threads.get(leaseMs);
+    if (thread === undefined) {
+      thread = new ThreadRenewer({ ...threadOptions, deadlineMs: Math.min(deadlineMs, beatDeadlineMs(leaseMs)) });
+      threads.set(leaseMs, thread);
+    }
+    return thread;
+  }
+
+  return createLocalClient(store, {
+    clock,
+    random,
+    fillRandom,
+    deadlineMs,
+    defaults,
+    strictTypes,
+    alwaysUpkeep,
+    worksBulk: options.worksBulk,
+    watchLeases: options.watchLeases,
+    payloadChecks: PAYLOAD_CHECKS,
+    releaseWorkers: async () => void (await Promise.all(Array.from(threads.values(), (thread) => thread.close()))),
+    startWorker: (client, handlers, workOptions, onStopped) =>
+      startWorker(client, handlers, workOptions, {
+        clock,
+        random,
+        fillRandom,
+        inFlight: store.inFlight,
+        pollMs: options.pollMs,
+        renewer: listed(renewers, renewerFor(client)),
+        onTrouble,
+        onStopped,
+      }),
+    startUpkeep: (announcer: Announcer): Upkeep =>
+      startUpkeep(store, {
+        clock,
+        random,
+        announce: announcer,
+        rhythm,
+        beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),
+        onTrouble: upkeepTrouble(clock, onTrouble),
+      }),
+  });
+}
+
+/** Keeps a list of the renewers that beat, so that upkeep can ask them for a beat before it takes a lease of this process for lost. */
+function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
+  return (options) => {
+    const renewer = make({ ...options, onStopped: () => renewers.delete(renewer) });
+    renewers.add(renewer);
+    return renewer;
+  };
+}
+
+const TELL_AGAIN_MS = 60_000;
+
+/** A store that is away fails every duty every second: once a minute is enough to know. */
+function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error: unknown) => void {
+  const toldAt = new Map<string, number>();
+  return (duty, error) => {
+    if (error instanceof MillraceError && error.code === "closed") return;
+    const now = clock.monotonic();
+    if (now - (toldAt.get(duty) ?? -Infinity) < TELL_AGAIN_MS) return;
+    toldAt.set(duty, now);
+    const reason = error instanceof Error ? error.message : String(error);
+    onTrouble({ kind: "upkeep", message: `upkeep could not ${duty} and keeps trying: ${reason}`, error });
+  };
+}

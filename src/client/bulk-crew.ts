@@ -1,0 +1,57 @@
+import { BULK_QUEUE, BULK_TYPE } from "../core/bulk.ts";
+import type { Handler, Handlers, WorkerHandle, WorkOptions } from "./client.ts";
+
+export interface BulkCrewParts {
+  readonly handler: Handler;
+  readonly work: (handlers: Handlers, options: WorkOptions) => WorkerHandle;
+  /** Resolves once the operation has ended, wherever it was worked; rejects when that cannot be known any more. */
+  readonly whenEnded: (id: string) => Promise<unknown>;
+}
+
+/**
+ * Operations wait for the store most of the time. One that a shutdown breaks off goes on from its last batch, so it is not waited for; and one
+ * whose process died is taken over soon, because somebody looks on.
+ */
+const MANNER: WorkOptions = { queues: [BULK_QUEUE], concurrency: 4, lease: 5000, grace: 1000 };
+
+/**
+ * WHO WORKS OPERATIONS in this process: a worker as for any job. It is there while an operation that began here goes on, and takes on what
+ * others left; or all the time, in a process that serves.
+ */
+export class BulkCrew {
+  readonly #parts: BulkCrewParts;
+  /** Operations that began here and have not ended. */
+  readonly #own = new Set<string>();
+  #worker: WorkerHandle | null = null;
+  #isKept = false;
+
+  constructor(parts: BulkCrewParts) {
+    this.#parts = parts;
+  }
+
+  /** Works operations as long as the client is open. */
+  keep(): void {
+    this.#isKept = true;
+    this.#begin();
+  }
+
+  /** Works operations until this one has ended. */
+  workUntilEnd(id: string): void {
+    this.#own.add(id);
+    this.#begin();
+    const forget = (): void => this.#forget(id);
+    this.#parts.whenEnded(id).then(forget, forget);
+  }
+
+  #begin(): void {
+    this.#worker ??= this.#parts.work({ [BULK_TYPE]: this.#parts.handler }, MANNER);
+  }
+
+  #forget(id: string): void {
+    this.#own.delete(id);
+    if (this.#own.size > 0 || this.#isKept) return;
+    // What its stop has to say concerns nobody: the operations have ended.
+    this.#worker?.stop().catch(() => {});
+    this.#worker = null;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * WORKS AN OPERATION: a page of jobs that match, the change of all of them, a mark of how far it is; and again, until the list ends.
+ *
+ * Each change is applied only to a job that still is in a status that the operation is about, so that to go a stretch of the way twice, after a
+ * crash, changes nothing twice. The cursor only ever goes on to older jobs, and jobs younger than the operation are left out, so that it ends,
+ * however many jobs come meanwhile.
+ */
+import {
+  BULK_QUEUE,
+  BULK_TYPE,
+  type BulkAction,
+  type BulkFailure,
+  type BulkMark,
+  isMarked,
+  linesOf,
+  MAX_FAILURES,
+  readStory,
+} from "../core/bulk.ts";
+import { Discard } from "../core/control-errors.ts";
+import type { Filter } from "../core/filter.ts";
+import { type Job, MAX_LOG_LINES } from "../core/job.ts";
+import { CANCEL, RETRY } from "../core/lifecycle.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ChangeAnswer, Store } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import { DONE, readWanted } from "./bulk-request.ts";
+import { announceChanges, tellEnded } from "./changes.ts";
+import type { Context, Handler, Leases } from "./client.ts";
+import { jobNotFound, wrongStatus } from "./refusals.ts";
+
+export interface BulkWorkParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+  readonly leases: Pick<Leases, "note">;
+}
+
+/** What the payload of an operation holds. */
+export interface BulkPayload {
+  readonly action: BulkAction;
+  readonly filter: object;
+  readonly matched: number;
+  readonly matched_is_capped: boolean;
+}
+
+/** What the result of an operation holds. */
+export interface BulkResult extends Omit<BulkMark, "cursor" | "batches"> {
+  readonly failures: readonly BulkFailure[];
+}
+
+/** Claims must not wait for long while a batch is written. */
+const BATCH = 500;
+
+/** The handler of operations. */
+export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> {
+  return async (given, ctx) => {
+    const payload = given as BulkPayload;
+    const { action, query } = readWantedAgain(payload);
+    const known = readStory(await parts.store.logs(ctx.job.id, 0, MAX_LOG_LINES));
+    const failures = [...known.failures];
+    let mark = known.mark;
+    // A mark without a cursor that is not the first is the last: all was done, and only the end was not reported.
+    for (let isOver = mark.batches > 0 && mark.cursor === null; !isOver; isOver = mark.cursor === null) {
+      await othersTurn();
+      ctx.signal.throwIfAborted();
+      const batch = await changeBatch(parts, action, query, ctx.job, mark);
+      const listed = batch.failures.slice(0, MAX_FAILURES - failures.length);
+      failures.push(...listed);
+      mark = batch.mark;
+      await note(parts, ctx, payload, mark, linesOf(listed, isMarked(mark.batches) || mark.cursor === null ? mark : null));
+    }
+    const { processed, succeeded, failed } = mark;
+    return { processed, succeeded, failed, failures };
+  };
+}
+
+/** A store in this process answers at once: without this nobody else here would be heard until the end. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+/** It was read when it was asked for; what cannot be read now was not written by us, and no retry makes it better. */
+function readWantedAgain({ action, filter }: BulkPayload): ReturnType<typeof readWanted> {
+  try {
+    return readWanted(action, filter);
+  } catch (error) {
+    throw new Discard(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function changeBatch(
+  parts: BulkWorkParts,
+  action: BulkAction,
+  query: Filter,
+  operation: Job,
+  mark: BulkMark,
+): Promise<{ mark: BulkMark; failures: BulkFailure[] }> {
+  // A job of the same millisecond may have been there already.
+  const to = Math.min(query.to ?? Infinity, operation.createdAt + 1);
+  const page = await parts.store.list({ ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
+  const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
+  const answers = ids.length === 0 ? [] : await change(parts, action, query, ids);
+  const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
+  return {
+    mark: {
+      processed: mark.processed + ids.length,
+      succeeded: mark.succeeded + ids.length - failures.length,
+      failed: mark.failed + failures.length,
+      batches: mark.batches + 1,
+      cursor: page.cursor,
+    },
+    failures,
+  };
+}
+
+/** Only jobs that still are in a status of the filter: one that changed since it was listed is not meant any more. */
+async function change(parts: BulkWorkParts, action: BulkAction, query: Filter, ids: string[]): Promise<ChangeAnswer[]> {
+  const { store, announcer } = parts;
+  const from = query.status ?? [];
+  switch (action) {
+    case "retry":
+      return announceChanges(parts, await store.change(ids, { ...RETRY, from }), "job:retried");
+    case "cancel":
+      return tellEnded(announcer, announceChanges(parts, await store.change(ids, { ...CANCEL, from }), "job:cancelled"));
+    case "delete":
+      return tellEnded(announcer, await store.remove(ids, from));
+  }
+}
+
+function failureOf(id: string, action: BulkAction, query: Filter, answer: ChangeAnswer): BulkFailure | null {
+  switch (answer.kind) {
+    case "ok":
+      return null;
+    case "missing":
+      return { id, code: "not_found", message: jobNotFound(id).message };
+    case "refused":
+      return { id, code: "wrong_status", message: wrongStatus(id, answer.status, DONE[action], query.status ?? []).message };
+  }
+}
+
+/** Tells how far it is, under the lease: whoever stopped the operation, or took it over, is heard here at the latest. */
+async function note(parts: BulkWorkParts, ctx: Context, payload: BulkPayload, mark: BulkMark, lines: string[]): Promise<void> {
+  const { id, fence } = ctx.job;
+  const { matched, matched_is_capped: isCapped } = payload;
+  const percent = mark.cursor === null ? 100 : isCapped || matched === 0 ? 0 : Math.min(99, (mark.processed / matched) * 100);
+  const progress = { percent, note: `${mark.processed} of ${matched}${isCapped ? " or more" : ""}` };
+  const [answer] = await parts.leases.note([{ id, fence, type: BULK_TYPE, queue: BULK_QUEUE, progress, lines }]);
+  if (answer === "ok") return;
+  ctx.signal.throwIfAborted();
+  throw new Error(answer === "cancelled" ? "the operation was stopped" : "the operation goes on elsewhere");
+}

@@ -1,0 +1,163 @@
+/** BULK OPERATIONS of a client over a store: begun, looked at, stopped. bulk-handler.ts works them. */
+import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readStory } from "../core/bulk.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, type Status } from "../core/job.ts";
+import { CANCEL } from "../core/lifecycle.ts";
+import { partitionOf } from "../core/partition.ts";
+import { tenBitsOf } from "../lib/id.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Announcer } from "./announcer.ts";
+import { countMatching } from "./bulk-count.ts";
+import type { BulkPayload, BulkResult } from "./bulk-handler.ts";
+import { readBulkRequest, type Wanted } from "./bulk-request.ts";
+import { announceChanges, tellEnded } from "./changes.ts";
+import type { BulkOperation, BulkOperations } from "./client.ts";
+import { readId, readOptions } from "./refusals.ts";
+
+export interface BulkParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+  readonly makeId: (tenBits: number) => string;
+  /** Sees to it that this process works the operation until it has ended, wherever it does. */
+  readonly workUntilEnd: (id: string) => void;
+}
+
+/** How many operations a list shows. */
+const MAX_LISTED = 100;
+
+/** A store that is away for some minutes must not end an operation. */
+const RETRIES = 20;
+const FIRST_PAUSE_MS = 1000;
+
+/** The bulk operations of a client over a store. */
+export function createBulk(parts: BulkParts): BulkOperations {
+  const { store } = parts;
+  return {
+    async preview(request) {
+      const { action, filter, query } = readBulkRequest(request, true);
+      return { action, filter, ...(await countMatching(store, query)) };
+    },
+    async start(request, options) {
+      const wanted = readBulkRequest(request, false);
+      const { id } = readOptions(options, "the options of a bulk operation", ["id"]);
+      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query));
+      await store.insert([job]);
+      parts.workUntilEnd(job.id);
+      return demand(store, job.id);
+    },
+    get: (id) => find(store, readId(id)),
+    list: () => listOperations(store),
+    stop: (id) => stop(parts, readId(id)),
+  };
+}
+
+function readNewId({ makeId }: BulkParts, id: unknown): string {
+  const partition = partitionOf(BULK_QUEUE);
+  if (id === undefined) return makeId(partition);
+  const given = readId(id);
+  if (tenBitsOf(given) !== partition) throw invalid("id", `an id that carries the partition of the queue ${BULK_QUEUE}`, id);
+  return given;
+}
+
+function newOperation(id: string, { action, filter }: Wanted, count: { matched: number; matchedIsCapped: boolean }): NewJob {
+  const payload: BulkPayload = { action, filter, matched: count.matched, matched_is_capped: count.matchedIsCapped };
+  return {
+    id,
+    type: BULK_TYPE,
+    queue: BULK_QUEUE,
+    priority: 0,
+    payload: JSON.stringify(payload),
+    maxRetries: RETRIES,
+    retryDelayMs: FIRST_PAUSE_MS,
+    timeoutMs: 0,
+    delayMs: 0,
+    runAt: null,
+    idempotencyKey: null,
+    keyTtlMs: 0,
+    fingerprint: null,
+    webhookUrl: null,
+    tags: [],
+    meta: null,
+  };
+}
+
+// ── Looking ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function demand(store: Store, id: string): Promise<BulkOperation> {
+  const operation = await find(store, id);
+  if (operation === null) throw operationNotFound(id);
+  return operation;
+}
+
+async function find(store: Store, id: string): Promise<BulkOperation | null> {
+  const [record] = await store.find([id]);
+  return record?.type === BULK_TYPE ? toOperation(store, record) : null;
+}
+
+/** Statuses that stores keep by queue are asked for apart from those that they look for among all jobs. */
+const ASKED_TOGETHER: readonly (readonly Status[])[] = [
+  ["pending", "running", "completed", "cancelled", "failed", "dead"],
+  ["scheduled", "retrying"],
+];
+
+async function listOperations(store: Store): Promise<BulkOperation[]> {
+  const pages = await Promise.all(
+    ASKED_TOGETHER.map((status) => store.list({ queue: BULK_QUEUE, type: BULK_TYPE, status, limit: MAX_LISTED })),
+  );
+  const newest = pages.flatMap(({ jobs }) => jobs).sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+  // One whose status changed while we looked may be in both.
+  const ids = [...new Set(newest.map(({ id }) => id))].slice(0, MAX_LISTED);
+  const records = ids.length === 0 ? [] : await store.find(ids);
+  return Promise.all(records.filter((record) => record !== null).map((record) => toOperation(store, record)));
+}
+
+async function toOperation(store: Store, record: JobRecord): Promise<BulkOperation> {
+  const { action, filter, matched, matched_is_capped } = JSON.parse(record.payload) as BulkPayload;
+  const { updatedAt, ...done } = await progressOf(store, record);
+  return {
+    id: record.id,
+    action,
+    filter,
+    status: bulkStatusOf(record.status),
+    matched,
+    matchedIsCapped: matched_is_capped,
+    ...done,
+    error: bulkStatusOf(record.status) === "stopped" ? null : (record.error?.message ?? null),
+    createdAt: record.createdAt,
+    updatedAt,
+    endedAt: isTerminal(record.status) ? record.completedAt : null,
+  };
+}
+
+/** Once it is completed the result tells all; until then, and when it came to no end, the log does. */
+async function progressOf(store: Store, record: JobRecord): Promise<BulkResult & { readonly updatedAt: number }> {
+  if (record.result !== null) return { ...(JSON.parse(record.result) as BulkResult), updatedAt: record.updatedAt };
+  const lines = await store.logs(record.id, 0, MAX_LOG_LINES);
+  const { mark, failures } = readStory(lines);
+  const { processed, succeeded, failed } = mark;
+  return { processed, succeeded, failed, failures, updatedAt: Math.max(record.updatedAt, lines.at(-1)?.at ?? 0) };
+}
+
+// ── Stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function stop(parts: BulkParts, id: string): Promise<BulkOperation> {
+  const { store, announcer } = parts;
+  const operation = await demand(store, id);
+  const answers = await store.change([id], CANCEL);
+  tellEnded(announcer, announceChanges(parts, answers, "job:cancelled"));
+  const [answer] = answers;
+  if (answer?.kind === "missing") throw operationNotFound(id);
+  if (answer?.kind === "refused") {
+    const { status } = operation.status === "running" ? await demand(store, id) : operation;
+    throw new MillraceError("wrong_status", `bulk operation ${id} has ended already: it is ${status}`, { jobId: id, field: "status" });
+  }
+  return demand(store, id);
+}
+
+function operationNotFound(id: string): MillraceError {
+  return new MillraceError("not_found", `there is no bulk operation ${id}: it was pruned after its retention, or never existed`, {
+    jobId: id,
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * ERRORS THAT LOOK ALIKE. One cause kills a thousand jobs with a thousand messages, which differ in ids, counts and names; a fingerprint of
+ * what they have in common makes one group of them. It is made once, with the transition that stores the error, and stored with it.
+ */
+import type { AttemptError, JobError } from "./job.ts";
+
+/** What a fingerprint looks like. */
+export const GROUP: RegExp = /^[0-9a-f]{12}$/;
+
+/** What differs between errors of one cause comes early, and nobody's message may cost us more than this. */
+const MAX_NAME = 100;
+const MAX_MESSAGE = 500;
+
+/** The error as it is stored. */
+export function withGroup({ name, message, stack, kind }: AttemptError): JobError {
+  return { group: errorGroup(name, message), name, message, stack, kind };
+}
+
+/** The fingerprint of an error: equal for errors whose name and message differ only in numbers, ids and quoted texts. */
+export function errorGroup(name: string, message: string): string {
+  return hash48(`${name.slice(0, MAX_NAME)}\n${normalised(message.slice(0, MAX_MESSAGE))}`);
+}
+
+/** Each step reads a text of bounded length once: no pattern here can match a place in more than one way. */
+function normalised(message: string): string {
+  return message
+    .replace(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, "…")
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "#")
+    .replace(/\b(?:0x[0-9a-f]+|(?=[a-f]*[0-9])[0-9a-f]{8,})\b/gi, "#")
+    .replace(/[0-9]+(?:[.,:][0-9]+)*/g, "#")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Two lanes of FNV-1a with their bits stirred at the end, 24 bits of each. */
+function hash48(text: string): string {
+  let one = 0x811c9dc5;
+  let two = 0x9747b28c;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    one = Math.imul(one ^ unit, 0x01000193);
+    two = Math.imul(two ^ unit, 0x85ebca6b);
+  }
+  return digits(stirred(one)) + digits(stirred(two ^ one));
+}
+
+function stirred(hash: number): number {
+  const first = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
+  return (second ^ (second >>> 16)) & 0xff_ffff;
+}
+
+function digits(hash: number): string {
+  return hash.toString(16).padStart(6, "0");
+}

@@ -1,0 +1,38 @@
+import type { JobSummaryRecord, Status } from "./job.ts";
+import { type Search, searchFor } from "./search.ts";
+
+/** Which jobs are meant; what is not named does not matter. */
+export interface Filter {
+  /** Any of these; absent is any at all. */
+  readonly status?: readonly Status[] | undefined;
+  readonly type?: string | undefined;
+  readonly queue?: string | undefined;
+  readonly priority?: { readonly min: number; readonly max: number } | undefined;
+  readonly tag?: string | undefined;
+  /** With an error of this group: see error-group.ts. */
+  readonly group?: string | undefined;
+  /** A text that stands in the job: see search.ts. */
+  readonly q?: string | undefined;
+  /** Created at or after, and before. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+/** Whether a job is meant. `isInPayload` tells whether what is searched for stands in its payload; it is asked only if that matters. */
+export type Matcher = (job: JobSummaryRecord, isInPayload: (search: Search) => boolean) => boolean;
+
+/** Makes the test of a filter. What is cheap to know is looked at first. */
+export function matcherOf(filter: Filter): Matcher {
+  const { status, type, queue, priority, tag, group, q, from, to } = filter;
+  const search = q === undefined ? null : searchFor(q);
+  return (job, isInPayload) =>
+    (status === undefined || status.includes(job.status)) &&
+    (type === undefined || job.type === type) &&
+    (queue === undefined || job.queue === queue) &&
+    (priority === undefined || (job.priority >= priority.min && job.priority <= priority.max)) &&
+    (tag === undefined || job.tags.includes(tag)) &&
+    (group === undefined || job.error?.group === group) &&
+    (from === undefined || job.createdAt >= from) &&
+    (to === undefined || job.createdAt < to) &&
+    (search === null || search.isInSummary(job) || isInPayload(search));
+}

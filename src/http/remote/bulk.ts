@@ -1,0 +1,45 @@
+/** Bulk operations of a server. It is the server that works them. */
+import type { BulkOperation, BulkOperations, BulkPreview, BulkRequest } from "../../client/client.ts";
+import { BULK_QUEUE } from "../../core/bulk.ts";
+import { partitionOf } from "../../core/partition.ts";
+import { readFields } from "../../core/read-fields.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
+import { fromOperationWire, fromPreviewWire } from "../wire/bulk.ts";
+import { idMaker, readId } from "./ids.ts";
+import { filterText } from "./queries.ts";
+import { orNull } from "./schedules.ts";
+import type { Transport } from "./transport.ts";
+import { wireText } from "./wire-text.ts";
+
+export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperations {
+  const makeId = idMaker(() => clock.now());
+
+  /** The id is made here, so that a request whose answer was lost can be sent again. */
+  async function send(request: BulkRequest, fields: object): Promise<BulkOperationWire | BulkPreviewWire> {
+    const { filter, ...rest } = readFields(request, "a bulk operation", ["action", "filter", "all"]);
+    const text = wireText({ ...rest, ...fields }, filter === undefined ? {} : { filter: filterText(filter as object, "filter") });
+    return (await transport.ask("POST /api/v1/bulk", { body: text, repeatable: true })).body;
+  }
+
+  return {
+    async preview(request): Promise<BulkPreview> {
+      return fromPreviewWire((await send(request, { dryRun: true })) as BulkPreviewWire);
+    },
+    async start(request, options = {}): Promise<BulkOperation> {
+      const { id = makeId(partitionOf(BULK_QUEUE)) } = readFields(options, "the options of a bulk operation", ["id"]);
+      return fromOperationWire((await send(request, { id })) as BulkOperationWire);
+    },
+    async get(id) {
+      const found = await orNull(transport.ask("GET /api/v1/bulk/{id}", { params: { id: readId(id) }, repeatable: true }));
+      return found === null ? null : fromOperationWire(found.body);
+    },
+    async list() {
+      return (await transport.ask("GET /api/v1/bulk", { repeatable: true })).body.operations.map(fromOperationWire);
+    },
+    async stop(id) {
+      const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, repeatable: false });
+      return fromOperationWire(body);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Bulk operations: begun, looked at, stopped. */
+import { MillraceError } from "../../core/errors.ts";
+import type { bulkRoutes } from "../contract/bulk.ts";
+import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { toOperationWire, toPreviewWire } from "../wire/bulk.ts";
+
+export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulkRoutes> {
+  return {
+    async "POST /api/v1/bulk"({ body }) {
+      const { dry_run, id, ...request } = body;
+      if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
+      const operation = await client.bulk.start(request, { id });
+      // Relative to this very route, so that it is right under any mount.
+      return { status: 202, body: toOperationWire(operation), headers: { Location: `bulk/${operation.id}` } };
+    },
+
+    async "GET /api/v1/bulk"() {
+      return ok({ operations: (await client.bulk.list()).map(toOperationWire) });
+    },
+
+    async "GET /api/v1/bulk/{id}"({ params: { id } }) {
+      const operation = await client.bulk.get(id);
+      if (operation === null) throw new MillraceError("not_found", `there is no bulk operation ${id}`, { jobId: id });
+      return ok(toOperationWire(operation));
+    },
+
+    async "POST /api/v1/bulk/{id}/stop"({ params: { id } }) {
+      return ok(toOperationWire(await client.bulk.stop(id)));
+    },
+  };
+}

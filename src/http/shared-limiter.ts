@@ -1,0 +1,123 @@
+/**
+ * ONE RATE FOR ALL PROCESSES. The allowance of each caller is in the store. A process takes shares of it (a tenth of what is left) and hands
+ * them out by itself, so that nearly every request costs no call of the store; when nothing is left it remembers for how long.
+ *
+ * How exact that is: a share is thrown away when a tenth of the period has passed, so a caller never gets more than a tenth beyond its rate,
+ * however many processes there are. It may get a little less: what other processes hold of its allowance, and have not handed out yet.
+ *
+ * While the store is away each process counts for itself.
+ */
+import { SHARE, type Spend, type Spent } from "../core/allowance.ts";
+import { MillraceError } from "../core/errors.ts";
+import { Batcher, WaitingRoom } from "../lib/batcher.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Limiter, MAX_CALLERS, MemoryLimiter, type RateLimit } from "./limits.ts";
+
+/** Takes from allowances that all processes share. */
+export type SpendTogether = (spends: readonly Spend[]) => Promise<Spent[]>;
+
+export interface SharedLimiterOptions {
+  readonly rate: RateLimit;
+  readonly spend: SpendTogether;
+  readonly clock: Clock;
+}
+
+/** How long a request waits for the store to say whether it may be. */
+const PATIENCE_MS = 1000;
+/** For how long the store is left alone after it did not answer. */
+const AWAY_MS = 5000;
+const MAX_ASKING = 1000;
+const MAX_WAITING = 10_000;
+
+/** What this process knows of a caller. */
+interface Caller {
+  /** Requests that it may hand out, until when. */
+  left: number;
+  leftUntil: number;
+  /** Nothing is left anywhere until then. */
+  refusedUntil: number;
+  asking: Promise<void> | null;
+}
+
+export class SharedLimiter implements Limiter {
+  readonly #rate: RateLimit;
+  readonly #clock: Clock;
+  readonly #alone: MemoryLimiter;
+  readonly #spends: Batcher<Spend, Spent>;
+  /** In the order of their latest request, so that the first are those that were quiet for longest. */
+  readonly #callers = new Map<string, Caller>();
+  #awayUntil = -Infinity;
+
+  constructor({ rate, spend, clock }: SharedLimiterOptions) {
+    this.#rate = rate;
+    this.#clock = clock;
+    this.#alone = new MemoryLimiter(rate);
+    this.#spends = new Batcher({
+      run: (spends) => inTime(spend(spends), clock),
+      inFlight: 1,
+      maxItems: MAX_ASKING,
+      room: new WaitingRoom(MAX_WAITING, () => noAnswer()),
+    });
+  }
+
+  take(who: string, now: number): number | Promise<number> {
+    const caller = this.#callerOf(who);
+    return this.#takeKnown(caller, now) ?? this.#takeAsking(who, caller);
+  }
+
+  /** Decides by what is known here; null when the store has to be asked. */
+  #takeKnown(caller: Caller, now: number): number | null {
+    if (caller.left > 0 && now < caller.leftUntil) {
+      caller.left--;
+      return 0;
+    }
+    return now < caller.refusedUntil ? caller.refusedUntil - now : null;
+  }
+
+  /** Who comes while the store is asked waits for the same answer. It may be used up by those before; then it is asked again. */
+  async #takeAsking(who: string, caller: Caller): Promise<number> {
+    for (;;) {
+      if (this.#clock.monotonic() < this.#awayUntil) return this.#alone.take(who, this.#clock.monotonic());
+      await (caller.asking ??= this.#ask(who, caller));
+      const known = this.#takeKnown(caller, this.#clock.monotonic());
+      if (known !== null) return known;
+    }
+  }
+
+  async #ask(who: string, caller: Caller): Promise<void> {
+    const { requests, perMs } = this.#rate;
+    const askedAt = this.#clock.monotonic();
+    try {
+      const { taken, waitMs } = await this.#spends.add({ name: who, units: requests, perMs });
+      caller.left = taken;
+      // From the answer on, at least for those who waited for it; the store's clock may have gone on meanwhile.
+      caller.leftUntil = Math.max(askedAt + perMs / SHARE, this.#clock.monotonic() + 1);
+      caller.refusedUntil = askedAt + waitMs;
+    } catch {
+      // The store tells of its troubles by itself.
+      this.#awayUntil = this.#clock.monotonic() + AWAY_MS;
+    } finally {
+      caller.asking = null;
+    }
+  }
+
+  #callerOf(who: string): Caller {
+    const known = this.#callers.get(who);
+    const caller = known ?? { left: 0, leftUntil: 0, refusedUntil: -Infinity, asking: null };
+    if (known !== undefined) this.#callers.delete(who);
+    this.#callers.set(who, caller);
+    if (this.#callers.size > MAX_CALLERS) this.#callers.delete(this.#callers.keys().next().value!);
+    return caller;
+  }
+}
+
+function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(() => reject(noAnswer()), PATIENCE_MS);
+    answer.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+function noAnswer(): MillraceError {
+  return new MillraceError("store_unavailable", "the store did not say in time whether the request may be");
+}

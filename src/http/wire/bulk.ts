@@ -1,0 +1,93 @@
+/** BULK OPERATIONS AND GROUPS OF ERRORS ON THE WIRE, both ways. */
+import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
+import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
+
+type ErrorGroupsWire = AnswerFrom<"GET /api/v1/dead/groups">;
+
+export function toOperationWire(operation: BulkOperation): BulkOperationWire {
+  return {
+    id: operation.id,
+    ...toMatchedWire(operation),
+    status: operation.status,
+    processed: operation.processed,
+    succeeded: operation.succeeded,
+    failed: operation.failed,
+    failures: [...operation.failures],
+    error: operation.error,
+    created_at: toTime(operation.createdAt),
+    updated_at: toTime(operation.updatedAt),
+    ended_at: toTimeOrNull(operation.endedAt),
+  };
+}
+
+export function fromOperationWire(wire: BulkOperationWire): BulkOperation {
+  return {
+    id: wire.id,
+    ...fromMatchedWire(wire),
+    status: wire.status,
+    processed: wire.processed,
+    succeeded: wire.succeeded,
+    failed: wire.failed,
+    failures: wire.failures,
+    error: wire.error,
+    createdAt: fromTime(wire.created_at),
+    updatedAt: fromTime(wire.updated_at),
+    endedAt: fromTimeOrNull(wire.ended_at),
+  };
+}
+
+export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
+  return { ...toMatchedWire(preview), dry_run: true };
+}
+
+export function fromPreviewWire(wire: BulkPreviewWire): BulkPreview {
+  return fromMatchedWire(wire);
+}
+
+function toMatchedWire({ action, filter, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
+  return { action, filter: { ...withTimes(filter, (at) => toTime(at as number)) }, matched, matched_is_capped: matchedIsCapped };
+}
+
+function fromMatchedWire(wire: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
+  const { action, filter, matched, matched_is_capped } = wire;
+  return { action, filter: withTimes(filter, (at) => fromTime(at as string)), matched, matchedIsCapped: matched_is_capped };
+}
+
+function withTimes(filter: JobFilter, turned: (at: JobFilter["from"]) => string | number): JobFilter {
+  const { from, to } = filter;
+  return { ...filter, ...(from === undefined ? {} : { from: turned(from) }), ...(to === undefined ? {} : { to: turned(to) }) };
+}
+
+export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {
+  return {
+    groups: groups.map(({ group, name, message, count, types, firstSeenAt, lastSeenAt, sampleJobId }) => ({
+      group,
+      name,
+      message,
+      count,
+      types: [...types],
+      first_seen_at: toTime(firstSeenAt),
+      last_seen_at: toTime(lastSeenAt),
+      sample_job_id: sampleJobId,
+    })),
+    is_capped: isCapped,
+  };
+}
+
+export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): ErrorGroups {
+  return {
+    groups: groups.map(({ group, name, message, count, types, first_seen_at, last_seen_at, sample_job_id }) => ({
+      group,
+      name,
+      message,
+      count,
+      types,
+      firstSeenAt: fromTime(first_seen_at),
+      lastSeenAt: fromTime(last_seen_at),
+      sampleJobId: sample_job_id,
+    })),
+    isCapped: is_capped,
+  };
+}

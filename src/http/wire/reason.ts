@@ -1,0 +1,40 @@
+/** Why a job is not running, on the wire, both ways. */
+import type { Reason } from "../../core/explain.ts";
+import type { AnswerFrom } from "../contract.ts";
+import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
+
+type ReasonWire = AnswerFrom<"GET /api/v1/jobs/{id}/explain">["reasons"][number];
+
+export function toReasonWire(reason: Reason): ReasonWire {
+  const { code, message } = reason;
+  switch (code) {
+    case "due_later":
+    case "overdue":
+      return { ...reason, at: toTime(reason.at) };
+    case "ended":
+      return { ...reason, at: toTimeOrNull(reason.at) };
+    case "running":
+      return { code, message, worker_id: reason.workerId, started_at: toTimeOrNull(reason.startedAt) };
+    case "position":
+      return { code, message, ahead: reason.ahead, ahead_is_capped: reason.aheadIsCapped };
+    default:
+      return reason;
+  }
+}
+
+export function fromReasonWire(wire: ReasonWire): Reason {
+  const { code, message } = wire;
+  switch (code) {
+    case "due_later":
+    case "overdue":
+      return { ...wire, at: fromTime(wire.at) };
+    case "ended":
+      return { ...wire, at: fromTimeOrNull(wire.at) };
+    case "running":
+      return { code, message, workerId: wire.worker_id, startedAt: fromTimeOrNull(wire.started_at) };
+    case "position":
+      return { code, message, ahead: wire.ahead, aheadIsCapped: wire.ahead_is_capped };
+    default:
+      return wire;
+  }
+}

@@ -1,0 +1,65 @@
+import { LANES, RECORDS, TIME } from "./parts.ts";
+import { type Script, script } from "./script.ts";
+
+/**
+ * Counts dead and failed jobs by the group of their error and their lane, a stretch at a time, those that ended last first. The group is found
+ * by its place in the error's text: see encodeError. A body is read only where a filter asks for what it alone knows.
+ *
+ * In: now; how many to pass over, how many to look at; the states wanted, as digits; lowest and highest priority, created at or after, created
+ *     before, tag (each "": any).
+ * Out: { (group, lane, how many, first end, last end, id of the last) …, how many were looked at, lanes }
+ */
+export const GROUPS: Script = script(
+  "groups",
+  TIME,
+  RECORDS,
+  LANES,
+  `
+local skip, most, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local lowest, highest, from, to, tag = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
+local asksBody = from or to or tag ~= ''
+
+local function isTagged(body)
+  local _, _, text = keyIn(body)
+  local line = sub(body, text, string.find(body, '\\n', text, true) - 1)
+  if line == '' then return false end
+  for _, each in ipairs(cjson.decode(line).tags or {}) do
+    if each == tag then return true end
+  end
+  return false
+end
+
+local function isMeant(id, state, priority)
+  if not string.find(wanted, string.format('%d', state), 1, true) then return false end
+  if lowest and (priority < lowest or priority > highest) then return false end
+  if not asksBody then return true end
+  local body = redis.call('HGET', B .. 'j', id)
+  local created = open(H, body)
+  if (from and created < from) or (to and created >= to) then return false end
+  return tag == '' or isTagged(body)
+end
+
+local members = redis.call('ZREVRANGE', B .. 'x', skip, skip + most - 1)
+local ids = {}
+for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+local records, groups, rows = mget('s', ids), {}, {}
+for index, id in ipairs(ids) do
+  local state, _, priority, number, _, _, _, _, _, _, _, _, over, _, _, _, _, _, wl, pl, el, at = open(F, records[index])
+  if el > 0 and isMeant(id, state, priority) then
+    local group = sub(records[index], at + wl + pl + 10, at + wl + pl + 21)
+    local key = group .. number
+    local row = groups[key]
+    if not row then
+      laneOf(number)
+      row = { group, number, 0, over, over, id }
+      groups[key] = row
+      rows[#rows + 1] = row
+    end
+    row[3] = row[3] + 1
+    if over < row[4] then row[4] = over end
+    if over > row[5] then row[5], row[6] = over, id end
+  end
+end
+return { rows, #members, laneNames() }
+`,
+);

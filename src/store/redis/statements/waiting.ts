@@ -1,0 +1,98 @@
+import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
+import { LANES, RECORDS, TIME } from "./parts.ts";
+import { type Script, script } from "./script.ts";
+
+/**
+ * When the longest due pending job of each queue was due. With strict priority the ranks of two priorities lie apart by more than all times
+ * there are: so the first of each priority in a lane can be jumped to, and its rank alone tells when it was due.
+ * In: now; queues. Out: (queue, when) of each that has any.
+ */
+export const OLDEST: Script = script(
+  "oldest",
+  TIME,
+  RECORDS,
+  `
+local STRICT = ${STRICT_HEAD_START_MS}
+local answer = {}
+
+local function headsOf(key, isStrict)
+  local from, oldest = '-inf', math.huge
+  while from do
+    local head = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    if #head == 0 then break end
+    local runAt
+    if isStrict then
+      local priority = math.ceil(-tonumber(head[2]) / STRICT)
+      runAt = tonumber(head[2]) + priority * STRICT
+      from = string.format('%.0f', (1 - priority) * STRICT)
+    else
+      local id, _ = sub(head[1], 8), nil
+      _, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id)))
+      from = nil
+    end
+    oldest = math.min(oldest, runAt)
+  end
+  return oldest
+end
+
+for index = 2, #ARGV do
+  local queue, oldest = ARGV[index], math.huge
+  local isStrict = (tonumber(redis.call('HGET', B .. 'q:' .. queue, 'headStart')) or STRICT) == STRICT
+  for _, lane in ipairs(redis.call('SMEMBERS', B .. 'a:' .. queue)) do oldest = math.min(oldest, headsOf(B .. 'w:' .. lane, isStrict)) end
+  if oldest < math.huge then
+    answer[#answer + 1] = queue
+    answer[#answer + 1] = string.format('%.0f', oldest)
+  end
+end
+return answer
+`,
+);
+
+/**
+ * How many pending jobs of its queue and of these types stand before a pending one. Of jobs with its rank in other lanes, those that came
+ * earlier are found by halving.
+ * In: now; id; most; "*", or types …. Out: how many, at most so many; nil when it is not pending.
+ */
+export const AHEAD: Script = script(
+  "ahead",
+  TIME,
+  RECORDS,
+  LANES,
+  `
+local id, most = ARGV[2], tonumber(ARGV[3])
+local body = redis.call('HGET', B .. 'j', id)
+if not body then return nil end
+local state, _, _, own, seq = open(F, redis.call('HGET', B .. 's', id) or fresh(body))
+if state ~= 2 then return nil end
+local rank = redis.call('ZSCORE', B .. 'w:' .. own, pack('>I7', seq) .. id)
+if not rank then return nil end
+
+local function countBefore(key)
+  local low = redis.call('ZCOUNT', key, '-inf', '(' .. rank)
+  local high = low + redis.call('ZCOUNT', key, rank, rank)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if open('>I7', redis.call('ZRANGE', key, middle, middle)[1]) < seq then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function lanesToCount()
+  local queue = laneOf(own).queue.name
+  if ARGV[4] == '*' then return redis.call('SMEMBERS', B .. 'a:' .. queue) end
+  local fields = {}
+  for index = 4, #ARGV do fields[#fields + 1] = queue .. ' ' .. ARGV[index] end
+  return mget('l', fields)
+end
+
+local count, seen = 0, {}
+for _, lane in ipairs(lanesToCount()) do
+  if count >= most then break end
+  if lane and not seen[lane] then
+    seen[lane] = true
+    count = count + countBefore(B .. 'w:' .. lane)
+  end
+end
+return math.min(count, most)
+`,
+);

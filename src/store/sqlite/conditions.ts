@@ -1,0 +1,72 @@
+/**
+ * What of a filter the database itself can tell: a row that it leaves out is never handed over, which costs twenty times as much as to look at
+ * it. It may let too much through, where a text is stored as JSON: who gets a row looks more closely.
+ */
+import type { Filter } from "../../core/filter.ts";
+import { type Search, searchFor, SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
+import type { Catalog } from "./catalog.ts";
+import { stateNumber } from "./codec.ts";
+
+export interface Conditions {
+  /** For a `where`. */
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+  /** Whether all that it lets through is meant. */
+  readonly isExact: boolean;
+  readonly search: Search | null;
+}
+
+/** SQLite reads all of a value to look at its beginning: a larger payload has to be looked at by itself. */
+export const LARGE_PAYLOAD_BYTES: number = 4 * SEARCHED_PAYLOAD_BYTES;
+
+/** In: text. Whether it stands in the part of a payload that is looked through, which is measured in bytes. */
+export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, ${SEARCHED_PAYLOAD_BYTES})), ?) > 0`;
+/** In: text. The same; null for a large one. */
+export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${LARGE_PAYLOAD_BYTES} then ${IN_PAYLOAD} end)`;
+
+/** The conditions of a filter, but for times: these are a range of sequences. */
+export function conditionsOf(catalog: Catalog, filter: Filter): Conditions {
+  const { status, type, queue, priority, tag, group, q } = filter;
+  const texts = ["true"];
+  const values: (string | number)[] = [];
+  const demand = (text: string, ...given: (string | number)[]): void => {
+    texts.push(text);
+    values.push(...given);
+  };
+  if (status !== undefined) demand(`state in (${status.map(stateNumber).join(", ")})`);
+  if (queue !== undefined) demand("queue = ?", catalog.findQueue(queue)?.id ?? 0);
+  if (type !== undefined)
+    demand(
+      IN_LANES,
+      lanesWith(catalog, (name) => name === type),
+    );
+  if (priority !== undefined) demand("priority between ? and ?", priority.min, priority.max);
+  if (tag !== undefined) demand("instr(extra, ?) > 0", JSON.stringify(tag));
+  // Found by its place in the text: see encodeError.
+  if (group !== undefined) demand("substr(error, 11, 12) = ?", group);
+  const search = q === undefined ? null : searchFor(q);
+  if (search !== null) demand(...searched(catalog, search));
+  const isExact = tag === undefined && search === null;
+  return { text: texts.join(" and "), values, isExact, search };
+}
+
+const IN_LANES = "lane in (select value from json_each(?))";
+
+function lanesWith(catalog: Catalog, isMeant: (type: string) => boolean): string {
+  return JSON.stringify(catalog.everyLane().flatMap(({ id, type }) => (isMeant(type) ? [id] : [])));
+}
+
+/** In: text, lanes whose type has it, the text and in JSON for key, extra and error, and its digits where it may be part of an id. */
+function searched(catalog: Catalog, search: Search): [text: string, ...values: string[]] {
+  const { text, inJson } = search;
+  const lanes = lanesWith(catalog, (type) => search.isInText(type));
+  const beside = [IN_LANES, has("key"), has("extra"), has("error")];
+  const values = [text, lanes, text, inJson, inJson];
+  if (/^[0-9a-f-]+$/.test(text)) {
+    beside.push("instr(lower(hex(id)), ?) > 0");
+    values.push(text.replaceAll("-", ""));
+  }
+  return [`(ifnull(${IN_SMALL_PAYLOAD}, true) or ${beside.join(" or ")})`, ...values];
+}
+
+const has = (column: string): string => `ifnull(instr(lower(${column}), ?), 0) > 0`;

@@ -1,0 +1,46 @@
+import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import type { Catalog } from "./catalog.ts";
+import { hexToId, idToBlob, readError, stateNumber } from "./codec.ts";
+import type { Connection } from "./connection.ts";
+import { COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
+
+/** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
+export function groupErrors(on: Connection, catalog: Catalog, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+  const places = placesOf(on, catalog, query);
+  const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES;
+  const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
+  const tally = new ErrorTally();
+  for (const { queue, state } of places) countErrors(on, catalog, query, [queue, state, share], tally);
+  const { groups, isMore } = tally.top(query.limit);
+  const errors = groups.map(({ sampleJobId }) => readError((on.get(ERROR_OF, idToBlob(sampleJobId))?.[0] ?? null) as string | null));
+  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+}
+
+interface Place {
+  readonly queue: number;
+  readonly state: number;
+  readonly count: number;
+}
+
+/** Where there are such jobs, by the tallies: at most as many places as jobs may be looked at. */
+function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] {
+  const queues = catalog.allQueues().filter(({ name }) => query.queue === undefined || name === query.queue);
+  return queues
+    .flatMap(({ id }) => query.status.map((status) => ({ queue: id, state: stateNumber(status) })))
+    .map((place) => ({ ...place, count: on.number(TALLY_OF_STATE, place.queue, place.state)! }))
+    .filter(({ count }) => count > 0)
+    .slice(0, MAX_CANDIDATES);
+}
+
+type Row = [group: string, lane: number, count: number, first: number, last: number, sample: string];
+
+function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place: readonly number[], tally: ErrorTally): void {
+  const { min = null, max = null } = query.priority ?? {};
+  const rows = on.all(COUNT_ERRORS, ...place, query.from ?? null, query.to ?? null, min, max, query.tag ?? null) as Row[];
+  for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows) {
+    const { type } = catalog.namesOf(lane);
+    if (query.type !== undefined && type !== query.type) continue;
+    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId: hexToId(sample) });
+  }
+}

@@ -1,0 +1,205 @@
+import { describe, expect } from "vitest";
+import type { BulkOperation, BulkRequest, Client, JobInput } from "../../src/client/client.ts";
+import type { Status } from "../../src/core/job.ts";
+import { until } from "../faults/until.ts";
+import type { Promises } from "./client.ts";
+
+const MISSING_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
+
+/** Dead letters by error, and one change for many jobs. */
+export function bulkSuite(promises: Promises): void {
+  describe("groups of dead letters", () => {
+    promises("are told with their numbers, and filters take them", async (client) => {
+      await die(client, [
+        { type: "mail", message: "no user 1" },
+        { type: "mail", message: "no user 22" },
+        { type: "sms", message: "no user 333" },
+        { type: "sms", message: "disk full" },
+      ]);
+      const { groups, isCapped } = await client.dead.groups();
+      expect(isCapped).toBe(false);
+      expect(groups).toMatchObject([
+        { name: "Boom", count: 3, types: ["mail", "sms"] },
+        { name: "Boom", message: "disk full", count: 1, types: ["sms"] },
+      ]);
+      const [users, disk] = groups as [(typeof groups)[0], (typeof groups)[0]];
+      expect(users.firstSeenAt).toBeLessThanOrEqual(users.lastSeenAt);
+      const sample = await client.get(users.sampleJobId);
+      expect(sample).toMatchObject({ status: "dead", error: { group: users.group, message: users.message } });
+      expect((await client.attempts(users.sampleJobId))[0]?.error).toMatchObject({ group: users.group });
+      expect((await client.dead.groups({ type: "sms" })).groups.map(({ count }) => count)).toEqual([1, 1]);
+
+      expect((await client.list({ group: users.group })).jobs).toHaveLength(3);
+      expect((await client.dead.list({ group: users.group, type: "sms" })).jobs).toHaveLength(1);
+      expect(await client.dead.retry({ group: disk.group })).toBe(1);
+      expect(await client.dead.purge({ group: users.group, type: "mail" })).toBe(2);
+      expect((await client.dead.groups()).groups).toMatchObject([{ group: users.group, count: 1, types: ["sms"] }]);
+      for (const bad of ["nonsense", "", 7, "ABCDEFABCDEF"]) {
+        await expect(client.list({ group: bad as string })).rejects.toMatchObject({ code: "invalid_input", field: "group" });
+      }
+    });
+  });
+
+  describe("bulk operations", () => {
+    promises("are previewed without a change", async (client) => {
+      await client.enqueueMany([{ type: "a", tags: ["x"] }, { type: "a" }, { type: "b" }]);
+      expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({
+        action: "cancel",
+        filter: { tag: "x", status: ["scheduled", "pending", "retrying", "running"] },
+        matched: 1,
+        matchedIsCapped: false,
+      });
+      expect(await client.bulk.preview({ action: "cancel" })).toMatchObject({ matched: 3 });
+      expect(await client.bulk.preview({ action: "delete" })).toMatchObject({ matched: 0 });
+      expect((await client.stats()).counts).toMatchObject({ pending: 3 });
+      expect(await client.bulk.list()).toEqual([]);
+    });
+
+    promises("cancel, retry and delete all that match, and nothing else", async (client) => {
+      await client.enqueueMany([{ type: "a" }, { type: "a", delay: "1h" }, { type: "b" }, { type: "a", queue: "other" }]);
+      const cancelled = await run(client, { action: "cancel", filter: { type: "a", queue: "default" } });
+      expect(cancelled).toMatchObject({
+        action: "cancel",
+        filter: { type: "a", queue: "default" },
+        status: "completed",
+        matched: 2,
+        matchedIsCapped: false,
+        processed: 2,
+        succeeded: 2,
+        failed: 0,
+        failures: [],
+        error: null,
+      });
+      expect(cancelled.endedAt).toBeGreaterThanOrEqual(cancelled.createdAt);
+      expect(await statuses(client)).toEqual({ cancelled: 2, pending: 2 });
+      // What somebody cancelled stays so, unless it is named.
+      expect(await run(client, { action: "retry", all: true })).toMatchObject({ matched: 0, processed: 0 });
+      expect(await run(client, { action: "retry", filter: { status: "cancelled" } })).toMatchObject({ succeeded: 2 });
+      expect(await statuses(client)).toEqual({ pending: 4 });
+      await run(client, { action: "cancel", filter: { queue: "other" } });
+      expect(await run(client, { action: "delete", all: true })).toMatchObject({ matched: 1, succeeded: 1 });
+      expect((await client.list({ queue: "other" })).jobs).toEqual([]);
+      expect((await client.bulk.list()).map(({ action, succeeded }) => [action, succeeded])).toEqual([
+        ["delete", 1],
+        ["cancel", 1],
+        ["retry", 2],
+        ["retry", 0],
+        ["cancel", 2],
+      ]);
+    });
+
+    promises("are jobs, but none of the user's: not in queues, figures and counts, and no operation touches one", async (client) => {
+      const first = await run(client, { action: "cancel", all: true });
+      expect(await run(client, { action: "delete", all: true })).toMatchObject({ matched: 0, processed: 0 });
+      expect(await client.bulk.get(first.id)).toEqual(first);
+      expect(await client.get(first.id)).toMatchObject({ type: "millrace:bulk", status: "completed", payload: { action: "cancel" } });
+      expect(await client.queues()).toEqual([]);
+      expect(await client.stats()).toMatchObject({ totalEnqueued: 0, totalProcessed: 0, counts: { completed: 0 } });
+    });
+
+    promises("take on thousands of jobs, and leave alone what is created after their start", async (client) => {
+      const jobs: JobInput[] = Array.from({ length: 5_200 }, () => ({ type: "many" }));
+      await client.enqueueMany(jobs);
+      const operation = await client.bulk.start({ action: "cancel", filter: { type: "many" } });
+      expect(operation).toMatchObject({ status: "running", matched: 5_200, matchedIsCapped: false, endedAt: null });
+      const [late] = await createdAfter(client, operation, { type: "many" });
+      await client.wait(operation.id);
+      expect(await client.bulk.get(operation.id)).toMatchObject({ status: "completed", processed: 5_200, succeeded: 5_200, failed: 0 });
+      expect(await client.get(late!)).toMatchObject({ status: "pending" });
+      expect((await client.stats()).counts).toMatchObject({ cancelled: 5_200 });
+    });
+
+    promises("are stopped on request, and what was done stays done", async (client) => {
+      await client.enqueueMany(Array.from({ length: 20_000 }, () => ({ type: "many" })));
+      const { id } = await client.bulk.start({ action: "cancel", filter: { type: "many" } });
+      expect(await client.bulk.stop(id)).toMatchObject({ id, status: "stopped", error: null });
+      await expect(client.bulk.stop(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id });
+      // Who worked it has heard of it once there is no worker any more.
+      await until(async () => (await client.workers()).length === 0);
+      const { processed, endedAt, matched } = (await client.bulk.get(id))!;
+      expect(endedAt).not.toBeNull();
+      const { cancelled } = (await client.stats()).counts;
+      expect(cancelled).toBeLessThan(20_000);
+      expect(matched).toBeGreaterThanOrEqual(10_000);
+      // The batch that was under way is done, and was not counted any more.
+      expect(cancelled - processed).toBeGreaterThanOrEqual(0);
+      expect(cancelled - processed).toBeLessThanOrEqual(500);
+    });
+
+    promises("refuse what cannot be meant", async (client) => {
+      const refused = async (request: unknown, field: string): Promise<void> => {
+        await expect(client.bulk.start(request as BulkRequest)).rejects.toMatchObject({ code: "invalid_input", field });
+        await expect(client.bulk.preview(request as BulkRequest)).rejects.toMatchObject({ code: "invalid_input", field });
+      };
+      await refused({ action: "explode", filter: { type: "a" } }, "action");
+      await refused({ action: "retry", filter: { status: "pending" } }, "filter.status");
+      await refused({ action: "delete", filter: { status: ["dead", "running"] } }, "filter.status");
+      await refused({ action: "cancel", filter: { type: "not a type" } }, "filter.type");
+      await refused({ action: "cancel", filter: { limit: 5 } }, "filter.limit");
+      await refused({ action: "cancel", filter: { type: "a" }, all: "yes" }, "all");
+      for (const action of ["retry", "cancel", "delete"] as const) {
+        for (const filter of [undefined, {}, { type: undefined }]) {
+          await expect(client.bulk.start({ action, filter })).rejects.toMatchObject({ code: "invalid_input", field: "filter" });
+        }
+      }
+      expect(await client.bulk.list()).toEqual([]);
+    });
+
+    promises("that are not there are told so, and a job is none", async (client) => {
+      const { id } = await client.enqueue("t");
+      for (const none of [MISSING_ID, id]) {
+        expect(await client.bulk.get(none)).toBeNull();
+        await expect(client.bulk.stop(none)).rejects.toMatchObject({ code: "not_found", jobId: none });
+      }
+      expect(await client.get(id)).toMatchObject({ status: "pending" });
+      await expect(client.bulk.get("nonsense")).rejects.toMatchObject({ code: "invalid_input", field: "id" });
+    });
+
+    promises("of one id are one, however often they are sent", async (client) => {
+      await client.enqueue("t");
+      const first = await client.bulk.start({ action: "cancel", filter: { type: "t" } });
+      await client.wait(first.id);
+      const again = await client.bulk.start({ action: "cancel", filter: { type: "t" } }, { id: first.id });
+      expect(again).toMatchObject({ id: first.id, status: "completed", succeeded: 1 });
+      expect(await client.bulk.list()).toHaveLength(1);
+      const other = client.bulk.start({ action: "cancel", filter: { type: "t" } }, { id: MISSING_ID });
+      await expect(other).rejects.toMatchObject({ code: "invalid_input", field: "id" });
+    });
+  });
+}
+
+/** Begins an operation and waits for its end. */
+async function run(client: Client, request: BulkRequest): Promise<BulkOperation> {
+  const { id } = await client.bulk.start(request);
+  await client.wait(id);
+  return (await client.bulk.get(id))!;
+}
+
+/** Makes a job that is certainly younger than the operation, by the store's own clock. */
+async function createdAfter(client: Client, { createdAt }: BulkOperation, job: JobInput): Promise<string[]> {
+  for (;;) {
+    const [made] = await client.enqueueMany([{ ...job, type: "clock" }]);
+    if (made!.ok && made!.job.createdAt > createdAt) break;
+  }
+  const results = await client.enqueueMany([job]);
+  return results.flatMap((result) => (result.ok ? [result.job.id] : []));
+}
+
+async function statuses(client: Client): Promise<Partial<Record<Status, number>>> {
+  const { counts } = await client.stats();
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+/** Lets a job of each type die of an error with its message. */
+async function die(client: Client, deaths: readonly { readonly type: string; readonly message: string }[]): Promise<void> {
+  for (const { type, message } of deaths) {
+    await client.enqueue(type);
+    const claim = { workerId: "w1", queues: ["default"], types: "*" as const, limit: 1, leaseMs: 30_000, turn: 1, again: false };
+    const { jobs } = await client.leases.exchange([], claim);
+    const error = { name: "Boom", message, stack: null, kind: "error" } as const;
+    await client.leases.exchange(
+      jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "discard", error, runMs: 1 } })),
+      null,
+    );
+  }
+}

@@ -1,0 +1,83 @@
+/** What one case of the contract tests says: how a status of a route is provoked. */
+import type { Client, LeasedJob } from "../../src/client/client.ts";
+import type { ConnectOptions } from "../../src/connect.ts";
+import type { ProblemCode } from "../../src/http/problem-codes.ts";
+import type { Server, ServerOptions } from "../../src/http/server.ts";
+import type { Asked } from "../unit/http/open-api.ts";
+
+export interface Case {
+  readonly status: number;
+  /** Of the problem that is the answer. */
+  readonly code?: ProblemCode;
+  /** Makes what the request is about, and gives the request. */
+  readonly ask: (world: World) => Asked | Promise<Asked>;
+  /** What the server is told. */
+  readonly server?: ServerOptions;
+  /** The client that the server is given instead. */
+  readonly over?: (client: Client) => Client;
+  /** How the client is opened, where that matters. */
+  readonly connect?: ConnectOptions;
+  /** How often it is asked; the last answer counts. */
+  readonly times?: number;
+  /** The request asks for a WebSocket. */
+  readonly upgrade?: boolean;
+  /** What is done to the server before it is asked. */
+  readonly before?: (server: Server) => void;
+}
+
+/** An open store and sentences about what is in it. Each job has a queue of its own, so that cases do not meet. */
+export class World {
+  readonly client: Client;
+  #made = 0;
+
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  name(what: string): string {
+    return `${what}-${++this.#made}`;
+  }
+
+  async waiting(): Promise<string> {
+    return (await this.client.enqueue("task", { n: 1 }, { queue: this.name("queue") })).id;
+  }
+
+  async later(): Promise<string> {
+    return (await this.client.enqueue("task", null, { queue: this.name("queue"), delay: "1h" })).id;
+  }
+
+  async running(): Promise<LeasedJob> {
+    const queue = this.name("queue");
+    await this.client.enqueue("task", null, { queue });
+    const claim = { workerId: "w1", queues: [queue], types: "*", limit: 1, leaseMs: 60_000, turn: 1, again: false } as const;
+    const { jobs } = await this.client.leases.exchange([], claim);
+    return jobs[0]!;
+  }
+
+  async completed(): Promise<string> {
+    const { job, fence } = await this.running();
+    await this.client.leases.exchange([{ id: job.id, fence, outcome: { kind: "completed", result: "1", runMs: 1 } }], null);
+    return job.id;
+  }
+
+  async dead(): Promise<string> {
+    const { job, fence } = await this.running();
+    const error = { name: "Error", message: "it broke", stack: null, kind: "error" } as const;
+    await this.client.leases.exchange([{ id: job.id, fence, outcome: { kind: "discard", error, runMs: 1 } }], null);
+    return job.id;
+  }
+
+  /** A queue that takes no more. */
+  async full(): Promise<string> {
+    const queue = this.name("queue");
+    await this.client.configure(queue, { capacity: 1 });
+    await this.client.enqueue("task", null, { queue });
+    return queue;
+  }
+
+  async schedule(queue = "default"): Promise<string> {
+    const name = this.name("schedule");
+    await this.client.schedules.upsert({ name, every: "1h", type: "task", payload: null, queue });
+    return name;
+  }
+}

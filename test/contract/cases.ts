@@ -1,0 +1,70 @@
+/** Every route with the cases that are special to it, and what follows from the contract for each. */
+import { type Route, USUAL_PROBLEMS } from "../../src/http/contract/route.ts";
+import { type RouteName, ROUTES } from "../../src/http/contract.ts";
+import { type ProblemCode } from "../../src/http/problem-codes.ts";
+import type { Case } from "./case.ts";
+import { aliasCases } from "./cases/aliases.ts";
+import { bulkCases } from "./cases/bulk.ts";
+import { dashboardCases } from "./cases/dashboard.ts";
+import { deadCases } from "./cases/dead.ts";
+import { jobCases } from "./cases/jobs.ts";
+import { leaseCases } from "./cases/leases.ts";
+import { queueCases } from "./cases/queues.ts";
+import { scheduleCases } from "./cases/schedules.ts";
+import { systemCases } from "./cases/system.ts";
+import { usualCase } from "./usual-cases.ts";
+
+const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
+  ...jobCases,
+  ...deadCases,
+  ...bulkCases,
+  ...queueCases,
+  ...scheduleCases,
+  ...leaseCases,
+  ...systemCases,
+  ...dashboardCases,
+  ...aliasCases,
+};
+
+/** These ask the store for nothing before they answer, so it cannot fail them. */
+const WITHOUT_STORE: readonly RouteName[] = [
+  "GET /api/v1/events",
+  "GET /api/v1/ws",
+  "GET /api/v1/leases/watch",
+  "POST /api/v1/schedules/preview",
+  "GET /metrics",
+  "GET /openapi.json",
+  "GET /docs",
+];
+
+export interface Promised {
+  readonly name: RouteName;
+  readonly status: number | null;
+  readonly code: ProblemCode | null;
+}
+
+export const NAMES = Object.keys(ROUTES) as RouteName[];
+
+/** All that the contract says a route may answer. */
+export function promisesOf(name: RouteName): Promised[] {
+  const route: Route = ROUTES[name];
+  const usual = route.scope === "open" ? [] : USUAL_PROBLEMS.filter((code) => canMeet(name, code));
+  return [
+    ...Object.keys(route.answers).map((status) => ({ name, status: Number(status), code: null })),
+    ...new Set([...(route.problems ?? []), ...usual]).values().map((code) => ({ name, status: null, code })),
+  ];
+}
+
+function canMeet(name: RouteName, code: ProblemCode): boolean {
+  return !((code === "store_unavailable" || code === "internal") && WITHOUT_STORE.includes(name));
+}
+
+/** The cases of a promise: the special ones, else the usual one. */
+export function casesOf({ name, status, code }: Promised): readonly Case[] {
+  const special = SPECIAL[name] ?? [];
+  const own = special.filter((each) => (code === null ? each.code === undefined && each.status === status : each.code === code));
+  const [good] = special;
+  if (own.length > 0 || code === null || good === undefined) return own;
+  const usual = usualCase(name, code, good);
+  return usual === null ? [] : [usual];
+}

@@ -1,0 +1,52 @@
+import type { jobRoutes } from "../../../src/http/contract/jobs.ts";
+import type { Case } from "../case.ts";
+
+const ofWaiting: Case["ask"] = async (world) => ({ params: { id: await world.waiting() } });
+const ofCompleted: Case["ask"] = async (world) => ({ params: { id: await world.completed() } });
+
+export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly Case[]>>> = {
+  "POST /api/v1/jobs": [
+    { status: 201, ask: () => ({ json: { type: "task", payload: { n: 1 } } }) },
+    {
+      status: 200,
+      ask: async (world) => {
+        const idempotencyKey = world.name("key");
+        await world.client.enqueue("task", { n: 1 }, { idempotencyKey });
+        return { json: { type: "task", payload: { n: 1 }, idempotency_key: idempotencyKey } };
+      },
+    },
+    {
+      status: 409,
+      code: "key_conflict",
+      ask: async (world) => {
+        const idempotencyKey = world.name("key");
+        await world.client.enqueue("task", { n: 1 }, { idempotencyKey });
+        return { json: { type: "task", payload: { n: 2 }, idempotency_key: idempotencyKey } };
+      },
+    },
+    { status: 503, code: "queue_full", ask: async (world) => ({ json: { type: "task", queue: await world.full() } }) },
+    { status: 422, code: "unknown_type", connect: { strictTypes: true }, ask: () => ({ json: { type: "nobody:knows" } }) },
+    { status: 422, code: "invalid_input", ask: () => ({ json: { type: "task", not_a_field: 1 } }) },
+    { status: 422, code: "invalid_input", ask: () => ({ json: { type: "http:request", payload: { url: "ftp://x" } } }) },
+  ],
+  "POST /api/v1/jobs/batch": [{ status: 200, ask: () => ({ json: { jobs: [{ type: "task" }, { type: "no type!" }] } }) }],
+  "GET /api/v1/jobs": [{ status: 200, ask: () => ({ query: "status=pending,dead&limit=5" }) }],
+  "GET /api/v1/jobs/{id}": [{ status: 200, ask: ofWaiting }],
+  "DELETE /api/v1/jobs/{id}": [
+    { status: 200, ask: ofWaiting },
+    { status: 200, ask: async (world) => ({ params: { id: await world.completed() }, query: "purge=true" }) },
+    { status: 409, code: "wrong_status", ask: ofCompleted },
+  ],
+  "POST /api/v1/jobs/{id}/cancel": [
+    { status: 200, ask: ofWaiting },
+    { status: 409, code: "wrong_status", ask: ofCompleted },
+  ],
+  "POST /api/v1/jobs/{id}/retry": [
+    { status: 200, ask: async (world) => ({ params: { id: await world.dead() } }) },
+    { status: 200, ask: async (world) => ({ params: { id: await world.later() }, query: "now=true" }) },
+    { status: 409, code: "wrong_status", ask: ofCompleted },
+  ],
+  "GET /api/v1/jobs/{id}/explain": [{ status: 200, ask: ofWaiting }],
+  "GET /api/v1/jobs/{id}/attempts": [{ status: 200, ask: ofCompleted }],
+  "GET /api/v1/jobs/{id}/logs": [{ status: 200, ask: ofCompleted }],
+};

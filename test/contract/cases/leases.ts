@@ -1,0 +1,46 @@
+import type { leaseRoutes } from "../../../src/http/contract/leases.ts";
+import type { Case, World } from "../case.ts";
+
+async function lease(world: World): Promise<{ id: string; fence: number }> {
+  const { job, fence } = await world.running();
+  return { id: job.id, fence };
+}
+
+const ENTRY = {
+  host: "h",
+  pid: 1,
+  state: "idle",
+  slots: 1,
+  queues: ["default"],
+  types: ["task"],
+  started_at: 1_700_000_000_000,
+  running: [],
+  running_count: 0,
+  processed: 0,
+  per_minute: 0,
+  abandoned: 0,
+};
+
+export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, readonly Case[]>>> = {
+  "POST /api/v1/leases": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const queue = world.name("queue");
+        await world.client.enqueue("task", { n: 1 }, { queue });
+        return { json: { worker_id: "w1", queues: [queue], limit: 1 } };
+      },
+    },
+  ],
+  "POST /api/v1/leases/extend": [{ status: 200, ask: async (world) => ({ json: { leases: [await lease(world)], lease: "10s" } }) }],
+  "POST /api/v1/leases/settle": [
+    { status: 200, ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "completed", result: 1 }] } }) },
+  ],
+  "POST /api/v1/leases/note": [
+    { status: 200, ask: async (world) => ({ json: { notes: [{ ...(await lease(world)), progress: { percent: 5 }, lines: ["a"] }] } }) },
+  ],
+  "GET /api/v1/leases/watch": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/workers": [{ status: 200, ask: () => ({}) }],
+  "PUT /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" }, json: ENTRY }) }],
+  "DELETE /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" } }) }],
+};

@@ -1,0 +1,13 @@
+import type { queueRoutes } from "../../../src/http/contract/queues.ts";
+import type { Case } from "../case.ts";
+
+const ofQueue: Case["ask"] = (world) => ({ params: { queue: world.name("queue") } });
+
+export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, readonly Case[]>>> = {
+  "GET /api/v1/stats": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/stats/history": [{ status: 200, ask: () => ({ query: "step=minute" }) }],
+  "GET /api/v1/queues": [{ status: 200, ask: () => ({}) }],
+  "PATCH /api/v1/queues/{queue}": [{ status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) }],
+  "POST /api/v1/queues/{queue}/pause": [{ status: 200, ask: ofQueue }],
+  "POST /api/v1/queues/{queue}/resume": [{ status: 200, ask: ofQueue }],
+};

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { connect } from "../../src/connect.ts";
+import { listen } from "../../src/http/listen.ts";
+import { createServer } from "../../src/http/server.ts";
+import { askRoute, type Got } from "../unit/http/open-api.ts";
+import { type RouteName, splitName } from "../../src/http/contract.ts";
+import { type Case, World } from "./case.ts";
+import { casesOf, NAMES, promisesOf } from "./cases.ts";
+import { refusalOf } from "./upgrade.ts";
+
+/** Asks every route for every status and problem that the contract declares for it, and holds each answer against its schema. */
+export function contractSuite(engine: string, url: () => Promise<string>): void {
+  describe(`the contract on ${engine}`, () => {
+    let storeUrl: string;
+    let world: World;
+    beforeAll(async () => {
+      storeUrl = await url();
+      world = new World(await connect(storeUrl, { upkeep: true }));
+    });
+    afterAll(() => world.client.close({ grace: 0 }));
+
+    async function clientOf({ connect: options, over = (client) => client }: Case): Promise<Client> {
+      if (options === undefined) return over(world.client);
+      const client = await connect(storeUrl, options);
+      onTestFinished(() => client.close());
+      return over(client);
+    }
+
+    async function answer(name: RouteName, each: Case): Promise<Got<unknown>> {
+      const asked = await each.ask(world);
+      const server = createServer(await clientOf(each), each.server);
+      const port = await listen(server, { port: 0 });
+      onTestFinished(async () => {
+        await server.drain();
+        await port.close({ graceMs: 0 });
+      });
+      each.before?.(server);
+      for (let before = 1; before < (each.times ?? 1); before++) await askRoute((path, init) => fetch(port.url + path, init), name, asked);
+      if (each.upgrade !== true) return askRoute((path, init) => fetch(port.url + path, init), name, asked);
+      const refusal = await refusalOf(port.url + splitName(name).path, asked.headers);
+      return refusal === null ? { status: 101, headers: new Headers(), body: null } : askRoute(async () => refusal, name, asked);
+    }
+
+    describe.each(NAMES)("%s", (name) => {
+      for (const promised of promisesOf(name)) {
+        const { status, code } = promised;
+        test(`answers ${code ?? status}`, async () => {
+          for (const each of casesOf(promised)) {
+            const got = await answer(name, each);
+            expect([got.status, code === null ? undefined : (got.body as { code?: string }).code]).toEqual([
+              each.status,
+              code ?? undefined,
+            ]);
+            expect(JSON.stringify(got.body)).not.toMatch(/hush|inside\.test|secrets|\bat .*\.ts:/);
+          }
+        });
+      }
+    });
+  });
+}
