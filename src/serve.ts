@@ -174,8 +174,18 @@ interface Parts {
 }
 
 async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
-  await Promise.all([server.drain(), ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
+  // A caller who trickles his request does not keep the process beyond its grace.
+  const drained = doneOrOver(server.drain(), graceMs);
+  await Promise.all([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
   await listening.close();
-  await client.close();
+  // The grace was used above: what is left are last words.
+  await client.close({ grace: 0 });
   watch.stop();
+}
+
+async function doneOrOver(work: Promise<void>, ms: number): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  await Promise.race([work, over.promise]);
+  clearTimeout(timer);
 }

@@ -1,7 +1,7 @@
 /** `millrace server` and `millrace start` as processes: over HTTP, on each engine, with real receivers and real signals. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createConnection } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -35,8 +35,9 @@ interface Serving {
 }
 
 /** Starts a command that serves, on a free port, and a client of it. */
-async function serving(args: readonly string[], store: string): Promise<Serving> {
-  const env = { MILLRACE_URL: store, API_KEY: KEY, PORT: "0", WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW: "127.0.0.0/8", LOG_LEVEL: "warn" };
+async function serving(args: readonly string[], store: string, more: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const own = { MILLRACE_URL: store, API_KEY: KEY, PORT: "0", WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW: "127.0.0.0/8", LOG_LEVEL: "warn" };
+  const env = { ...own, ...more };
   const cli = startCli(args, { cwd: temporaryFolder(), env });
   await cli.said("/docs\n");
   const url = /API on (\S+)\/api\/v1/.exec(cli.output.stderr)![1]!;
@@ -110,6 +111,23 @@ describe("a server that is told to stop", () => {
     await expect(fetch(`${url}/health`)).rejects.toThrow();
     await using direct = await connect(store);
     expect(await direct.get(id)).toMatchObject({ status: "completed", result: { pages: 5 } });
+  });
+
+  test("does not wait beyond its grace for a request that never comes whole", async () => {
+    const { cli, url } = await serving(["server"], ENGINES[0]![1](), { WORKER_SHUTDOWN_TIMEOUT: "1s" });
+    const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    const answers: string[] = [];
+    socket.on("data", (data) => answers.push(data.toString()));
+    socket.write(
+      `POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nX-API-Key: ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{`,
+    );
+    // From here on the server waits for a body.
+    await once(socket, "data");
+    cli.child.kill("SIGTERM");
+    expect((await cli.ended).code).toBe(0);
+    // Nobody waited until the request was too old, which would have been answered with 408.
+    expect(answers.join("")).not.toContain("408");
   });
 
   test("ends at once at the second signal", async () => {
