@@ -1,4 +1,16 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take half a minute and more. What begins last must be short, or one core has nothing to do at the end. */
+const LONG = /-model|torture|faults|dashboard|conformance\/(postgres|redis)|contract|e2e\/(cli|serve|processes|package|docs)/;
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   // Leads `import "millrace"` to our sources. Vitest hands the conditions on to Node, so that threads which a test starts have them too.
@@ -7,7 +19,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Processes, not threads: tests kill workers, start threads of their own and open databases.
     pool: "forks",
-    maxWorkers: 2,
+    // One more than the cores that we count on: a test of processes and servers waits for them a third of its time.
+    maxWorkers: 3,
+    sequence: { sequencer: LongFilesFirst },
     globals: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -2,6 +2,7 @@
  * What workers that are not ours may say. Our own are trusted and go past these checks, which cost half a microsecond a report (see
  * local-client.ts).
  */
+import { ALL_QUEUES } from "../core/delivery.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
 import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../core/job.ts";
@@ -27,7 +28,8 @@ const flag = oneOf([true, false]);
 const delayMs = integer(0, MAX_DELAY_MS);
 const leaseMs = integer(MIN_LEASE_MS, MAX_LEASE_MS);
 const runMs = is("a time in milliseconds, at least 0", isAmount);
-const queues = listOf(name, 1, MAX_QUEUES);
+const queueName = is(`${NAME_RULE}, or "*" for all queues`, (value) => value === ALL_QUEUES || isName(value));
+const queues = listOf(queueName, 1, MAX_QUEUES);
 const typeList = listOf(name, 1, MAX_TYPES);
 const types: Check = (value) => (value === "*" ? null : typeList(value));
 

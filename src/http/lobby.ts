@@ -4,6 +4,7 @@
  * may be lost, each line is also woken once a second.
  */
 import type { Client, LeasedJob } from "../client/client.ts";
+import { kindOfQueue } from "../core/reserved-queues.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 const LOOK_AGAIN_MS = 1000;
@@ -74,7 +75,7 @@ export class Lobby {
     if (line === undefined) this.#lines.set(name, (line = { queues: new Set(queues), places: new Set(), isAsking: false, isRung: false }));
     line.places.add(place);
     this.#unwatch ??= this.#leases.watch((hint) => {
-      if (hint.topic === "work") for (const each of this.#lines.values()) if (each.queues.has(hint.queue)) void this.#ring(each);
+      if (hint.topic === "work") for (const each of this.#lines.values()) if (serves(each, hint.queue)) void this.#ring(each);
     });
     if (this.#timer === null) this.#lookLater();
     return line;
@@ -129,4 +130,9 @@ async function ask(line: Line, place: Place): Promise<boolean> {
   } finally {
     place.isAsking = false;
   }
+}
+
+/** By its name, or as one of all. */
+function serves({ queues }: Pick<Line, "queues">, queue: string): boolean {
+  return queues.has(queue) || queues.has(kindOfQueue(queue));
 }

@@ -132,6 +132,17 @@ export function workSuite(promises: Promises, source: ClientSource): void {
       expect([(await client.get(there.id))?.status, (await client.get(other.id))?.status]).toEqual(["pending", "pending"]);
     });
 
+    promises("serves all queues, also those that come later, and is listed so", async (client) => {
+      const worker = client.work({ t: async () => "ran" }, { queues: ["*"] });
+      const before = await client.enqueue("t", null, { queue: "one" });
+      expect(await client.wait(before.id)).toMatchObject({ result: "ran" });
+      const later = await client.enqueue("t", null, { queue: "another" });
+      expect(await client.wait(later.id)).toMatchObject({ result: "ran" });
+      while ((await client.workers()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await client.workers()).toMatchObject([{ id: worker.id, queues: ["*"] }]);
+      await worker.stop();
+    });
+
     promises("gives back what it could not finish, at no cost", async (client) => {
       const { promise: started, resolve: start } = Promise.withResolvers<void>();
       const worker = client.work({ t: () => (start(), new Promise<void>(() => {})) });

@@ -1,6 +1,7 @@
 /** WORK OVER HTTP: claim jobs under a lease, keep it, report how it ended. And who works. */
 import { type Static, Type } from "typebox";
 import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
+import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_QUEUES } from "../../core/work-limits.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
@@ -71,7 +72,10 @@ const NoteInput = closed({
 const Types = Type.Union([Type.Literal("*"), Type.Array(Name, { minItems: 1, maxItems: MAX_TYPES })], {
   description: 'a list of types, or "*" for any',
 });
-const Queues = Type.Array(Name, { minItems: 1, maxItems: MAX_QUEUES, description: `a list of 1 to ${MAX_QUEUES} names of queues` });
+const Queues = Type.Array(
+  Type.String({ pattern: `${NAME.source}|^\\*$`, description: `${NAME_RULE}, or "*" for all queues, also those that come later` }),
+  { minItems: 1, maxItems: MAX_QUEUES, description: `a list of 1 to ${MAX_QUEUES} names of queues` },
+);
 
 /** What a worker says about itself. */
 const ENTRY = {
@@ -92,6 +96,8 @@ const ENTRY = {
 const Worker = Type.Object({
   id: Name,
   ...ENTRY,
+  // Those of our own among it, whose names no caller can give.
+  queues: Type.Array(Type.String()),
   started_at: Time,
   heartbeat_at: Time,
 });
