@@ -99,9 +99,12 @@ const reads = (s: string) => ({
 
 // ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** In: cursor's created_at and seq (null: from the top), from, to. Where a list is at. */
-const RANGE = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($3::bigint is null or j.created_at >= $3)
-  and ($4::bigint is null or j.created_at < $4)`;
+/**
+ * In: cursor's created_at and seq (null: from the top), from, to. Where a list begins, and where it ends. Walks look at the end only after
+ * their limit: of a range with two ends the server believes, before it has statistics, that it is small, and would sort all of it.
+ */
+const BEGINS = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($4::bigint is null or j.created_at < $4)`;
+const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
 /** In: states, type, queue, lowest and highest priority, tag, group of errors, which is found by its place: see encodeError. */
 const OF_BODY = `($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
@@ -128,11 +131,12 @@ const lists = (s: string) => ({
   count: waysOfCount(s, "true"),
   countInPayload: waysOfCount(s, IN_PAYLOAD),
   /** In: as count. Where neither the state nor the error matters, it is not looked at. Out: how many. */
-  countBodies: `select count(*) from (select j.lane, j.tags from ${s}.job j where ${RANGE} order by ${NEWEST} limit $12) j
+  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $12) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${OF_BODY} and $5::smallint[] is null and $11::text is null and $13::bigint > 0`,
-  /** In: what RANGE says, most candidates. Out: the place of the last candidate, if there were so many. */
-  lastCandidate: `select j.created_at, j.seq from ${s}.job j where ${RANGE} order by ${NEWEST} offset $5::bigint - 1 limit 1`,
+    where ${ENDS} and ${OF_BODY} and $5::smallint[] is null and $11::text is null and $13::bigint > 0`,
+  /** In: where the list begins and ends, most candidates. Out: the place of the last candidate, if there were so many. */
+  lastCandidate: `select j.created_at, j.seq
+    from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /**
    * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
    * tag (each null: any). Out: group of errors, type, how many, first and last end, the id of the last.
@@ -164,7 +168,7 @@ const lists = (s: string) => ({
 /** `found` tells whether what is searched for stands in the payload, `meant` which jobs may have it at all. */
 const waysOfList = (s: string, found: string, meant: string) => ({
   /**
-   * In: what RANGE and FILTER say, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
+   * In: where the list begins and ends, what FILTER says, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
    * down from the newest and leaves out what does not match.
    */
   walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $13`,
@@ -182,9 +186,9 @@ const waysOfCount = (s: string, meant: string) => ({
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
 
-const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${RANGE} order by ${NEWEST} limit $12) j
+const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $12) j
     ${eachOf(s, "state", "s", "j")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${FILTER} and ${meant}`;
+    where ${ENDS} and ${FILTER} and ${meant}`;
 
 const standing = (s: string): string => `with s as materialized (
       select * from ${s}.ready where 2 = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{0,1}'::smallint[] and state = any($5)
@@ -194,7 +198,7 @@ const standing = (s: string): string => `with s as materialized (
     )`;
 
 const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane
-    join ${s}.queue q on q.id = l.queue where ${RANGE} and ${FILTER} and ${meant}`;
+    join ${s}.queue q on q.id = l.queue where ${BEGINS} and ${ENDS} and ${FILTER} and ${meant}`;
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,12 +15,17 @@ const EXPLAIN = [
   "client_min_messages=log",
 ];
 
-function explainingUrl(): string {
-  return `${freshUrl(server())}&options=${encodeURIComponent(EXPLAIN.map((setting) => `-c ${setting}`).join(" "))}`;
+function explainingUrl(settings: readonly string[]): string {
+  const options = [...EXPLAIN, ...settings].map((setting) => `-c ${setting}`).join(" ");
+  return `${freshUrl(server())}&options=${encodeURIComponent(options)}`;
 }
 
 /** The plan of every statement that a call ran, those inside of functions too, as the server itself tells them. */
-async function plans(act: (store: Store) => Promise<unknown>, before?: (store: Store) => Promise<unknown>): Promise<string> {
+async function plans(
+  act: (store: Store) => Promise<unknown>,
+  before?: (store: Store) => Promise<unknown>,
+  settings: readonly string[] = [],
+): Promise<string> {
   const told: string[] = [];
   class ListeningPool extends pg.Pool {
     constructor(options: pg.PoolConfig) {
@@ -28,7 +33,7 @@ async function plans(act: (store: Store) => Promise<unknown>, before?: (store: S
       this.on("connect", (client) => client.on("notice", ({ message }) => told.push(message ?? "")));
     }
   }
-  const store = await openStoreOn(explainingUrl(), { driver: { Client: pg.Client, Pool: ListeningPool } as unknown as Driver });
+  const store = await openStoreOn(explainingUrl(settings), { driver: { Client: pg.Client, Pool: ListeningPool } as unknown as Driver });
   await before?.(store);
   told.length = 0;
   await act(store);
@@ -144,6 +149,20 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).toMatch(/Index Scan using job_pkey on job/);
     expect(told).not.toMatch(/Scan [^\n]*on (ready|due|running)\b/);
     expect(told).not.toMatch(LARGE);
+  });
+
+  test("a list between two times walks down the index of creation, also before there are statistics", async () => {
+    const told = await plans(
+      (store) => store.list({ limit: 50, from: 0, to: Date.UTC(2100, 0) }),
+      async (store) => {
+        for (let batch = 0; batch < 30; batch++) await store.insert(jobs(1000));
+      },
+      // What half a million jobs cost at the usual price.
+      ["random_page_cost=100"],
+    );
+    expect(told).toMatch(/Index Scan Backward using job_newest on job/);
+    expect(told).not.toMatch(/Bitmap/);
+    expect(told).not.toMatch(/Seq Scan on job\b/);
   });
 
   test("a plan that scans is seen as one, so this test can fail", async () => {
