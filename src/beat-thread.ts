@@ -56,6 +56,7 @@ class Crew {
   readonly #book: LeaseBook;
   readonly #number: number;
   readonly #leaseMs: number;
+  #hasLooked = false;
   #written: WorkerEntry | null = null;
   #writtenAt = -Infinity;
 
@@ -70,13 +71,20 @@ class Crew {
   async #beat(): Promise<number> {
     const leaseMs = this.#leaseMs;
     const isSilent = clock.monotonic() - heardAt > LONGEST_SILENCE_MS;
-    if (this.leases !== null) this.#book.match(readSharedLeases(this.leases));
+    if (this.leases !== null) this.#look(this.leases);
     const [{ gone, error }] = await Promise.all([
       this.#book.renew((leases) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))), isSilent),
       atMost(clock, beatMsOf(leaseMs), this.#register()),
     ]);
     if (gone.length > 0) say({ kind: "gone", crew: this.#number, leases: gone });
     return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
+  }
+
+  #look(leases: SharedArrayBuffer): void {
+    this.#book.match(readSharedLeases(leases));
+    // A thread that begins anew finds leases that were renewed without it until now.
+    if (!this.#hasLooked) this.#book.trust();
+    this.#hasLooked = true;
   }
 
   /** Once a beat; hints make beats come more often. It goes on while the main loop is blocked, so that the worker does not look dead. */

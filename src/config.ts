@@ -99,6 +99,14 @@ export const SETTINGS = {
     fallback: null,
     about: "How many requests one caller (a key, or an address without one) may send to all servers on the store together.",
   }),
+  trustedProxies: setting({
+    env: "TRUSTED_PROXIES",
+    flag: "trusted-proxies",
+    group: "Server",
+    kind: wholeNumber(0, 10),
+    fallback: 0,
+    about: "How many proxies stand before the server: so many addresses at the end of X-Forwarded-For are believed.",
+  }),
   workerConcurrency: setting({
     env: "WORKER_CONCURRENCY",
     flag: "concurrency",

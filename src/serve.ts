@@ -31,6 +31,7 @@ export type ServeConfig = Pick<
   | "host"
   | "apiKey"
   | "rateLimit"
+  | "trustedProxies"
   | "workerConcurrency"
   | "workerShutdownTimeout"
   | "lockTtl"
@@ -75,28 +76,40 @@ export async function serve(config: ServeConfig, options: ServeOptions): Promise
   const dashboard = config.dashboardEnabled ? { users: dashboardUsers(config) } : undefined;
   const log = await openLog({ level: config.logLevel, write: options.write });
   const watch = new Watch(log, options.version);
-  const { client, spend } = await openClient(config, watch);
-  watch.source = client;
-  const server = createServer(client, {
-    keys: config.apiKey,
-    limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
-    dashboard,
-    version: options.version,
-    onRequest: watch.onRequest,
-    figures: watch.metrics,
-  });
-  let listening: Listening;
+  const started: (() => unknown)[] = [() => watch.stop()];
   try {
-    listening = await listen(server, { port: config.port, host: config.host });
+    const { client, spend } = await openClient(config, watch);
+    started.unshift(() => client.close({ grace: 0 }));
+    watch.source = client;
+    const server = createServer(client, {
+      keys: config.apiKey,
+      limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
+      trustedProxies: config.trustedProxies,
+      dashboard,
+      version: options.version,
+      onRequest: watch.onRequest,
+      figures: watch.metrics,
+    });
+    const listening = await listen(server, { port: config.port, host: config.host });
+    started.unshift(() => listening.close({ graceMs: 0 }));
+    const workers = startWorkers(client, config, options.handlers);
+    let stopped: Promise<void> | null = null;
+    const stop = (): Promise<void> =>
+      (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
+    return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
   } catch (error) {
-    await client.close();
-    watch.stop();
+    for (const undo of started) await endQuietly(undo);
     throw error;
   }
-  const workers = startWorkers(client, config, options.handlers);
-  let stopped: Promise<void> | null = null;
-  const stop = (): Promise<void> => (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
-  return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
+}
+
+/** What fails on the way back must not hide why there was no way forward. */
+async function endQuietly(undo: () => unknown): Promise<void> {
+  try {
+    await undo();
+  } catch {
+    // Said already, by the error that led here.
+  }
 }
 
 /** Figures and log lines of all that happens in this process. */

@@ -15,6 +15,7 @@ export const SERVER_SETTINGS = [
   "host",
   "apiKey",
   "rateLimit",
+  "trustedProxies",
   "workerConcurrency",
   "workerShutdownTimeout",
   "lockTtl",

@@ -1,4 +1,5 @@
 import { BULK_QUEUE, BULK_TYPE } from "../core/bulk.ts";
+import { MillraceError } from "../core/errors.ts";
 import type { Handler, Handlers, WorkerHandle, WorkOptions } from "./client.ts";
 
 export interface BulkCrewParts {
@@ -6,6 +7,8 @@ export interface BulkCrewParts {
   readonly work: (handlers: Handlers, options: WorkOptions) => WorkerHandle;
   /** Resolves once the operation has ended, wherever it was worked; rejects when that cannot be known any more. */
   readonly whenEnded: (id: string) => Promise<unknown>;
+  /** A while, after which a store that was away is asked again. */
+  readonly pause: () => Promise<void>;
 }
 
 /**
@@ -39,8 +42,20 @@ export class BulkCrew {
   workUntilEnd(id: string): void {
     this.#own.add(id);
     this.#begin();
-    const forget = (): void => this.#forget(id);
-    this.#parts.whenEnded(id).then(forget, forget);
+    void this.#untilEnded(id).then(() => this.#forget(id));
+  }
+
+  /** A store that is away for some minutes does not end an operation, so it does not end the work on it. */
+  async #untilEnded(id: string): Promise<void> {
+    for (;;) {
+      try {
+        await this.#parts.whenEnded(id);
+        return;
+      } catch (error) {
+        if (!(error instanceof MillraceError) || error.code === "closed" || error.code === "not_found") return;
+      }
+      await this.#parts.pause();
+    }
   }
 
   #begin(): void {

@@ -36,13 +36,13 @@ export function createBulk(parts: BulkParts): BulkOperations {
   const { store } = parts;
   return {
     async preview(request) {
-      const { action, filter, query } = readBulkRequest(request, true);
-      return { action, filter, ...(await countMatching(store, query)) };
+      const wanted = readBulkRequest(request, true);
+      return { action: wanted.action, filter: wanted.filter, ...(await countMatching(store, wanted)) };
     },
     async start(request, options) {
       const wanted = readBulkRequest(request, false);
       const { id } = readOptions(options, "the options of a bulk operation", ["id"]);
-      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query));
+      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted));
       await store.insert([job]);
       parts.workUntilEnd(job.id);
       return demand(store, job.id);

@@ -7,7 +7,7 @@ import type { Announcer } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
-import { listJobs } from "./search.ts";
+import { listJobs, listToChange } from "./search.ts";
 
 /** Only dead ones: a job that somebody cancelled or retried since it was listed is left alone. */
 const REVIVE: Move = { ...RETRY, from: ["dead"] };
@@ -49,7 +49,7 @@ async function forAll(store: Store, query: ListQuery, act: (ids: string[]) => Pr
   let done = 0;
   let cursor: string | undefined;
   do {
-    const page = await listJobs(store, { ...query, cursor });
+    const page = await listToChange(store, { ...query, cursor });
     const ids = page.jobs.map((job) => job.id);
     const answers = ids.length === 0 ? [] : await act(ids);
     done += answers.filter((answer) => answer.kind === "ok").length;

@@ -30,6 +30,9 @@ import { readStats } from "./stats.ts";
 import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
 
+/** How long a bulk operation whose store was away is left before it is looked for again. */
+const LOOK_AGAIN_MS = 1000;
+
 export interface LocalEnvironment {
   readonly clock: Clock;
   readonly random: () => number;
@@ -131,8 +134,11 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     ending.abort(clientClosed());
     await lastWords.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
     await lastWords.waitFor(announcer.flush());
-    await store.close(lastWords.over);
-    lastWords.stop();
+    try {
+      await store.close(lastWords.over);
+    } finally {
+      lastWords.stop();
+    }
     for (const end of [...stopped, ...rested]) if (end.status === "rejected") throw end.reason;
   }
 
@@ -157,6 +163,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     handler: bulkHandler({ ...parts, leases: trusted.leases }),
     work,
     whenEnded: (id) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, { timeout: MAX_DELAY_MS }),
+    pause: () => new Promise((resolve) => void clock.setTimer(resolve, LOOK_AGAIN_MS)),
   });
   if (env.worksBulk) crew.keep();
 

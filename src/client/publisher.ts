@@ -1,4 +1,4 @@
-import type { Event } from "../core/event.ts";
+import { type Event, missedWith } from "../core/event.ts";
 import { EventDigest, SUMS_EVERY_MS } from "../core/event-digest.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -14,6 +14,8 @@ export class Publisher {
   readonly #digest = new EventDigest();
   /** What waits for the publication under way; the store's deadline bounds how long, and the digest how much. */
   #gathered: Event[] = [];
+  /** How many events nobody heard of, because they could not be published. */
+  #lost = 0;
   #publishing: Promise<void> | null = null;
   #sumsTimer: Timer | null = null;
 
@@ -48,12 +50,15 @@ export class Publisher {
 
   async #publishGathered(): Promise<void> {
     while (this.#gathered.length > 0) {
-      const events = this.#gathered;
+      const missed = this.#lost;
+      const events: Event[] = missed === 0 ? this.#gathered : [{ event: "gap", at: this.#clock.now(), missed }, ...this.#gathered];
       this.#gathered = [];
+      this.#lost = 0;
       try {
         await this.#store.publish(events);
       } catch {
-        // Whoever listens will hear of what follows.
+        // Whoever listens will hear of it with what follows.
+        this.#lost = events.reduce((sum, event) => sum + missedWith(event), 0);
       }
     }
     this.#publishing = null;

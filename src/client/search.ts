@@ -12,6 +12,16 @@ export async function listJobs(store: Pick<Store, "find" | "list">, query: ListQ
   return job === null ? store.list(query) : { jobs: [job], cursor: null };
 }
 
+/**
+ * Lists jobs that will be changed. Here a whole id means its job and no other: whoever repeats a removal must not reach those whose payloads
+ * hold that id.
+ */
+export async function listToChange(store: Pick<Store, "find" | "list">, query: ListQuery): ReturnType<Store["list"]> {
+  if (!isId(query.q?.toLowerCase())) return store.list(query);
+  const job = query.cursor === undefined ? await findNamed(store, query) : null;
+  return { jobs: job === null ? [] : [job], cursor: null };
+}
+
 /** The job whose whole id is searched for, if the rest of the filter means it. */
 export async function findNamed(store: Pick<Store, "find">, query: Filter): Promise<JobSummaryRecord | null> {
   const id = query.q?.toLowerCase();

@@ -30,7 +30,8 @@ export const SLACK = 0.001;
  */
 export function takeShare(freeAt: number, { units, perMs }: Allowance, now: number): Spent & { readonly freeAt: number } {
   const interval = perMs / units;
-  const from = Math.max(freeAt, now);
+  // Not later than after a whole period: the rate may have been raised since, or the clock set back.
+  const from = Math.min(Math.max(freeAt, now), now + perMs);
   const left = Math.floor((now + perMs - from) / interval + SLACK);
   if (left < 1) return { taken: 0, waitMs: Math.max(1, Math.ceil(from + interval - perMs - now)), freeAt: from };
   const taken = Math.max(1, Math.floor(left / SHARE));

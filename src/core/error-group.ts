@@ -18,7 +18,8 @@ export function withGroup({ name, message, stack, kind }: AttemptError): JobErro
 
 /** The fingerprint of an error: equal for errors whose name and message differ only in numbers, ids and quoted texts. */
 export function errorGroup(name: string, message: string): string {
-  return hash48(`${name.slice(0, MAX_NAME)}\n${normalised(message.slice(0, MAX_MESSAGE))}`);
+  // Cut again once numbers are gone: those of another length must not decide where.
+  return hash48(`${name.slice(0, MAX_NAME)}\n${normalised(message.slice(0, 4 * MAX_MESSAGE)).slice(0, MAX_MESSAGE)}`);
 }
 
 /** Each step reads a text of bounded length once: no pattern here can match a place in more than one way. */

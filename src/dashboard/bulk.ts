@@ -88,7 +88,8 @@ async function follow(begun: BulkOperation): Promise<void> {
     try {
       now = await client.bulk.get(begun.id);
       if (now !== null) bulk.set(now);
-    } catch {
+    } catch (error) {
+      noteRefusal(error);
       // The page says that the server is away; the operation is looked at again when it is back.
     }
   }

@@ -107,8 +107,8 @@ export class Gate {
     if (origin === null || this.#origins.has(origin)) return;
     // A browser cannot send a key with a request for a WebSocket: this is another program, whose page has no address.
     if (origin === "null" && call.isUpgrade === true && secretOf((name) => call.header(name)) !== null) return;
-    const host = call.header("host")?.toLowerCase();
-    if (URL.parse(origin)?.host === host) return;
+    const page = URL.parse(origin)?.host;
+    if (page !== undefined && page === call.header("host")?.toLowerCase()) return;
     const what = call.isUpgrade === true ? "WebSockets are opened" : "changes are accepted";
     throw new WireError("foreign_origin", `${what} only for pages of this server`);
   }

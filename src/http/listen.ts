@@ -37,6 +37,8 @@ const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const CLOSE_GRACE_MS = 5000;
+/** The most time in which nothing goes over a connection that waits for an answer, or to be read. */
+const SILENCE_MS = 120_000;
 
 /** Opens a port for a server. Refuses an address that other machines can reach while the server has no keys. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
@@ -63,6 +65,8 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     },
     server.listener,
   );
+  // Who asks and does not read is let go. Streams and long polls say something more often.
+  node.timeout = SILENCE_MS;
   node.on("upgrade", server.upgrade);
   node.maxConnections = maxConnections;
   const sockets = openSockets(node);

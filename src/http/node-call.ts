@@ -47,6 +47,8 @@ export class NodeCall implements Call {
     const length = this.header("content-length");
     const bytes = length === null ? null : readLength(length, maxBytes);
     if (bytes === 0) return Promise.resolve(null);
+    // It hung up while somebody else was asked: nothing would ever say so again.
+    if (this.#incoming.destroyed) return Promise.reject(cutOff());
     if (bytes !== null) holder.hold(bytes);
     return new Promise((resolve, reject) => {
       const incoming = this.#incoming;

@@ -6,6 +6,7 @@ import type { Call } from "./call.ts";
 import type { AnswerFrom } from "./contract.ts";
 import type { Gate } from "./gate.ts";
 import { MemoryLimiter } from "./limits.ts";
+import { networkOf } from "./network.ts";
 import { WireError } from "./problem.ts";
 import { basicOf, sessionCookie, type Sessions } from "./sessions.ts";
 
@@ -44,7 +45,7 @@ export class SignIn {
   /** Signs in. Throws `unauthorized`, or `rate_limited` after too many tries. */
   open(call: Call, name: string, password: string): OpenedSession {
     const { gate, sessions, clock } = this.#parts;
-    const address = gate.addressOf(call) ?? "";
+    const address = networkOf(gate.addressOf(call));
     const waitMs = this.#failures.waitOf(address, clock.monotonic());
     if (waitMs > 0) throw new MillraceError("rate_limited", "too many tries from this address", { retryAfterMs: Math.ceil(waitMs) });
     const opened = sessions.open(name, password, clock.now());

@@ -40,7 +40,34 @@ export function bulkSuite(promises: Promises): void {
     });
   });
 
+  describe("a whole id that is searched for", () => {
+    promises("names one job to whoever changes what is found, also when it is gone", async (client) => {
+      const { id } = await client.enqueue("mail");
+      await client.cancel(id);
+      const other = await client.enqueue("refund", { of: id });
+      await client.cancel(other.id);
+      expect(await client.bulk.preview({ action: "delete", filter: { q: id } })).toMatchObject({ matched: 1 });
+      await run(client, { action: "delete", filter: { q: id } });
+      await run(client, { action: "delete", filter: { q: id } });
+      expect(await client.get(id)).toBeNull();
+      expect(await client.get(other.id)).toMatchObject({ status: "cancelled" });
+    });
+  });
+
   describe("bulk operations", () => {
+    promises("cancel no delivery: its receiver was promised to hear of the end", async (client) => {
+      const { id } = await client.enqueue("a", null, { maxRetries: 0, webhookUrl: "https://example.com/hook" });
+      const worker = client.work({ a: () => Promise.reject(new Error("boom")) });
+      expect(await client.wait(id)).toMatchObject({ status: "dead" });
+      await worker.stop();
+      const deliveries = async () =>
+        (await client.list()).jobs.filter(({ type }) => type === "millrace:webhook").map(({ status }) => status);
+      expect(await deliveries()).toEqual(["pending"]);
+      expect(await client.bulk.preview({ action: "cancel" })).toMatchObject({ matched: 0 });
+      await run(client, { action: "cancel", all: true });
+      expect(await deliveries()).toEqual(["pending"]);
+    });
+
     promises("are previewed without a change", async (client) => {
       await client.enqueueMany([{ type: "a", tags: ["x"] }, { type: "a" }, { type: "b" }]);
       expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({

@@ -99,6 +99,17 @@ describe.each(ENGINES)("a server on %s", (_name, storeUrl) => {
   });
 });
 
+describe("a server that cannot start", () => {
+  test.each([
+    ["a key of no scope", { API_KEY: "a:bad:secret" }],
+    ["a range that is none", { WEBHOOK_ALLOW: "nonsense" }],
+  ])("for %s ends, and says why", async (_, wrong) => {
+    const cli = startCli(["server"], { cwd: temporaryFolder(), env: { MILLRACE_URL: "memory:", PORT: "0", ...wrong } });
+    expect((await cli.ended).code).not.toBe(0);
+    expect(cli.output.stderr).toMatch(/API_KEY|key|WEBHOOK_ALLOW|allow/i);
+  });
+});
+
 describe("a server that is told to stop", () => {
   test("lets what runs finish, refuses what is new, and takes reports to the end", async () => {
     const store = ENGINES[0]![1]();

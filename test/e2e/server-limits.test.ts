@@ -31,6 +31,32 @@ async function say(listening: Listening, text: string): Promise<string> {
   return answer;
 }
 
+describe("a caller who hangs up while his rate is asked for", () => {
+  test("leaves nothing behind: his place is free, and he is logged", async () => {
+    const told: number[] = [];
+    const asked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<number>();
+    const limiter = { take: () => (asked.resolve(), goOn.promise) };
+    const lines = Promise.withResolvers<void>();
+    const onRequest = ({ status }: { readonly status: number }): void => {
+      told.push(status);
+      if (told.length === 2) lines.resolve();
+    };
+    const port = await open({ limiter, onRequest, room: { requests: 1 } });
+    const socket = dial(port);
+    socket.write("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{");
+    await asked.promise;
+    socket.resetAndDestroy();
+    await once(socket, "close");
+    // By when this is answered the server has heard of the end.
+    expect((await fetch(`${port.url}/health`)).status).toBe(200);
+    goOn.resolve(0);
+    await lines.promise;
+    const after = await fetch(`${port.url}/api/v1/jobs`);
+    expect(after.status).toBe(200);
+  });
+});
+
 describe("what arrives over a socket", () => {
   test("W26: a length and chunks at once are no request", async () => {
     const port = await open();

@@ -26,7 +26,7 @@ const ID = /^([0-9a-f]{12})-(\d{1,15})$/;
 export class Ring {
   readonly #life = randomBytes(6).toString("hex");
   readonly #bounds: RingBounds;
-  readonly #frames: Frame[] = [];
+  readonly #frames: (Frame | undefined)[] = [];
   #first = 1;
   #end = 1;
   #chars = 0;
@@ -83,7 +83,9 @@ export class Ring {
   }
 
   #dropFirst(): void {
-    this.#chars -= this.at(this.#first).data.length;
-    this.#first++;
+    const place = this.#first++ % this.#bounds.events;
+    this.#chars -= this.#frames[place]!.data.length;
+    // Not left until it is overwritten: then it is not the characters that are bounded.
+    this.#frames[place] = undefined;
   }
 }

@@ -67,8 +67,11 @@ export class UpgradeCall extends NodeCall {
   accept(take: (webSocket: WebSocket) => void): Promise<void> {
     const { socket } = this;
     return new Promise((resolve, reject) => {
+      const isOver = (): void => reject(new WireError("malformed_request", "the connection ended before it was upgraded"));
+      // It ended while somebody else was asked: nothing would ever say so again.
+      if (socket.destroyed) return isOver();
       refusals.set(socket, (error) => reject(new WireError("malformed_request", error.message)));
-      socket.once("close", () => reject(new WireError("malformed_request", "the connection ended before it was upgraded")));
+      socket.once("close", isOver);
       sockets.handleUpgrade(this.#incoming, socket, this.#head, (webSocket) => {
         take(webSocket);
         resolve();

@@ -33,8 +33,12 @@ const POLICY_VIOLATION = 1008;
 export function tellOver({ webSocket, socket, reader, clock, ending, ended }: TellingOptions): void {
   let timer: Timer | null = null;
   let isAnswered = true;
+  let isClosing = false;
 
   function close(code: number, reason: string): void {
+    // Who goes on sending does not put off the end.
+    if (isClosing) return;
+    isClosing = true;
     timer?.cancel();
     timer = clock.setTimer(() => webSocket.terminate(), CLOSE_MS);
     webSocket.close(code, reason);

@@ -55,6 +55,7 @@ async function readOnce(
   let wasOpen = false;
   try {
     const headers: Record<string, string> = place.lastId === null ? {} : { "Last-Event-ID": place.lastId };
+    silence.begin();
     const stream = await transport.openStream(route, headers, silence.signal);
     wasOpen = true;
     await readStream(stream, silence, (id, event, data) => {

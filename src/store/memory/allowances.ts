@@ -6,7 +6,7 @@ export class Allowances {
 
   spend(spend: Spend, now: number): Spent {
     const { taken, waitMs, freeAt } = takeShare(this.#freeAt.get(spend.name) ?? now, spend, now);
-    if (taken > 0) this.#freeAt.set(spend.name, freeAt);
+    this.#freeAt.set(spend.name, freeAt);
     return { taken, waitMs };
   }
 

@@ -43,7 +43,11 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
   const jobs: JobSummaryRecord[] = [];
   let looked = 0;
   for (;;) {
-    const empty = sources.filter((source) => source.rows.length === 0 && source.below !== null);
+    const source = newest(sources);
+    // One that holds nothing above the newest job need not be looked at before that is shown. So a page always gets further than where it began.
+    const isOpen = ({ rows, below }: Source): boolean =>
+      rows.length === 0 && below !== null && (source === null || below === "" || Number(below) > source.rows[0]!.seq);
+    const empty = sources.filter(isOpen);
     if (empty.length > 0) {
       if (looked >= MAX_CANDIDATES) return { jobs, cursor: highest(sources) };
       // Where some may be passed over here, one does not know how many it takes.
@@ -53,7 +57,6 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
       looked += counts.reduce((sum, count) => sum + count, 0);
       continue;
     }
-    const source = newest(sources);
     if (source === null) return { jobs, cursor: null };
     // One more than was asked for is looked up, so that the last page says that it is the last.
     if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(source.rows[0]!.seq + 1) };

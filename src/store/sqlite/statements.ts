@@ -35,9 +35,8 @@ export const READY_LANES = `with recursive ready (lane) as (
     union all
     select (select min(lane) from millrace_job where state = 2 and lane > ready.lane) from ready where ready.lane is not null
   ) select lane from ready where lane is not null`;
-/** In: lane, rank. Out: rank, priority and due time of the first job of the lane from that rank on. */
-export const HEAD_OF_LANE =
-  "select rank, priority, run_at from millrace_job where state = 2 and lane = ? and rank >= ? order by rank, seq limit 1";
+/** In: lane, rank. Out: rank and due time of the first job of the lane from that rank on. */
+export const HEAD_OF_LANE = "select rank, run_at from millrace_job where state = 2 and lane = ? and rank >= ? order by rank, seq limit 1";
 /** In: lane, rank, most. Out: how many jobs of the lane have a lower rank. */
 export const COUNT_RANKED_BEFORE = "select count(*) from (select 1 from millrace_job where state = 2 and lane = ? and rank < ? limit ?)";
 /** In: lane, rank, seq, most. Out: how many jobs of the lane have the same rank and came earlier. */

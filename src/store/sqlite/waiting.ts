@@ -25,12 +25,13 @@ export function oldestPending(on: Connection, catalog: Catalog): OldestPending[]
  */
 function* headsOf(on: Connection, lane: number, isStrict: boolean): Generator<number> {
   for (let from = -Number.MAX_SAFE_INTEGER; ;) {
-    const head = on.get(HEAD_OF_LANE, lane, from) as [rank: number, priority: number, runAt: number] | undefined;
+    const head = on.get(HEAD_OF_LANE, lane, from) as [rank: number, runAt: number] | undefined;
     if (head === undefined) return;
-    const [, priority, runAt] = head;
+    const [rank, runAt] = head;
     yield runAt;
     if (!isStrict) return;
-    from = (1 - priority) * STRICT_HEAD_START_MS;
+    // By its rank and not by its priority: while a queue is being ranked anew, some have the rank of the old head start.
+    from = (Math.floor(rank / STRICT_HEAD_START_MS) + 1) * STRICT_HEAD_START_MS;
   }
 }
 

@@ -76,6 +76,14 @@ export function allowanceSuite(engine: Engine): void {
       expect(await spendOne(world, { units: 200 })).toEqual({ taken: 0, waitMs: HOUR_MS / 200 });
     });
 
+    keeps("are whole again after one period of the present rate, whatever the rate was before", async (world) => {
+      await spendAll(world);
+      const fast = { units: 1000, perMs: 1000 };
+      expect(await spendOne(world, fast)).toEqual({ taken: 0, waitMs: 1 });
+      world.clock.advance(1000);
+      expect((await spendOne(world, fast)).taken).toBeGreaterThan(0);
+    });
+
     keeps("are not kept once nothing of them is in use", async (world) => {
       await world.store.spend(Array.from({ length: 30 }, (_, index) => spendOf({ name: `key:${index}` })));
       const keep = { minutesMs: HOUR_MS, hoursMs: HOUR_MS };

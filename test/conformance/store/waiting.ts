@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import type { NewJob } from "../../../src/core/job.ts";
+import { STRICT_HEAD_START_MS } from "../../../src/core/rank.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn, type World } from "../world.ts";
 
@@ -45,6 +46,14 @@ export function waitingSuite(engine: Engine): void {
       expect(await oldest(world)).toEqual({ default: 200 });
       await world.claim({ types: ["slow"], limit: 3 });
       expect(await oldest(world)).toEqual({ default: 100 });
+    });
+
+    keeps("is told also while a queue is being ranked anew", async (world) => {
+      await world.store.configure("default", { headStartMs: 60_000 });
+      for (const priority of [0, 20, 100]) await world.add({ priority });
+      world.clock.advance(300);
+      await world.store.configure("default", { headStartMs: STRICT_HEAD_START_MS });
+      expect(await oldest(world)).toEqual({ default: 300 });
     });
 
     keeps("sees the first of a queue whose head start is short", async (world) => {

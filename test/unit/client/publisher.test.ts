@@ -38,13 +38,13 @@ describe("a publisher", () => {
     expect(store.published[1]).toEqual([event(1), event(2), event(3)]);
   });
 
-  test("goes on after a publication that failed", async () => {
+  test("goes on after a publication that failed, and says how much nobody heard of", async () => {
     const store = new SlowStore();
     const publisher = new Publisher(store, new VirtualClock(START));
     publisher.publish([event(0)]);
     publisher.publish([event(1)]);
     await store.endPublication(true);
-    expect(store.published).toEqual([[event(0)], [event(1)]]);
+    expect(store.published).toEqual([[event(0)], [{ event: "gap", at: START, missed: 1 }, event(1)]]);
   });
 
   test("publishes sums of what is too much to tell, a few times a second", async () => {

@@ -15,6 +15,7 @@ describe("errors are of one group", () => {
     ["texts in single quotes", "no key 'ann' here", "no key 'bob the 2nd' here"],
     ["texts in backquotes", "no key `a`", "no key `b\nc`"],
     ["white space", "a  b\n c", " a b c "],
+    ["numbers before a long rest", `request 7 failed${" and so on".repeat(70)}`, `request 123456 failed${" and so on".repeat(70)}`],
     ["what comes after 500 characters", `${"x".repeat(500)}a`, `${"x".repeat(500)}b`],
   ] as const)("that differ in %s", ([, one, other]) => {
     expect(group(one)).toBe(group(other));

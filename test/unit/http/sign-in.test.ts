@@ -182,6 +182,13 @@ describe("a wrong password", () => {
     expect((await login(api, ANN, from("203.0.113.5"))).status).toBe(204);
   });
 
+  test("W06: tried too often from one network of IPv6 is tried too often, whatever the address", async () => {
+    const api = await openWith({ trustedProxies: 1 });
+    const from = (host: number): Record<string, string> => ({ "x-forwarded-for": `2001:db8::${host}` });
+    for (let tries = 1; tries <= 10; tries++) expect((await login(api, { ...ANN, password: "guessed" }, from(tries))).status).toBe(401);
+    expect((await login(api, ANN, from(11))).status).toBe(429);
+  });
+
   test.for([{ username: "ann" }, { username: 1, password: 2 }, { username: "ann", password: "x".repeat(2000) }, [], null])(
     "that is none is a wrong request: %j",
     async (body) => {

@@ -28,7 +28,7 @@ begin
   loop
     v_interval := v_ask.per / v_ask.units;
     insert into ${s}.allowance values (v_ask.name, v_now)
-    on conflict (name) do update set free_at = greatest(allowance.free_at, v_now) returning free_at into v_from;
+    on conflict (name) do update set free_at = least(greatest(allowance.free_at, v_now), v_now + v_ask.per) returning free_at into v_from;
     v_left := floor((v_now + v_ask.per - v_from) / v_interval + ${SLACK});
     if v_left < 1 then
       v_answers[2 * v_ask.ord] := greatest(1, ceil(v_from + v_interval - v_ask.per - v_now));

@@ -12,12 +12,17 @@ export const SPEND: Script = plainScript(
   `
 local units, per = tonumber(ARGV[2]), tonumber(ARGV[3])
 local interval = per / units
-local from = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
+local from = math.min(math.max(tonumber(redis.call('GET', KEYS[1]) or now), now), now + per)
+local function keep(freeAt)
+  redis.call('SET', KEYS[1], string.format('%.17g', freeAt), 'PX', string.format('%.0f', math.max(1, math.ceil(freeAt - now))))
+end
 local left = math.floor((now + per - from) / interval + ${SLACK})
-if left < 1 then return {0, math.max(1, math.ceil(from + interval - per - now))} end
+if left < 1 then
+  keep(from)
+  return {0, math.max(1, math.ceil(from + interval - per - now))}
+end
 local taken = math.max(1, math.floor(left / ${SHARE}))
-local freeAt = from + taken * interval
-redis.call('SET', KEYS[1], string.format('%.17g', freeAt), 'PX', string.format('%.0f', math.max(1, math.ceil(freeAt - now))))
+keep(from + taken * interval)
 return {taken, 0}
 `,
 );

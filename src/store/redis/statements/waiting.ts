@@ -4,7 +4,8 @@ import { type Script, script } from "./script.ts";
 
 /**
  * When the longest due pending job of each queue was due. With strict priority the ranks of two priorities lie apart by more than all times
- * there are: so the first of each priority in a lane can be jumped to, and its rank alone tells when it was due.
+ * there are: so the first of each priority in a lane can be jumped to. While a queue is being ranked anew some have a rank of the old head
+ * start, so when a job was due is read from the job.
  * In: now; queues. Out: (queue, when) of each that has any.
  */
 export const OLDEST: Script = script(
@@ -20,17 +21,10 @@ local function headsOf(key, isStrict)
   while from do
     local head = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     if #head == 0 then break end
-    local runAt
-    if isStrict then
-      local priority = math.ceil(-tonumber(head[2]) / STRICT)
-      runAt = tonumber(head[2]) + priority * STRICT
-      from = string.format('%.0f', (1 - priority) * STRICT)
-    else
-      local id, _ = sub(head[1], 8), nil
-      _, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id)))
-      from = nil
-    end
+    local id = sub(head[1], 8)
+    local _, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id)))
     oldest = math.min(oldest, runAt)
+    from = isStrict and string.format('%.0f', (math.floor(tonumber(head[2]) / STRICT) + 1) * STRICT) or nil
   end
   return oldest
 end
