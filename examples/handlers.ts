@@ -4,7 +4,7 @@ import { defineJob, Discard } from "millrace";
 import * as z from "zod";
 
 const email = defineJob({ type: "email:send", input: z.object({ to: z.email(), subject: z.string().default("Hello") }) });
-const report = defineJob({ type: "report:make", input: z.object({ pages: z.int().min(1).max(100).default(10) }) });
+const report = defineJob({ type: "report:make", input: z.object({ pages: z.int().min(1).max(100) }).nullable() });
 const charge = defineJob({ type: "card:charge", input: z.object({ cents: z.int().positive() }), maxRetries: 2, retryDelay: "1s" });
 
 /** What `npm start` proposes to try. */
@@ -17,7 +17,8 @@ export default [
     return { accepted: [to] };
   }),
 
-  report.handle(async ({ pages }, ctx) => {
+  report.handle(async (wanted, ctx) => {
+    const pages = wanted?.pages ?? 10;
     for (let page = 1; page <= pages; page++) {
       await pause(200, undefined, { signal: ctx.signal });
       ctx.progress((100 * page) / pages, `page ${page} of ${pages}`);
