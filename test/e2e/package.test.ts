@@ -133,7 +133,8 @@ describe("installed into an empty folder", PATIENCE, () => {
   test("the quickstart runs from top to bottom", async () => {
     const page = readFileSync(join(installed, "docs/quickstart.md"), "utf8");
     const [install] = codeBlocks(page, "sh");
-    expect(install?.code.trim()).toBe("npm install millrace");
+    // What was done to make this folder, with the tarball in the place of the registry.
+    expect(install?.code.trim().split("\n")).toEqual(["npm init -y && npm pkg set type=module", "npm install millrace"]);
     let said = "";
     for (const { language, code, file } of codeBlocks(page, "ts", "bash")) {
       if (language === "bash") said += (await bash(code)).stdout;
