@@ -1,25 +1,14 @@
 // The main path of the dashboard on the engines that have a server of their own: the same page, the same answers.
 
-import { afterAll, beforeAll, describe, test } from "vitest";
-import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
-import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
+import { describe, test } from "vitest";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
+import { storesOfThisFile } from "./stores-of-this-file.ts";
 
 const open = stage();
 
-let postgres: PostgresServer;
-let redis: RedisServer;
+const [, ...servers] = storesOfThisFile();
 
-beforeAll(async () => {
-  [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-});
-
-afterAll(() => Promise.all([postgres.stop(), redis.stop()]));
-
-describe.each([
-  ["PostgreSQL", () => freshSchema(postgres.url)],
-  ["Redis", () => freshPrefix(redis.url)],
-])("on %s", (_, storeUrl) => {
+describe.each(servers)("on %s", (_, storeUrl) => {
   test("what is wrong is seen, understood and put right", async () => {
     const { client, visit } = await open({ storeUrl: storeUrl() });
     const { id } = await client.enqueue("email:send", { to: "a@example.com" }, { queue: "mail", maxRetries: 0, tags: ["welcome"] });

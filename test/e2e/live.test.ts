@@ -2,29 +2,19 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { type Client, connect } from "../../src/index.ts";
-import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
-import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
 import { EventReading } from "../unit/http/read-events.ts";
 import { SocketReading } from "../unit/http/read-socket.ts";
 import { type RunningCli, startCli } from "./run-cli.ts";
 import { startProgram, temporaryFolder } from "./run-program.ts";
+import { storesOfThisFile } from "./stores-of-this-file.ts";
 
 const KEY = "a-key-of-the-tests";
 const WORKER = fileURLToPath(new URL("./programs/worker.ts", import.meta.url));
 
-let postgres: PostgresServer;
-let redis: RedisServer;
-beforeAll(async () => void ([postgres, redis] = await Promise.all([startPostgres(), startRedis()])));
-afterAll(async () => void (await Promise.all([postgres.stop(), redis.stop()])));
-
-const ENGINES: readonly (readonly [name: string, url: () => string])[] = [
-  ["SQLite", () => `sqlite:${join(temporaryFolder(), "jobs.db")}`],
-  ["PostgreSQL", () => freshSchema(postgres.url)],
-  ["Redis", () => freshPrefix(redis.url)],
-];
+const ENGINES = storesOfThisFile();
 
 interface Serving {
   readonly cli: RunningCli;

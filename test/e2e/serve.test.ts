@@ -2,14 +2,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createConnection } from "node:net";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Client, connect, verifyWebhook } from "../../src/index.ts";
-import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
-import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
 import { type RunningCli, startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
+import { storesOfThisFile } from "./stores-of-this-file.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const KEY = "a-key-of-the-tests";
@@ -17,16 +15,7 @@ const HANDLERS = fileURLToPath(new URL("../../examples/handlers.ts", import.meta
 /** How many jobs are accepted before the server is killed. */
 const ACCEPTED = Number(process.env["MILLRACE_TEST_ACCEPTED"] ?? 500);
 
-let postgres: PostgresServer;
-let redis: RedisServer;
-beforeAll(async () => void ([postgres, redis] = await Promise.all([startPostgres(), startRedis()])));
-afterAll(async () => void (await Promise.all([postgres.stop(), redis.stop()])));
-
-const ENGINES: readonly (readonly [name: string, url: () => string])[] = [
-  ["SQLite", () => `sqlite:${join(temporaryFolder(), "jobs.db")}`],
-  ["PostgreSQL", () => freshSchema(postgres.url)],
-  ["Redis", () => freshPrefix(redis.url)],
-];
+const ENGINES = storesOfThisFile();
 
 interface Serving {
   readonly cli: RunningCli;
@@ -112,7 +101,7 @@ describe("a server that cannot start", () => {
 
 describe("a server that is told to stop", () => {
   test("lets what runs finish, refuses what is new, and takes reports to the end", async () => {
-    const store = ENGINES[0]![1]();
+    const store = ENGINES[0][1]();
     const { cli, client, url } = await serving(["start", "--handlers", HANDLERS], store);
     const { id } = await client.enqueue("report:make", { pages: 5 });
     while ((await client.get(id))!.status !== "running");
@@ -125,7 +114,7 @@ describe("a server that is told to stop", () => {
   });
 
   test("does not wait beyond its grace for a request that never comes whole", async () => {
-    const { cli, url } = await serving(["server"], ENGINES[0]![1](), { WORKER_SHUTDOWN_TIMEOUT: "1s" });
+    const { cli, url } = await serving(["server"], ENGINES[0][1](), { WORKER_SHUTDOWN_TIMEOUT: "1s" });
     const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     const answers: string[] = [];
@@ -142,7 +131,7 @@ describe("a server that is told to stop", () => {
   });
 
   test("ends at once at the second signal", async () => {
-    const { cli, client } = await serving(["start", "--handlers", HANDLERS], ENGINES[0]![1]());
+    const { cli, client } = await serving(["start", "--handlers", HANDLERS], ENGINES[0][1]());
     const { id } = await client.enqueue("report:make", { pages: 100 });
     while ((await client.get(id))!.status !== "running");
     cli.child.kill("SIGTERM");

@@ -1,23 +1,11 @@
 /** RATE_LIMIT over several servers on one store, on each engine that can have several. */
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { SERVER_SETTINGS } from "../../src/cli/serving.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { serve, type Served } from "../../src/serve.ts";
-import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
-import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
-import { temporaryFolder } from "./run-program.ts";
+import { storesOfThisFile } from "./stores-of-this-file.ts";
 
-let postgres: PostgresServer;
-let redis: RedisServer;
-beforeAll(async () => void ([postgres, redis] = await Promise.all([startPostgres(), startRedis()])));
-afterAll(async () => void (await Promise.all([postgres.stop(), redis.stop()])));
-
-const ENGINES: readonly (readonly [name: string, url: () => string])[] = [
-  ["SQLite", () => `sqlite:${join(temporaryFolder(), "jobs.db")}`],
-  ["PostgreSQL", () => freshSchema(postgres.url)],
-  ["Redis", () => freshPrefix(redis.url)],
-];
+const ENGINES = storesOfThisFile();
 
 async function openServer(store: string): Promise<Served> {
   const env = { MILLRACE_URL: store, API_KEY: "one,two", PORT: "0", RATE_LIMIT: "100/h", LOG_LEVEL: "silent", DASHBOARD_ENABLED: "false" };
