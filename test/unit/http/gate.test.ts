@@ -189,6 +189,14 @@ describe("without keys", () => {
 describe("pages elsewhere", () => {
   const headers = { host: "jobs.example.com", "content-type": "application/json" };
 
+  test("W08: cannot change anything by a call that names no host", async () => {
+    const { server } = await openApi({ open: true }, "fetch");
+    for (const origin of ["null", "https://evil.test"]) {
+      const request = new Request("http://localhost/api/v1/dead", { method: "DELETE", headers: { origin } });
+      expect((await server.fetch(request)).status).toBe(403);
+    }
+  });
+
   test("W08: cannot change anything", async () => {
     const { send } = await openApi({ open: true }, "fetch");
     for (const origin of ["https://evil.test", "null", "https://jobs.example.com.evil.test", "nonsense"]) {

@@ -37,6 +37,8 @@ describe("the ring", () => {
     for (let number = 1; number <= 50; number++) ring.append(event(number, "x".repeat(900)));
     expect(ring.size.chars).toBeLessThanOrEqual(10_000);
     expect(ring.size.events).toBeGreaterThan(5);
+    // What was dropped is let go of, not only left out of the sum.
+    expect(ring.at(ring.first - 1)).toBeUndefined();
     expect(told([ring.at(ring.end - 1)])).toEqual([50]);
   });
 
