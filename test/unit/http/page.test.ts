@@ -1,29 +1,12 @@
 /** The page's files: found under any mount, sent as small as can be, and nothing else of the machine with them. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ServerOptions } from "../../../src/http/server.ts";
 import { type Api, openApi, type Way, WAYS } from "./open-api.ts";
-
-const HTML = '<!doctype html><base href="./" /><script type="module" src="./assets/main-abc.js"></script>';
-const SCRIPT = `console.log("a script");\n`.repeat(100);
-
-/** A folder as the build leaves it, with something beside it that nobody may read. */
-function builtPage(): string {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-page-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const page = join(folder, "dashboard");
-  mkdirSync(join(page, "assets"), { recursive: true });
-  writeFileSync(join(page, "index.html"), HTML);
-  writeFileSync(join(page, "theme.js"), "document;");
-  writeFileSync(join(page, "assets", "main-abc.js"), SCRIPT);
-  writeFileSync(join(folder, "secret.txt"), "not for you");
-  symlinkSync(join(folder, "secret.txt"), join(page, "assets", "way-out.txt"));
-  return page;
-}
+import { builtPage, HTML, SCRIPT } from "./built-page.ts";
 
 function openPage(way: Way = "port", options: ServerOptions = {}): Promise<Api> {
   return openApi({ ...options, dashboard: { folder: builtPage(), ...options.dashboard } }, way);

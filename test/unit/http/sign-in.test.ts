@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { DashboardUser, ServerOptions } from "../../../src/http/server.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { builtPage } from "./built-page.ts";
 import { type Api, openApi } from "./open-api.ts";
 
 const ANN: DashboardUser = { name: "ann", password: "correct horse", role: "operator" };
@@ -207,7 +208,7 @@ describe("HTTP Basic", () => {
   const basic = ({ name, password }: DashboardUser): string => `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
 
   test("signs in on the dashboard", async () => {
-    const api = await openWith();
+    const api = await openWith({ dashboard: { users: [ANN, VIC], folder: builtPage() } });
     for (const address of ["/dashboard/session", "/dashboard/jobs"]) {
       const response = await api.send(address, { headers: { authorization: basic(VIC), accept: "*/*" } });
       const cookie = response.headers.get("set-cookie")!.split(";")[0]!;
