@@ -10,25 +10,41 @@ import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
 import { tables } from "./tables.ts";
 
-const FIRST_WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick];
-const FIRST_READS = [find, attempts, expired, queues, counters];
-const FIRST_PARTS = [tables, ...FIRST_WRITES, ...FIRST_READS];
+const TABLES = [tables, allowanceTable];
+
+const WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick, spend];
+const READS = [find, attempts, expired, queues, counters, oldest, ahead];
 
 /**
- * The schema, step by step. A step that was released is never edited, and no function that a released version calls is dropped or changes
- * what it takes and answers: during a deploy the old and the new version work side by side. The next change is a new step at the end, with
- * functions under new names.
+ * What leads the tables of version n to version n + 1, at index n - 1. TABLES are always the newest: a new schema starts there and runs no
+ * upgrade, so a test holds the two ways to the same end. New columns of a place go to its end, because rows are moved whole.
+ *
+ * Functions are not upgraded but made anew, all of them: they are code, and belong to one version. So a process of an older version that is
+ * still running fails its calls from then on, instead of working by old rules; docs/operations.md says how to deploy such a change.
  *
  * Why functions: each verb is one round trip and one commit whatever it has to look at on its way, their plans are kept by the server without
  * prepared statements (which a transaction pooler would lose), and a caller's own transaction can call them through any driver.
  */
-const STEPS: readonly ((schema: string) => string)[] = [
-  (schema) => FIRST_PARTS.map((part) => part(schema)).join("\n"),
-  (schema) => [allowanceTable, spend].map((part) => part(schema)).join("\n"),
-  (schema) => [oldest, ahead].map((part) => part(schema)).join("\n"),
+const UPGRADES: readonly ((schema: string) => string)[] = [
+  allowanceTable,
+  // To 3: only functions changed.
+  () => "",
+  // To 4, from the tables of 0.1.
+  () => "",
 ];
 
-export const SCHEMA_VERSION: number = STEPS.length;
+/** Drops every function of ours, whatever version made it. */
+const dropFunctions = (schema: string): string => `
+do $$
+declare
+  v_function regprocedure;
+begin
+  for v_function in select oid from pg_proc where pronamespace = '${schema}'::regnamespace loop
+    execute format('drop function %s', v_function);
+  end loop;
+end $$;`;
+
+export const SCHEMA_VERSION: number = UPGRADES.length + 1;
 
 const OLDEST_SERVER = 140_000;
 
@@ -51,7 +67,8 @@ async function bringUp(sql: Sql, schema: string, place: string): Promise<void> {
   await sql.query(`create table if not exists ${schema}.meta (name text primary key, value bigint not null)`);
   const found = await versionOf(sql, schema, place);
   if (found > SCHEMA_VERSION) throw tooNew(found, schema);
-  for (const step of STEPS.slice(found)) await sql.query(step(schema));
+  const steps = found === 0 ? TABLES : [dropFunctions, ...UPGRADES.slice(found - 1)];
+  await sql.query([...steps, ...WRITES, ...READS].map((part) => part(schema)).join("\n"));
   const setVersion = `insert into ${schema}.meta values ('schema', $1) on conflict (name) do update set value = excluded.value`;
   await sql.query(setVersion, [SCHEMA_VERSION]);
 }
