@@ -1,6 +1,6 @@
 /** WHY A JOB IS NOT RUNNING: from what is known of it, its queue and the workers, the reasons, in words for people. */
 import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
-import { kindOfQueue } from "./reserved-queues.ts";
+import { isReservedQueue, kindOfQueue } from "./reserved-queues.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 /** Every code that a reason can have. The list is closed. */
@@ -10,7 +10,7 @@ export const REASON_CODES = ["paused", "no_worker", "no_free_slot", "due_later",
 export type Reason =
   /** No job of its queue starts until somebody resumes it. */
   | (Told<"paused"> & { readonly queue: string })
-  /** No live worker takes its type from its queue. */
+  /** No live worker takes its type from its queue, or those that would have stopped claiming. */
   | (Told<"no_worker"> & { readonly queue: string; readonly type: string })
   /** The workers that take it have their hands full. */
   | (Told<"no_free_slot"> & { readonly workers: number; readonly slots: number })
@@ -56,8 +56,10 @@ export function explain(facts: ExplainFacts): Reason[] {
   const { job } = facts;
   if (isTerminal(job.status)) return [ended(job)];
   if (job.status === "running") return [running(facts)];
-  const obstacles = [...paused(facts), ...wantOfWorkers(facts)];
-  return job.status === "pending" ? [...obstacles, position(facts)] : [time(facts), ...obstacles];
+  const obstacles = [...paused(facts), ...noWorker(facts)];
+  // Who is busy now may be free when its time comes, and when what keeps all of its kind from starting is gone.
+  if (job.status !== "pending") return [time(facts), ...obstacles];
+  return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
 }
 
 /** Whether a worker takes jobs of this type from this queue. */
@@ -77,34 +79,50 @@ function paused({ paused, job: { queue } }: ExplainFacts): Reason[] {
   return [{ code: "paused", message: `queue ${queue} is paused: none of its jobs starts until somebody resumes it`, queue }];
 }
 
-function wantOfWorkers({ job, workers }: ExplainFacts): Reason[] {
-  const { queue, type } = job;
+function noWorker({ job, workers }: ExplainFacts): Reason[] {
   const serving = workers.filter((worker) => serves(worker, job));
-  const claiming = serving.filter(({ state }) => state !== "stopping");
-  if (claiming.length === 0) {
-    const message =
-      serving.length === 0
-        ? `no live worker takes jobs of type ${type} from queue ${queue}: start one that does, or look whether both names are spelt as its handlers have them`
-        : `every worker that takes jobs of type ${type} from queue ${queue} is shutting down: start another`;
-    return [{ code: "no_worker", message, queue, type }];
-  }
-  if (claiming.some(hasFreeSlot)) return [];
+  if (serving.some(isClaiming)) return [];
+  const { queue, type } = job;
+  const jobs = `jobs of type ${type} from queue ${queue}`;
+  return [{ code: "no_worker", message: serving.length === 0 ? nobodyServes(jobs, job) : nobodyClaims(jobs, serving), queue, type }];
+}
+
+function nobodyServes(jobs: string, { queue }: JobSummaryRecord): string {
+  const remedy = isReservedQueue(queue)
+    ? "every server does: start one with millrace server or millrace start"
+    : "start one that does, or check that its handlers spell both names the same way";
+  return `no live worker takes ${jobs}: ${remedy}`;
+}
+
+function nobodyClaims(jobs: string, serving: readonly WorkerEntry[]): string {
+  const every = `every worker that takes ${jobs}`;
+  const isStopping = serving.map(({ state }) => state === "stopping");
+  if (!isStopping.includes(false)) return `${every} is shutting down: start another`;
+  const stopped = "has stopped claiming because its handlers ignored their abort";
+  return `${every} ${isStopping.includes(true) ? `is shutting down or ${stopped}: start another` : `${stopped}: restart it`}`;
+}
+
+function noFreeSlot({ job, workers }: ExplainFacts): Reason[] {
+  const claiming = workers.filter((worker) => serves(worker, job) && isClaiming(worker));
+  if (claiming.some(({ runningCount, slots }) => runningCount < slots)) return [];
   const slots = claiming.reduce((sum, worker) => sum + worker.slots, 0);
   const whose = claiming.length === 1 ? "the worker that takes such jobs" : `the ${claiming.length} workers that take such jobs`;
   const message = `${slots === 1 ? "the one slot" : `all ${slots} slots`} of ${whose} ${slots === 1 ? "is" : "are"} taken: it starts when one is free; more workers or a higher concurrency start it sooner`;
   return [{ code: "no_free_slot", message, workers: claiming.length, slots }];
 }
 
-/** One that gave up too many handlers takes no more, whatever is free. */
-function hasFreeSlot({ slots, runningCount, abandoned }: WorkerEntry): boolean {
-  return runningCount < slots && abandoned < slots;
+/** One that is shutting down takes no more jobs, nor does one that gave up as many handlers as it has slots, whatever is free. */
+function isClaiming({ state, slots, abandoned }: WorkerEntry): boolean {
+  return state !== "stopping" && abandoned < slots;
 }
 
-function time({ job, now }: ExplainFacts): Reason {
+function time({ job, now, workers }: ExplainFacts): Reason {
   const at = job.runAt;
   const when = inWords(at);
   if (now - at > PROMPT_MS) {
-    const message = `it was due at ${when}, and nobody has made it ready since: due jobs are made ready by every process that runs a worker or a server, and none seems to be there`;
+    const whoShould = "every process that runs a worker or a server makes due jobs ready";
+    const why = workers.length === 0 ? "and none seems to be there" : "so look for upkeep in their logs";
+    const message = `it was due at ${when}, and nobody has made it ready since: ${whoShould}, ${why}`;
     return { code: "overdue", message, at };
   }
   const message =
@@ -114,12 +132,15 @@ function time({ job, now }: ExplainFacts): Reason {
   return { code: "due_later", message, at };
 }
 
-function position({ ahead }: ExplainFacts): Reason {
+/** `startsNext`: nothing but the jobs before it keeps it from being taken. */
+function position({ ahead }: ExplainFacts, startsNext: boolean): Reason {
   const aheadIsCapped = ahead >= MOST_AHEAD;
   const message = aheadIsCapped
     ? `more than ${MOST_AHEAD.toLocaleString("en-US")} jobs go before it`
     : ahead === 0
-      ? "it is the next that is taken"
+      ? startsNext
+        ? "it is the next that is taken"
+        : "no other job goes before it"
       : `about ${ahead.toLocaleString("en-US")} ${ahead === 1 ? "job goes" : "jobs go"} before it`;
   return { code: "position", message, ahead, aheadIsCapped };
 }

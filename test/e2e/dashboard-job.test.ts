@@ -117,7 +117,7 @@ describe("a job", () => {
     const why = page.locator("section", { hasText: "Why is it not running?" });
     await why.getByText("Queue reports is paused").waitFor();
     await why.getByText("No live worker takes jobs of type report:make from queue reports").waitFor();
-    await why.getByText("It is the next that is taken.").waitFor();
+    await why.getByText("No other job goes before it.").waitFor();
     await why.getByRole("button", { name: "Resume reports" }).click();
     await why.getByText("Queue reports is paused").waitFor({ state: "detached" });
     await using _worker = client.work({ "report:make": () => null }, { queues: ["reports"] });

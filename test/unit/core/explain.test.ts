@@ -45,10 +45,29 @@ describe("a job is not running because", () => {
     expect(reason).toMatchObject({ code: "no_worker", message: expect.stringContaining("shutting down") as string });
   });
 
-  test("their slots are taken, also by handlers that ignored their abort", () => {
+  test("every worker that takes it has stopped claiming, because its handlers ignored their abort", () => {
+    const overrun = worker({ abandoned: 2 });
+    expect(explain(factsOf(jobIn("pending"), { workers: [overrun] }))).toMatchObject([
+      { code: "no_worker", message: expect.stringMatching(/has stopped claiming.*restart it/) as string },
+      { code: "position", message: "no other job goes before it" },
+    ]);
+    const [reason] = explain(factsOf(jobIn("pending"), { workers: [overrun, worker({ state: "stopping" })] }));
+    expect(reason?.message).toMatch(/shutting down or has stopped claiming/);
+  });
+
+  test("nobody works deliveries, which servers do", () => {
+    const delivery = jobIn("pending", { queue: "default~webhooks", type: "millrace:webhook" });
+    expect(explain(factsOf(delivery))[0]).toMatchObject({
+      code: "no_worker",
+      message: expect.stringContaining("millrace server") as string,
+    });
+    expect(codes(delivery, { workers: [worker({ queues: ["*~webhooks"], types: ["millrace:webhook"] })] })).toEqual(["position"]);
+  });
+
+  test("the slots of those that claim are taken", () => {
     const busy = worker({ state: "busy", runningCount: 2 });
     expect(explain(factsOf(jobIn("pending"), { workers: [busy, busy] }))[0]).toMatchObject({ code: "no_free_slot", workers: 2, slots: 4 });
-    expect(codes(jobIn("pending"), { workers: [worker({ abandoned: 2 })] })).toEqual(["no_free_slot", "position"]);
+    expect(explain(factsOf(jobIn("pending"), { workers: [busy, worker({ abandoned: 2 })] }))[0]).toMatchObject({ workers: 1, slots: 2 });
     expect(codes(jobIn("pending"), { workers: [busy, worker()] })).toEqual(["position"]);
     const one = worker({ slots: 1, runningCount: 1 });
     expect(explain(factsOf(jobIn("pending"), { workers: [one] }))[0]?.message).toMatch(/^the one slot of the worker/);
@@ -95,6 +114,54 @@ describe("a job is not running because", () => {
       expect(reason?.message.length).toBeLessThan(400);
     }
     expect(explain(factsOf(jobIn("cancelled", at)))[0]?.message).toMatch(/cancelled.*retry it/);
+  });
+});
+
+describe("reasons never contradict each other", () => {
+  const busy = worker({ state: "busy", runningCount: 2 });
+  const overrun = worker({ abandoned: 2 });
+  const stopping = worker({ state: "stopping" });
+  const crews: readonly (readonly [string, readonly WorkerEntry[]])[] = [
+    ["no worker", []],
+    ["a worker for others", [worker({ types: ["other"] })]],
+    ["a free worker", [worker()]],
+    ["a free worker of all", [worker({ queues: ["*"], types: "*" })]],
+    ["a busy worker", [busy]],
+    ["a worker that shuts down", [stopping]],
+    ["a worker that gave up its handlers", [overrun]],
+    ["a busy one and one that gave up", [busy, overrun]],
+    ["one that shuts down and one that gave up", [stopping, overrun]],
+    ["a free one and one that gave up", [worker(), overrun]],
+    ["a worker for deliveries", [worker({ queues: ["*~webhooks"], types: "*" })]],
+  ];
+  const jobs: readonly (readonly [string, JobSummaryRecord])[] = [
+    ["pending", jobIn("pending")],
+    ["due tomorrow", jobIn("scheduled", { runAt: NOW + 86_400_000 })],
+    ["retried soon", jobIn("retrying", { runAt: NOW + 1000, error: ERROR })],
+    ["overdue", jobIn("scheduled", { runAt: NOW - 60_000 })],
+    ["a delivery", jobIn("pending", { queue: "default~webhooks", type: "millrace:webhook" })],
+  ];
+  const table = jobs.flatMap(([name, job]) =>
+    crews.flatMap(([crew, workers]) =>
+      [false, true].flatMap((paused) =>
+        [0, 5].map(
+          (ahead) => [`${name}, ${crew}, paused ${paused}, ${ahead} before it`, factsOf(job, { workers, paused, ahead })] as const,
+        ),
+      ),
+    ),
+  );
+
+  test.each(table)("%s", (_, facts) => {
+    const reasons = explain(facts);
+    const text = reasons.map(({ message }) => message).join("\n");
+    const has = (...wanted: string[]): boolean => reasons.some(({ code }) => wanted.includes(code));
+    expect(reasons.length).toBeGreaterThan(0);
+    expect(new Set(reasons.map(({ code }) => code)).size).toBe(reasons.length);
+    // What says that it starts next, or with the next free slot, stands beside nothing that keeps it from starting.
+    if (has("paused", "no_worker", "due_later", "overdue")) expect(text).not.toMatch(/next that is taken|starts when one is free/);
+    if (has("no_worker")) expect(has("no_free_slot")).toBe(false);
+    if (facts.workers.length > 0) expect(text).not.toContain("none seems to be there");
+    if (has("no_worker") && text.includes("no live worker")) expect(facts.workers.some((one) => serves(one, facts.job))).toBe(false);
   });
 });
 
