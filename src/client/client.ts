@@ -255,7 +255,10 @@ export interface HistoryPoint {
   readonly retried: number;
 }
 
-/** Times in milliseconds that half, 95 % and 99 % did not exceed; null when nothing was measured. */
+/**
+ * Times in milliseconds that half, 95 % and 99 % did not exceed; null when nothing was measured. Times are counted in buckets, four to a
+ * doubling, and a percentile is the upper bound of its bucket: at most 19 % above the true value, rounded to three digits.
+ */
 export interface Percentiles {
   readonly p50: number | null;
   readonly p95: number | null;

@@ -20,7 +20,10 @@ export function bucketBound(bucket: number): number {
 /** Counts by bucket; absent is zero. */
 export type Histogram = ReadonlyMap<number, number>;
 
-/** The time that the given share (0..1) of the counted runs did not exceed, or null when nothing was counted. */
+/**
+ * The time that the given share (0..1) of the counted runs did not exceed, or null when nothing was counted. It is the bound of a bucket, which
+ * is up to 19 % above the true one, so more than three digits of it would say nothing.
+ */
 export function percentile(histogram: Histogram, share: number): number | null {
   let total = 0;
   for (const count of histogram.values()) total += count;
@@ -28,7 +31,11 @@ export function percentile(histogram: Histogram, share: number): number | null {
   let below = 0;
   for (const bucket of [...histogram.keys()].sort((a, b) => a - b)) {
     below += histogram.get(bucket) ?? 0;
-    if (below >= share * total) return bucketBound(bucket);
+    if (below >= share * total) return shownBound(bucket);
   }
-  return bucketBound(BUCKETS - 1);
+  return shownBound(BUCKETS - 1);
+}
+
+function shownBound(bucket: number): number {
+  return Number(bucketBound(bucket).toPrecision(3));
 }

@@ -117,7 +117,7 @@ class JobWorker {
     this.#settings = settings;
     this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
     this.#turns = new QueueTurns(settings.queues);
-    this.#scale = new Scale(minSlots, maxSlots, clock.monotonic());
+    this.#scale = new Scale(minSlots, maxSlots);
     this.#poll = new Loop({ clock, turn: () => this.#look(), onError: () => pollMs });
     this.#exchanger = new Exchanger({ leases, clock, random, inFlight, leaseMs, onTrouble, host: this.#exchangeHost() });
     this.#renewer = env.renewer({
@@ -226,7 +226,7 @@ class JobWorker {
     if (claim === null) return;
     if (jobs.length > 0) this.#take(jobs, claim.limit);
     const isFull = jobs.length >= claim.limit;
-    this.#scale.claimed(isFull, this.running);
+    this.#scale.claimed(isFull, this.running, this.#clock.monotonic());
     if (isFull) this.#hungry = true;
   }
 

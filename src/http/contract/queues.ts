@@ -8,7 +8,10 @@ const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
 );
 const LevelCounts = Type.Object({ critical: Count, high: Count, default: Count, low: Count }, { description: "Waiting jobs by level." });
-const Percentiles = Type.Object({ p50: nullable(Milliseconds), p95: nullable(Milliseconds), p99: nullable(Milliseconds) });
+const Percentiles = Type.Object(
+  { p50: nullable(Milliseconds), p95: nullable(Milliseconds), p99: nullable(Milliseconds) },
+  { description: "Each is the upper bound of a bucket: at most 19 % above the true value, rounded to three digits." },
+);
 
 const Queue = Type.Object({
   name: Name,
