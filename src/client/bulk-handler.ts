@@ -135,6 +135,7 @@ function failureOf(id: string, action: BulkAction, query: Filter, answer: Change
     case "missing":
       return { id, code: "not_found", message: jobNotFound(id).message };
     case "refused":
+      if (action === "cancel" && answer.status === "cancelled") return null;
       return { id, code: "wrong_status", message: wrongStatus(id, answer.status, DONE[action], query.status ?? []).message };
   }
 }

@@ -149,7 +149,8 @@ async function stop(parts: BulkParts, id: string): Promise<BulkOperation> {
   tellEnded(announcer, announceChanges(parts, answers, "job:cancelled"));
   const [answer] = answers;
   if (answer?.kind === "missing") throw operationNotFound(id);
-  if (answer?.kind === "refused") {
+  // Stopped already is a success too: the first answer may have been lost.
+  if (answer?.kind === "refused" && answer.status !== "cancelled") {
     const { status } = operation.status === "running" ? await demand(store, id) : operation;
     throw new MillraceError("wrong_status", `bulk operation ${id} has ended already: it is ${status}`, { jobId: id, field: "status" });
   }

@@ -38,11 +38,17 @@ export interface Client extends AsyncDisposable {
     options?: { readonly timeout?: Duration | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<Job<Payload, Result>>;
 
-  /** Ends a waiting or running job: `wrong_status` when it has ended already. A running handler's signal aborts, wherever it runs. */
+  /**
+   * Ends a waiting or running job. A running handler's signal aborts, wherever it runs. One that is cancelled already is answered as the first
+   * time, so that a repeat is safe; one that ended otherwise is refused with `wrong_status`.
+   */
   cancel(id: string): Promise<JobSummary>;
-  /** Gives a dead, failed or cancelled job a new life. With `now`, also starts a scheduled or retrying one at once. */
+  /**
+   * Gives a dead, failed or cancelled job a new life. With `now`, also starts a scheduled or retrying one at once. A repeat is refused with
+   * `wrong_status` while the job lives, so that it cannot give a second new life by mistake.
+   */
   retry(id: string, options?: { readonly now?: boolean | undefined }): Promise<JobSummary>;
-  /** Deletes a job that has ended. */
+  /** Deletes a job that has ended. A repeat is refused with `not_found`. */
   remove(id: string): Promise<void>;
 
   stats(): Promise<Stats>;
@@ -51,7 +57,7 @@ export interface Client extends AsyncDisposable {
   queues(): Promise<QueueInfo[]>;
   /** Changes settings of a queue; what is not named stays. */
   configure(queue: string, settings: QueueOptions): Promise<void>;
-  /** No job of the queue starts until resume; running ones go on, and enqueue works. */
+  /** No job of the queue starts until resume; running ones go on, and enqueue works. A repeat changes nothing, as that of resume. */
   pause(queue: string): Promise<void>;
   resume(queue: string): Promise<void>;
 

@@ -63,6 +63,8 @@ export class Manager {
 
   async cancel(id: string): Promise<JobSummary> {
     const answer = await this.#cancels.add(readId(id));
+    // The first answer may have been lost: the repeat is a success as well.
+    if (answer.kind === "refused" && answer.status === "cancelled") return this.#cancelledAlready(id);
     return changed(id, answer, "cancelled", CANCEL.from);
   }
 
@@ -83,6 +85,14 @@ export class Manager {
   async whenIdle(): Promise<void> {
     const all = [this.#finds, this.#cancels, this.#retries, this.#runsNow, this.#removals];
     await Promise.all(all.map((batcher) => batcher.whenIdle()));
+  }
+
+  async #cancelledAlready(id: string): Promise<JobSummary> {
+    const record = await this.#finds.add(id);
+    if (record === null) throw jobNotFound(id);
+    // Someone gave it a new life after we were refused: then it can be cancelled.
+    if (record.status !== "cancelled") return this.cancel(id);
+    return toJobSummary({ ...record, error: record.error && { ...record.error, stack: null } });
   }
 
   /** Two moves, since a job that only waits for its time keeps the retries it has used. */

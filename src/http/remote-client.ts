@@ -128,7 +128,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
       return (found?.body.lines ?? []).map(fromLogLineWire);
     },
     wait: ((id: string, waitOptions: unknown) => waitForEnd({ transport, clock }, id, waitOptions)) as Client["wait"],
-    cancel: async (id) => changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, repeatable: false })),
+    cancel: async (id) => changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, repeatable: true })),
     async retry(id, retryOptions) {
       const { now = false } = retryOptions === undefined ? {} : readFields(retryOptions, "the options of retry", ["now"]);
       if (typeof now !== "boolean") throw invalid("now", "true or false", now);

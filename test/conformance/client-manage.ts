@@ -12,7 +12,6 @@ export function manageSuite(promises: Promises): void {
       const { id } = await client.enqueue("t");
       await expect(client.remove(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id });
       expect(await client.cancel(id)).toMatchObject({ id, status: "cancelled" });
-      await expect(client.cancel(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id, field: "status" });
       expect(await client.retry(id)).toMatchObject({ id, status: "pending" });
       await expect(client.retry(id)).rejects.toMatchObject({ code: "wrong_status" });
       await client.cancel(id);
@@ -21,6 +20,23 @@ export function manageSuite(promises: Promises): void {
       for (const change of [client.cancel(id), client.retry(id), client.remove(id)]) {
         await expect(change).rejects.toMatchObject({ code: "not_found", jobId: id });
       }
+    });
+
+    promises("answer a repeat of a cancel as the first time, and refuse the cancel of what ended otherwise", async (client) => {
+      const { id } = await client.enqueue("t");
+      const first = await client.cancel(id);
+      expect(await client.cancel(id)).toEqual(first);
+      const [one, another] = await Promise.all([client.cancel(id), client.cancel(id)]);
+      expect([one, another]).toEqual([first, first]);
+      await client.retry(id);
+      await fail(client);
+      const withError = await client.cancel(id);
+      expect(withError.error).toMatchObject({ message: "it broke", stack: null });
+      expect(await client.cancel(id)).toEqual(withError);
+      await client.retry(id);
+      await finish(client);
+      await expect(client.cancel(id)).rejects.toMatchObject({ code: "wrong_status", jobId: id, field: "status" });
+      expect(await client.get(id)).toMatchObject({ status: "completed" });
     });
 
     promises("start a scheduled job at once when told to", async (client) => {
@@ -168,6 +184,15 @@ async function finish(client: Client): Promise<void> {
   const { jobs } = await claim(client);
   await client.leases.exchange(
     jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "completed", result: '{"done":true}', runMs: 5 } })),
+    null,
+  );
+}
+
+async function fail(client: Client): Promise<void> {
+  const { jobs } = await claim(client);
+  const error = { name: "Boom", message: "it broke", stack: "Boom: it broke\n    at here", kind: "error" } as const;
+  await client.leases.exchange(
+    jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "failed", error, delayMs: 60_000, runMs: 1 } })),
     null,
   );
 }

@@ -83,7 +83,7 @@ export const bulkRoutes = {
   "POST /api/v1/bulk/{id}/stop": {
     summary: "Stop an operation after the batch under way",
     scope: "admin",
-    answers: { 200: { when: "It is stopped. What was done stays done.", is: BulkOperation } },
+    answers: { 200: { when: "It is stopped, also when it was already. What was done stays done.", is: BulkOperation } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
 } as const satisfies Record<string, Route>;

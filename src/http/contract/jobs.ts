@@ -140,20 +140,30 @@ export const jobRoutes = {
     summary: "Cancel a job; with purge, remove one that has ended",
     scope: "admin",
     query: closed({ purge: flag }),
-    answers: { 200: { when: "Cancelled, or removed.", is: Type.Object({ ...Message, job_id: Id, status: Status }) } },
+    answers: {
+      200: {
+        when: "Cancelled, also when it was already; or removed. Removed already: 404.",
+        is: Type.Object({ ...Message, job_id: Id, status: Status }),
+      },
+    },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/jobs/{id}/cancel": {
     summary: "Cancel a job",
     scope: "admin",
-    answers: { 200: { when: "Cancelled. A running handler is told to stop.", is: Changed } },
+    answers: { 200: { when: "Cancelled, also when it was already. A running handler is told to stop.", is: Changed } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/jobs/{id}/retry": {
     summary: "Give a dead, failed or cancelled job a new life",
     scope: "admin",
     query: closed({ now: flag }),
-    answers: { 200: { when: "It is pending. With now, a scheduled or retrying job is started at once, too.", is: Changed } },
+    answers: {
+      200: {
+        when: "It is pending. With now, a scheduled or retrying job is started at once, too. A repeat finds a job that lives: 409.",
+        is: Changed,
+      },
+    },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "GET /api/v1/jobs/{id}/explain": {

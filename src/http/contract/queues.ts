@@ -118,13 +118,17 @@ export const queueRoutes = {
   "POST /api/v1/queues/{queue}/pause": {
     summary: "Let no job of a queue start; running ones go on",
     scope: "admin",
-    answers: { 200: { when: "Paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) } },
+    answers: {
+      200: { when: "Paused, also when it was already.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) },
+    },
     problems: ["invalid_input"],
   },
   "POST /api/v1/queues/{queue}/resume": {
     summary: "Let jobs of a queue start again",
     scope: "admin",
-    answers: { 200: { when: "Resumed.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) } },
+    answers: {
+      200: { when: "Resumed, also when it was not paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) },
+    },
     problems: ["invalid_input"],
   },
 } as const satisfies Record<string, Route>;

@@ -101,13 +101,13 @@ export const scheduleRoutes = {
   "POST /api/v1/schedules/{name}/pause": {
     summary: "Let no tick of a schedule make a job",
     scope: "admin",
-    answers: { 200: { when: "The schedule.", is: Schedule } },
+    answers: { 200: { when: "The schedule, also when it was paused already.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/schedules/{name}/resume": {
     summary: "Let a schedule tick again; ticks that passed are not made up for",
     scope: "admin",
-    answers: { 200: { when: "The schedule.", is: Schedule } },
+    answers: { 200: { when: "The schedule, also when it was not paused.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "GET /api/v1/schedules/{name}/preview": {

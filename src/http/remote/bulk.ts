@@ -38,7 +38,7 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
       return (await transport.ask("GET /api/v1/bulk", { repeatable: true })).body.operations.map(fromOperationWire);
     },
     async stop(id) {
-      const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, repeatable: false });
+      const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, repeatable: true });
       return fromOperationWire(body);
     },
   };

@@ -49,14 +49,16 @@ describe("cancel", () => {
     expect(await client.cancel(id)).toMatchObject({ id, status: "cancelled" });
   });
 
-  test("of a job that has ended says so, and what could be cancelled", async () => {
+  test("of a job that has ended otherwise says so, and what could be cancelled", async () => {
     const { client } = await openClient();
     const { id } = await client.enqueue("t");
-    await client.cancel(id);
+    const [lease] = (await claim(client)).jobs;
+    const outcome = { kind: "completed", result: null, runMs: 1 } as const;
+    await client.leases.exchange([{ id, fence: lease!.fence, facts: lease!.facts, outcome }], null);
     await expect(client.cancel(id)).rejects.toMatchObject({
       code: "wrong_status",
       jobId: id,
-      message: `job ${id} is cancelled: only scheduled, pending, retrying and running jobs can be cancelled`,
+      message: `job ${id} is completed: only scheduled, pending, retrying and running jobs can be cancelled`,
     });
   });
 

@@ -71,13 +71,22 @@ describe("an answer that is lost", () => {
     expect((await client.stats()).counts.pending).toBe(50);
   });
 
-  test("of a change is told as unknown, not sent again", async () => {
+  test("of a cancel is asked for again, and is the answer of the first", async () => {
     const { remote, wire, client } = await openWired();
     const { id } = await client.enqueue("t");
     const lost = wire.swallowAnswerTo(/cancel/);
-    await expect(remote.cancel(id)).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(await remote.cancel(id)).toMatchObject({ id, status: "cancelled" });
     await lost;
-    expect(await client.get(id)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("of a retry is told as unknown, not sent again: the job may have died once more", async () => {
+    const { remote, wire, client } = await openWired();
+    const { id } = await client.enqueue("t");
+    await client.cancel(id);
+    const lost = wire.swallowAnswerTo(/retry/);
+    await expect(remote.retry(id)).rejects.toMatchObject({ code: "store_unavailable" });
+    await lost;
+    expect(await client.get(id)).toMatchObject({ status: "pending" });
   });
 
   test("S08: of a settlement makes no second run", async () => {
