@@ -5,7 +5,7 @@ export interface Trouble {
     | "server" // the store works, but its server is not set up as it should be
     | "store" // a worker cannot reach the store; it keeps trying
     | "claim" // claimed jobs could not be started; they will be seen as lost
-    | "report" // an outcome could not be reported; the job will be seen as lost
+    | "report" // an outcome could not be reported: not yet, or not at all, and then the job will be seen as lost
     | "backoff" // a backoff function failed, and the stored curve was used
     | "thread" // leases are renewed from the main loop, because the thread for it died
     | "upkeep"; // a duty of upkeep failed; it keeps trying

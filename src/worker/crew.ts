@@ -21,8 +21,8 @@ export interface CrewOptions {
   /** How many slots there are now: with as many abandoned handlers the crew is overrun. */
   readonly slots: () => number;
   readonly onTrouble: OnTrouble;
-  /** An attempt has ended so. Its slot is free already. */
-  readonly report: (report: Report) => void;
+  /** An attempt has ended so. Its slot is free already. `mayWait`: a transaction of the handler's own may still hold the job's row. */
+  readonly report: (report: Report, mayWait: boolean) => void;
   /** A slot became free without a report, or an abandoned handler came back. */
   readonly freed: () => void;
 }
@@ -36,6 +36,7 @@ export class Crew implements AttemptHost {
   readonly #deadlines: Deadlines;
   readonly #notes: NoteWriter;
   #abandoned = 0;
+  #leaving = 0;
   #toldOverrun = false;
 
   constructor(options: CrewOptions) {
@@ -49,6 +50,11 @@ export class Crew implements AttemptHost {
       write: (notes) => leases.note(notes),
       onGone: (lease, why) => this.gone([{ ...refOf(lease), why }]),
     });
+  }
+
+  /** Ended attempts without a slot that have not been reported yet. */
+  get leaving(): number {
+    return this.#leaving;
   }
 
   /** Handlers that ignored their abort and still run. */
@@ -130,9 +136,20 @@ export class Crew implements AttemptHost {
 
   over(attempt: Attempt, outcome: Outcome | null): void {
     if (outcome === null || attempt.notes === null) return this.#leave(attempt, outcome);
+    if (attempt.mayWait) return void this.#leaveSlowly(attempt, attempt.notes, outcome);
     // The notes first: once the outcome is written the lease has ended, and they would be refused. The slot stays taken meanwhile.
     this.#notes.touch(attempt.notes);
     void this.#notes.write().then(() => this.#leave(attempt, outcome));
+  }
+
+  /** Its notes may have to wait for the job's row: neither its slot nor the notes of others wait with them. */
+  async #leaveSlowly(attempt: Attempt, notes: JobNotes, outcome: Outcome): Promise<void> {
+    this.#leaving++;
+    this.running.delete(attempt);
+    this.#options.freed();
+    await this.#notes.writeAlone(notes);
+    this.#leaving--;
+    this.#leave(attempt, outcome);
   }
 
   #leave(attempt: Attempt, outcome: Outcome | null): void {
@@ -140,7 +157,7 @@ export class Crew implements AttemptHost {
     if (outcome !== null) {
       const { job, fence, facts } = attempt.lease;
       // The lease is renewed until the report has arrived.
-      this.#options.report({ id: job.id, fence, facts, outcome });
+      this.#options.report({ id: job.id, fence, facts, outcome }, attempt.mayWait);
       return;
     }
     this.#options.renewer.drop([refOf(attempt.lease)]);

@@ -2,12 +2,8 @@ import type { ClaimRequest, LeasedJob, Leases, Report } from "../client/client.t
 import { MillraceError } from "../core/errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-
-/** The most reports, and the most claimed jobs, that one exchange carries. */
-export const MAX_EXCHANGE = 1000;
-
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 5000;
+import { DelayedReports } from "./delayed-reports.ts";
+import { MAX_EXCHANGE, retryPauseMs } from "./exchange-limits.ts";
 
 /** What an exchanger asks of its worker. None of these should throw; if one does, it is told as trouble, and the exchange goes on. */
 export interface ExchangeHost {
@@ -38,8 +34,10 @@ export interface ExchangerOptions {
  * for the slots that they free travels with them.
  *
  * No report is lost while there is hope. An exchange whose fate is unknown is sent again, which is safe: the repeat of a report that was
- * applied is answered as success, and the repeat of a claim is given what the first was granted. While the store is away the reports wait;
- * there are never more of them than slots, because jobs come only with an exchange that succeeded.
+ * applied is answered as success, and the repeat of a claim is given what the first was granted.
+ *
+ * No claim waits for the row of a job that somebody has locked: a report that failed, or that may have to wait, travels without one (see
+ * delayed-reports.ts). Such a report has no slot any more.
  */
 export class Exchanger {
   readonly #options: ExchangerOptions;
@@ -53,12 +51,23 @@ export class Exchanger {
   #failures = 0;
   #retry: Timer | null = null;
   #closed = false;
-  /** Halved by each failure: a report that the store always chokes on ends up alone and does not take others with it. */
-  #batchLimit = MAX_EXCHANGE;
-  #failingSince = new Map<Report, number>();
+  readonly #delayed: DelayedReports;
 
   constructor(options: ExchangerOptions) {
     this.#options = options;
+    const { leases, clock, random, leaseMs } = options;
+    this.#delayed = new DelayedReports({
+      clock,
+      random,
+      leaseMs,
+      send: (reports) => leases.exchange(reports, null).catch((error: unknown) => this.#delayedFailed(error)),
+      onAnswered: (reports) => this.#delayedAnswered(reports),
+      onFailedAlone: (report, error) => this.#tellDelayed(report, error),
+      onGivenUp: (reports, error) => {
+        this.#giveUp(reports, error);
+        this.#goOn();
+      },
+    });
   }
 
   get healthy(): boolean {
@@ -66,11 +75,18 @@ export class Exchanger {
   }
 
   get isIdle(): boolean {
-    return this.#queue.length === 0 && this.#underWay === 0 && this.#unanswered.length === 0;
+    return this.#queue.length === 0 && this.#underWay === 0 && this.#unanswered.length === 0 && this.#delayed.size === 0;
   }
 
-  report(report: Report): void {
+  /** How many reports travel without a claim, and have no slot. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  /** `mayWait`: somebody may have the job's row locked. */
+  report(report: Report, mayWait = false): void {
     if (this.#closed) return this.#giveUp([report], null);
+    if (mayWait) return this.#delayed.suspect(report);
     this.#queue.push(report);
     this.flushSoon();
   }
@@ -87,7 +103,7 @@ export class Exchanger {
 
   /** Nothing is sent any more. What could not be reported until now will be seen as lost. */
   stop(): void {
-    const unsaid = this.#queue;
+    const unsaid = [...this.#queue, ...this.#delayed.stop()];
     this.#queue = [];
     this.#unanswered = [];
     this.#closed = true;
@@ -114,7 +130,7 @@ export class Exchanger {
   }
 
   #take(share: number): Report[] {
-    const count = Math.min(share, this.#batchLimit);
+    const count = Math.min(share, MAX_EXCHANGE);
     if (count < this.#queue.length) return this.#queue.splice(0, count);
     const all = this.#queue;
     this.#queue = [];
@@ -135,16 +151,18 @@ export class Exchanger {
     this.#underWay--;
     this.#slotsUnderWay -= slots;
     if (jobs !== null) this.#succeeded(reports, claim, jobs);
+    this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.isIdle) this.#options.host.idle();
     // Also with nothing to report: the worker may still be hungry.
     this.flushSoon();
   }
 
-  #succeeded(reports: Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
+  #succeeded(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
     this.#failures = 0;
-    // Also when nothing fails any more: of two that failed, the first to go through has said so for both.
-    if (this.#failingSince.size > 0) for (const report of reports) this.#failingSince.delete(report);
-    this.#batchLimit = MAX_EXCHANGE;
+    this.#delayed.storeAnswered();
     try {
       this.#options.host.answered(reports, claim, jobs);
     } catch (error) {
@@ -152,44 +170,35 @@ export class Exchanger {
     }
   }
 
+  #delayedAnswered(reports: readonly Report[]): void {
+    this.#retry?.cancel();
+    this.#retry = null;
+    this.#succeeded(reports, null, []);
+    this.#goOn();
+  }
+
   #failed(reports: Report[], error: unknown): void {
     if (this.#closed) return this.#giveUp(reports, error);
-    if (error instanceof MillraceError && error.code === "closed") return this.#clientClosed(reports);
+    if (isClosed(error)) return this.#clientClosed(reports);
     if (this.#failures++ === 0) this.#tell(error);
-    this.#batchLimit = Math.max(1, Math.floor(reports.length / 2));
-    // Behind those that wait: if one of them is the culprit, the others get their turn before it.
-    this.#queue.push(...this.#stillHopeful(reports, error));
-    const delayMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10));
+    this.#delayed.failed(reports, error);
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimer(
       () => {
         this.#retry = null;
         this.flushSoon();
       },
-      delayMs * (0.5 + this.#options.random() / 2),
+      retryPauseMs(this.#failures, this.#options.random()),
     );
   }
 
-  /**
-   * A store that is away comes back, and then a report is still worth sending: nobody else could have taken the job either. Any other error
-   * would come again for ever, so after the time of a lease the report is given up, and the job takes the road of a lost one.
-   */
-  #stillHopeful(reports: Report[], error: unknown): Report[] {
-    if (error instanceof MillraceError && (error.code === "store_unavailable" || error.code === "store_full")) return reports;
-    const now = this.#options.clock.monotonic();
-    const hopeless = new Set<Report>();
-    for (const report of reports) {
-      const since = this.#failingSince.get(report) ?? now;
-      this.#failingSince.set(report, since);
-      if (now - since > this.#options.leaseMs) hopeless.add(report);
-    }
-    this.#giveUp([...hopeless], error);
-    return reports.filter((report) => !hopeless.has(report));
+  #delayedFailed(error: unknown): never {
+    if (isClosed(error) && !this.#closed) this.#clientClosed([]);
+    throw error;
   }
 
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
-    for (const report of reports) this.#failingSince.delete(report);
     const ids = reports.slice(0, 3).map((report) => report.id);
     const message = `the outcome of ${reports.length} jobs (${ids.join(", ")}) could not be reported; they will be seen as lost`;
     this.#options.onTrouble({ kind: "report", message, error });
@@ -199,6 +208,14 @@ export class Exchanger {
   #tell(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.onTrouble({ kind: "store", message: `a worker cannot reach its store and keeps trying: ${reason}`, error });
+  }
+
+  /** While the store is away all of them fail, and that has been told. */
+  #tellDelayed({ id }: Report, error: unknown): void {
+    if (this.#failures > 0) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `the outcome of job ${id} could not be reported yet and is tried again. Does a transaction that called ctx.complete stay open? ${reason}`;
+    this.#options.onTrouble({ kind: "report", message, error });
   }
 
   #tellUnused(jobs: readonly LeasedJob[], error: unknown): void {
@@ -212,4 +229,8 @@ export class Exchanger {
     this.stop();
     this.#options.host.closed();
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof MillraceError && error.code === "closed";
 }

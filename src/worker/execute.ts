@@ -57,6 +57,8 @@ export class Attempt implements HasDeadline, ContextSource {
   /** What was logged, if anything was. */
   notes: JobNotes | null = null;
   deadlineAt = Infinity;
+  /** A transaction of the handler's own may hold the job's row: whoever writes to the job may have to wait. */
+  mayWait = false;
   #state: "claimed" | "running" | "over" | "abandoned" = "claimed";
   #startedAt = 0;
   #aborted: AbortCause | null = null;
@@ -206,16 +208,22 @@ export class Attempt implements HasDeadline, ContextSource {
 
   log(text: unknown): void {
     if (this.isOver) return;
-    this.notes ??= new JobNotes(this.lease);
-    this.notes.log(text);
-    this.#host.noted(this.notes);
+    this.#notes.log(text);
+    this.#host.noted(this.#notes);
   }
 
   progress(percent: unknown, note: unknown): void {
     if (this.isOver) return;
-    this.notes ??= new JobNotes(this.lease);
-    this.notes.progress(percent, note);
-    this.#host.noted(this.notes);
+    this.#notes.progress(percent, note);
+    this.#host.noted(this.#notes);
+  }
+
+  get #notes(): JobNotes {
+    if (this.notes === null) {
+      this.notes = new JobNotes(this.lease);
+      this.notes.mayWait = this.mayWait;
+    }
+    return this.notes;
   }
 
   /** May be called again, by a handler that repeats its transaction after a conflict. */
@@ -226,6 +234,7 @@ export class Attempt implements HasDeadline, ContextSource {
     const { job, fence, facts } = this.lease;
     const report: Report = { id: job.id, fence, facts, outcome: { kind: "completed", result: encoded, runMs: this.#runMs() } };
     // The transaction will hold the job's row. To renew its lease would wait for that row, and all other leases of the worker with it.
+    this.#setMayWait(true);
     this.#host.renew(this, false);
     this.#completion?.stop();
     try {
@@ -242,15 +251,25 @@ export class Attempt implements HasDeadline, ContextSource {
 
   /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
   #renewAfterComplete(): void {
-    if (this.#resultWithin === undefined) return this.#host.renew(this, true);
+    if (this.#resultWithin === undefined) return this.#renewAgain();
     this.#completion ??= this.#host.watchCompletion(this, {
       onGone: (why) => this.#lost(why),
       onRolledBack: () => {
         this.#completion = null;
-        this.#host.renew(this, true);
+        this.#renewAgain();
       },
     });
     this.#completion.start();
+  }
+
+  #renewAgain(): void {
+    this.#setMayWait(false);
+    this.#host.renew(this, true);
+  }
+
+  #setMayWait(mayWait: boolean): void {
+    this.mayWait = mayWait;
+    if (this.notes !== null) this.notes.mayWait = mayWait;
   }
 
   #refusal(): MillraceError {

@@ -18,6 +18,8 @@ const NOTES_A_CALL = 1000;
 /** The notes of one attempt. */
 export class JobNotes {
   readonly lease: LeasedJob;
+  /** Somebody may have the job's row locked: these notes go by themselves, so that those of others do not wait with them. */
+  mayWait = false;
   #lines: string[] = [];
   #accepted = 0;
   #dropped = 0;
@@ -103,6 +105,8 @@ export interface NoteWriterOptions {
 export class NoteWriter {
   readonly #options: NoteWriterOptions;
   #touched = new Set<JobNotes>();
+  /** Those that go alone, and the last write of each that is under way. */
+  #alone = new Map<JobNotes, Promise<boolean>>();
   #timer: Timer | null = null;
   #underWay: Promise<void> | null = null;
   #next: Promise<void> | null = null;
@@ -125,6 +129,18 @@ export class NoteWriter {
   write(): Promise<void> {
     this.#next ??= this.#writeNext();
     return this.#next;
+  }
+
+  /** Resolves when these have been written, or could not be. No others wait with them. */
+  async writeAlone(notes: JobNotes): Promise<void> {
+    // What was written before they had to go alone comes first.
+    await this.#underWay;
+    const before = this.#alone.get(notes);
+    const written = Promise.resolve(before).then(() => this.#writeAll([notes]));
+    this.#alone.set(notes, written);
+    await written;
+    if (this.#alone.get(notes) === written) this.#alone.delete(notes);
+    if (!notes.isEmpty && !notes.isClosed) this.touch(notes);
   }
 
   /** Nothing is written any more by itself. */
@@ -152,8 +168,10 @@ export class NoteWriter {
   async #writeTouched(): Promise<void> {
     const touched = [...this.#touched];
     this.#touched = new Set();
-    const ended = touched.filter((notes) => notes.isClosed);
-    const running = touched.filter((notes) => !notes.isClosed);
+    for (const notes of touched) if (notes.mayWait && !this.#alone.has(notes)) void this.writeAlone(notes);
+    const shared = touched.filter((notes) => !notes.mayWait);
+    const ended = shared.filter((notes) => notes.isClosed);
+    const running = shared.filter((notes) => !notes.isClosed);
     const isDone = (await this.#writeAll(ended)) && (await this.#writeAll(running));
     this.#failures = isDone ? 0 : this.#failures + 1;
     for (const notes of running) if (!notes.isEmpty) this.touch(notes);

@@ -16,7 +16,8 @@ import { readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import { Crew } from "./crew.ts";
-import { Exchanger, MAX_EXCHANGE } from "./exchanger.ts";
+import { MAX_EXCHANGE } from "./exchange-limits.ts";
+import { Exchanger } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
 import type { Renewer, RenewerFactory } from "./heartbeat.ts";
 import { readWorkOptions, type WorkSettings } from "./options.ts";
@@ -29,6 +30,8 @@ import { WorkerCard } from "./worker-card.ts";
 const POLL_MS = 1000;
 /** Hints about leases make beats come sooner, but not more often than this. */
 const HINTED_BEAT_MS = 50;
+/** So many reports may wait without a slot, or as many as there are slots: then nothing is claimed until some are answered. */
+const MOST_DELAYED = 100;
 
 export interface WorkerEnv {
   readonly clock: Clock;
@@ -135,7 +138,7 @@ class JobWorker {
       leaseMs,
       slots: () => this.slots,
       onTrouble,
-      report: (report) => this.#exchanger.report(report),
+      report: (report, mayWait) => this.#report(report, mayWait),
       freed: () => this.#freed(),
     });
   }
@@ -209,6 +212,7 @@ class JobWorker {
   #claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null {
     const free = this.slots - this.running - occupied;
     if (free <= 0 || this.#shutdown !== null || this.#crew.isOverrun || !(this.#hungry || reporting)) return null;
+    if (this.#exchanger.delayed + this.#crew.leaving >= Math.max(MOST_DELAYED, this.slots)) return null;
     this.#hungry = false;
     this.#claimedAt = this.#clock.monotonic();
     return {
@@ -239,6 +243,12 @@ class JobWorker {
     this.#crew.take(jobs.length <= most ? jobs : jobs.slice(0, most));
     for (const { job, fence, facts } of jobs.slice(most))
       this.#exchanger.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
+  }
+
+  #report(report: Report, mayWait: boolean): void {
+    this.#exchanger.report(report, mayWait);
+    // No claim travels with it, so one is made for the slot.
+    if (mayWait) this.#wake();
   }
 
   #freed(): void {
@@ -295,7 +305,7 @@ class JobWorker {
 
   /** Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. */
   #drainedIfSo(): void {
-    if (this.running === 0 && this.#exchanger.isIdle) this.#drained();
+    if (this.running === 0 && this.#crew.leaving === 0 && this.#exchanger.isIdle) this.#drained();
   }
 
   /** Takes the worker out of the registry. If the store is away, its entry runs out by itself. */

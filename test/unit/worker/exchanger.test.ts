@@ -142,6 +142,87 @@ describe("the exchange of ended attempts for new jobs", () => {
     expect(exchange.isIdle).toBe(true);
   });
 
+  test("a report that failed never travels with a claim again, nor with another report, and its pauses grow", async () => {
+    const exchange = exchanger();
+    const triedAt: number[] = [];
+    store = (ids) => {
+      if (!ids.includes("locked")) return;
+      triedAt.push(clock.monotonic());
+      throw unavailable;
+    };
+    wants = true;
+    for (const id of ["a", "locked"]) exchange.report(report(id));
+    await clock.advance("1s");
+    expect(sent.filter((ids) => ids.includes("locked"))).toEqual([["a", "locked", "claim"], ...triedAt.slice(1).map(() => ["locked"])]);
+    expect(claims.map(({ turn, again }) => [turn, again])).toEqual([
+      [1, false],
+      [1, true],
+    ]);
+    expect([answered.sort(), exchange.healthy, exchange.delayed]).toEqual([["a", "new"], true, 1]);
+    await clock.advance("30s");
+    const pauses = triedAt.slice(2).map((at, index) => at - triedAt[index + 1]!);
+    expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
+  });
+
+  test("jobs are claimed and reported all the time while a report waits for a locked row, and it is answered once the row is free", async () => {
+    const exchange = exchanger();
+    const row = Promise.withResolvers<void>();
+    store = (ids) => (ids.includes("locked") ? row.promise : undefined);
+    exchange.report(report("locked"), true);
+    for (let turn = 0; turn < 20; turn++) {
+      wants = true;
+      exchange.report(report(`other ${turn}`));
+      await clock.settle();
+    }
+    expect(sent.slice(0, 3)).toEqual([["locked"], ["other 0", "claim"], ["other 1", "claim"]]);
+    expect(answered.length).toBe(40);
+    expect([exchange.delayed, exchange.isIdle, exchange.healthy]).toEqual([1, false, true]);
+    row.resolve();
+    await clock.settle();
+    expect([answered.at(-1), exchange.delayed, exchange.isIdle]).toEqual(["locked", 0, true]);
+  });
+
+  test("what may have to wait for a row goes together, and one by one after it failed together", async () => {
+    const exchange = exchanger();
+    store = (ids) => {
+      if (ids.includes("locked")) throw unavailable;
+    };
+    for (const id of ["a", "locked", "b"]) exchange.report(report(id), true);
+    await clock.advance("1s");
+    expect(sent.slice(0, 2)).toEqual([["a", "locked", "b"], ["a"]]);
+    expect(answered.sort()).toEqual(["a", "b"]);
+    // The store answers others: it is not away, and the one that fails is told by itself.
+    expect([exchange.healthy, troubles]).toEqual([true, ["report"]]);
+  });
+
+  test("many reports that failed because the store was away need few calls when it is back", async () => {
+    const exchange = exchanger();
+    let isAway = true;
+    store = () => {
+      if (isAway) throw unavailable;
+    };
+    for (let index = 0; index < 500; index++) exchange.report(report(String(index)));
+    await clock.advance("1m");
+    const tries = sent.length;
+    isAway = false;
+    await clock.advance("10s");
+    expect(answered.length).toBe(500);
+    expect(sent.length - tries).toBeLessThan(12);
+  });
+
+  test("what waits without a claim is given up at the end, and what is under way when it fails", async () => {
+    const exchange = exchanger();
+    const away = Promise.withResolvers<void>();
+    store = () => away.promise;
+    exchange.report(report("a"), true);
+    await clock.settle();
+    exchange.report(report("b"), true);
+    exchange.stop();
+    away.reject(unavailable);
+    await clock.advance("1h");
+    expect([sent, givenUp.sort(), exchange.isIdle]).toEqual([[["a"]], ["a", "b"], true]);
+  });
+
   test("a client that was closed ends it", async () => {
     const exchange = exchanger();
     store = () => {
@@ -153,6 +234,16 @@ describe("the exchange of ended attempts for new jobs", () => {
     exchange.report(report("b"));
     await clock.advance("1h");
     expect(sent).toEqual([["a"]]);
+  });
+
+  test("a client that was closed ends it, also when only a report without a claim hears of that", async () => {
+    const exchange = exchanger();
+    store = () => {
+      throw new MillraceError("closed", "the client was closed");
+    };
+    exchange.report(report("a"), true);
+    await clock.settle();
+    expect([isClosed, givenUp, exchange.isIdle]).toEqual([true, ["a"], true]);
   });
 
   test("that was stopped says nothing more, also when an exchange under way fails: its reports are given up", async () => {
