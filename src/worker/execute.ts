@@ -208,17 +208,19 @@ export class Attempt implements HasDeadline, ContextSource {
 
   log(text: unknown): void {
     if (this.isOver) return;
-    this.#notes.log(text);
-    this.#host.noted(this.#notes);
+    const notes = this.#notesOf();
+    notes.log(text);
+    this.#host.noted(notes);
   }
 
   progress(percent: unknown, note: unknown): void {
     if (this.isOver) return;
-    this.#notes.progress(percent, note);
-    this.#host.noted(this.#notes);
+    const notes = this.#notesOf();
+    notes.progress(percent, note);
+    this.#host.noted(notes);
   }
 
-  get #notes(): JobNotes {
+  #notesOf(): JobNotes {
     if (this.notes === null) {
       this.notes = new JobNotes(this.lease);
       this.notes.mayWait = this.mayWait;

@@ -1,5 +1,5 @@
 /** A handler completes its job in a transaction of its own and leaves that open: the row of its job stays locked. */
-import { type Client, connect, type Trouble } from "millrace";
+import { type Client, connect, type Duration, type Trouble } from "millrace";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
@@ -11,7 +11,7 @@ describe("a handler that leaves its transaction open on PostgreSQL", () => {
   afterAll(() => server.stop());
 
   /** A client, and a connection of the handler's own with an open transaction. */
-  async function open(deadline: string): Promise<{ client: Client; tx: pg.Client; troubles: Trouble[] }> {
+  async function open(deadline: Duration): Promise<{ client: Client; tx: pg.Client; troubles: Trouble[] }> {
     const troubles: Trouble[] = [];
     const url = freshSchema(server.url);
     const client = await connect(url, { deadline, onTrouble: (trouble) => troubles.push(trouble) });
