@@ -16,6 +16,11 @@ export class Loop {
   readonly #options: LoopOptions;
   #state: "new" | "started" | "stopped" = "new";
   #rest: Timer | null = null;
+  /** By the monotonic clock, as all times here. */
+  #restEndsAt = Infinity;
+  #turnBeganAt = -Infinity;
+  /** The earliest that was asked for while a turn was under way. */
+  #wantedAt = Infinity;
   #turn: Promise<void> | null = null;
   #following: Promise<void> | null = null;
 
@@ -33,6 +38,14 @@ export class Loop {
   /** Ends the rest. */
   wake(): void {
     void this.turnNow();
+  }
+
+  /** A turn begins in `ms` at the latest, but not sooner than `apartMs` after the one before began. A rest that ends before is left alone. */
+  wakeWithin(ms: number, apartMs: number): void {
+    if (this.#state !== "started") return;
+    const wantedAt = Math.max(this.#options.clock.monotonic() + ms, this.#turnBeganAt + apartMs);
+    if (this.#turn !== null) this.#wantedAt = Math.min(this.#wantedAt, wantedAt);
+    else if (wantedAt < this.#restEndsAt) this.#restUntil(wantedAt);
   }
 
   /** Resolves after a whole turn that began after this call, or at once when the loop does not run. Callers at one time share the turn. */
@@ -59,6 +72,8 @@ export class Loop {
   #begin(): Promise<void> {
     this.#rest?.cancel();
     this.#rest = null;
+    this.#turnBeganAt = this.#options.clock.monotonic();
+    this.#wantedAt = Infinity;
     this.#turn = this.#run();
     return this.#turn;
   }
@@ -72,6 +87,13 @@ export class Loop {
     }
     this.#turn = null;
     if (this.#state !== "started" || this.#following !== null) return;
-    this.#rest = this.#options.clock.setTimer(() => void this.#begin(), restMs);
+    this.#restUntil(Math.min(this.#options.clock.monotonic() + restMs, this.#wantedAt));
+  }
+
+  #restUntil(endsAt: number): void {
+    const { clock } = this.#options;
+    this.#rest?.cancel();
+    this.#restEndsAt = endsAt;
+    this.#rest = clock.setTimer(() => void this.#begin(), endsAt - clock.monotonic());
   }
 }

@@ -72,7 +72,7 @@ export interface Store extends Feed {
    * store's clock): `ok`. Each job remembers fence and outcome of the last settlement that was applied to it, through later claims: its
    * repeat is `ok` too (with `ifExpired`: `stale`, so that one of two reapers knows that it was not the one). Anything else changes nothing:
    * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`.
-   * Rings `due` for what waits for its time again, `work` for what was given back, and `lease` for one that was lost.
+   * Rings `due`, with the time until then, for what waits for its time again, `work` for what was given back, and `lease` for one that was lost.
    * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt. `run` and `wait`
    * (startedAt − runAt) are counted for attempts that were reported completed, failed or discarded.
    *
@@ -271,8 +271,11 @@ export interface Feed {
 
 export type Hint =
   | { readonly topic: "work"; readonly queue: string }
-  /** A job or schedule may be due earlier than what one knew. */
-  | { readonly topic: "due" }
+  /**
+   * A job became due `inMs` from now, by the store's time when it was written; perhaps earlier than what one knew. A duration, so that no two
+   * clocks have to agree. Of several at once the earliest is told. Others need not be told of one that is later than what they were told.
+   */
+  | { readonly topic: "due"; readonly inMs: number }
   /** A lease was ended by somebody else than its holder. */
   | { readonly topic: "lease" }
   /** Settings or pause of a queue changed. */

@@ -15,6 +15,8 @@ import { rerankDuty } from "./rerank.ts";
 
 /** How long a duty rests after an error. */
 const AFTER_TROUBLE_MS = 1000;
+/** Turns that hints call for are so far apart at least: many processes hear each hint, and each turn may ask many partitions. */
+const HINTED_APART_MS = 25;
 
 export interface UpkeepOptions {
   readonly clock: Clock;
@@ -62,7 +64,9 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
     return { duty, loop };
   });
   const unwatch = store.watch((hint) => {
-    for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wake();
+    // A job that is due later than the next turn calls for nothing: that turn will see it.
+    const inMs = hint.topic === "due" ? hint.inMs : 0;
+    for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, HINTED_APART_MS);
   });
   for (const { loop } of running) loop.start();
 

@@ -1,6 +1,8 @@
 import type { Event } from "../../core/event.ts";
 import type { Hint } from "../store.ts";
 
+type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
+
 /**
  * Hints and news within one process. A verb only notes what it changed; listeners are told when it is over, so that none looks at a store
  * that is halfway through a change. Equal hints of one turn become one.
@@ -9,7 +11,8 @@ export class MemoryFeed {
   readonly #watchers = new Set<(hint: Hint) => void>();
   readonly #listeners = new Set<(events: readonly Event[]) => void>();
   readonly #queuesWithWork = new Set<string>();
-  readonly #topics = new Set<Exclude<Hint["topic"], "work">>();
+  readonly #topics = new Set<PlainTopic>();
+  #dueInMs = Infinity;
   #isTelling = false;
   #isClosed = false;
 
@@ -37,7 +40,13 @@ export class MemoryFeed {
     this.#tellSoon();
   }
 
-  ring(topic: Exclude<Hint["topic"], "work">): void {
+  ringDue(inMs: number): void {
+    if (this.#watchers.size === 0) return;
+    this.#dueInMs = Math.min(this.#dueInMs, inMs);
+    this.#tellSoon();
+  }
+
+  ring(topic: PlainTopic): void {
     if (this.#watchers.size === 0) return;
     this.#topics.add(topic);
     this.#tellSoon();
@@ -66,7 +75,9 @@ export class MemoryFeed {
   #tellHints(): void {
     this.#isTelling = false;
     const hints: Hint[] = [...this.#queuesWithWork].map((queue) => ({ topic: "work", queue }));
+    if (this.#dueInMs < Infinity) hints.push({ topic: "due", inMs: this.#dueInMs });
     for (const topic of this.#topics) hints.push({ topic });
+    this.#dueInMs = Infinity;
     this.#queuesWithWork.clear();
     this.#topics.clear();
     for (const hint of hints) tell(this.#watchers, hint);

@@ -137,7 +137,7 @@ export class Jobs {
       case "retrying":
         job.order = record.runAt;
         this.due.add(job);
-        return this.#feed.ring("due");
+        return this.#feed.ringDue(record.runAt - record.updatedAt);
       case "running":
         job.order = job.leaseUntil;
         return this.leases.add(job);

@@ -1,6 +1,6 @@
 import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
-import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import {
   counterMetric,
   encodeError,
@@ -19,6 +19,7 @@ import { type Desk, readNumbers, rounds } from "./desk.ts";
 import type { Floors } from "./floors.ts";
 import { admitColumns } from "./insert.ts";
 import { togetherOrAlone } from "./together.ts";
+import { dueHints } from "./topics.ts";
 
 const ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled"];
 
@@ -162,9 +163,8 @@ export class Exchanger {
   }
 
   #ring(settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
-    const hints: Hint[] = [];
     const applied = settlements.filter((_, index) => answers[index] === "ok");
-    if (applied.some(({ transition: { to } }) => to === "retrying" || to === "scheduled")) hints.push({ topic: "due" });
+    const hints = dueHints(applied);
     if (applied.some(({ outcome }) => outcome === "lost")) hints.push({ topic: "lease" });
     if (hints.length > 0) this.#desk.ring(hints);
     const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);

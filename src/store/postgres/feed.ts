@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Event } from "../../core/event.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { EarliestTold } from "../../lib/earliest-told.ts";
 import type { Feed, Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
 import { Line } from "./line.ts";
@@ -34,6 +35,7 @@ export class PostgresFeed implements Feed {
   readonly #watchers = new Set<(hint: Hint) => void>();
   readonly #listeners = new Set<(events: readonly Event[]) => void>();
   readonly #notifier: Notifier;
+  readonly #earliestTold = new EarliestTold();
   readonly #line: Line;
   readonly #news: NewsReader;
   #renew: NodeJS.Timeout | null = null;
@@ -66,7 +68,8 @@ export class PostgresFeed implements Feed {
   ring(hints: readonly Hint[]): void {
     if (hints.length === 0) return;
     for (const hint of hints) this.#tell(hint);
-    this.#notifier.tell(hints.map(topicOf));
+    const news = hints.filter((hint) => hint.topic !== "due" || this.#earliestTold.isNews(hint.inMs, performance.now()));
+    this.#notifier.tell(news.map(topicOf));
   }
 
   newsWanted(): boolean {
@@ -147,7 +150,8 @@ export class PostgresFeed implements Feed {
     if (this.#closed) return;
     this.#news.look();
     if (this.#watchers.size === 0) return;
-    for (const topic of ["due", "lease", "queues", "schedules"] as const) this.#tell({ topic });
+    this.#tell({ topic: "due", inMs: 0 });
+    for (const topic of ["lease", "queues", "schedules"] as const) this.#tell({ topic });
     try {
       for (const [queue] of await connections.call(sql.queuesWithWork)) this.#tell({ topic: "work", queue: queue as string });
     } catch {

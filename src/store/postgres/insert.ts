@@ -202,16 +202,17 @@ function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {
   return { kind: "created", status: job.delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + job.delayMs };
 }
 
-function hintsOf(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
+/** What is rung for jobs that came in. */
+export function hintsOf(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
   const queues = new Set<string>();
-  let isDue = false;
+  let inMs = Infinity;
   answers.forEach((answer, index) => {
     if (answer.kind !== "created") return;
     if (answer.status === "pending") queues.add(jobs[index]!.queue);
-    else if (answer.status === "scheduled") isDue = true;
+    else if (answer.status === "scheduled") inMs = Math.min(inMs, answer.runAt - answer.createdAt);
   });
   const hints: Hint[] = Array.from(queues, (queue) => ({ topic: "work", queue }));
-  if (isDue) hints.push({ topic: "due" });
+  if (inMs < Infinity) hints.push({ topic: "due", inMs });
   return hints;
 }
 

@@ -104,11 +104,11 @@ async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Pro
   return answers;
 }
 
-function hintsOf({ transition: { to } }: Move, answers: readonly ChangeAnswer[]): Hint[] {
+function hintsOf({ transition: { to, delayMs } }: Move, answers: readonly ChangeAnswer[]): Hint[] {
   const done = answers.filter((answer) => answer.kind === "ok");
   const hints: Hint[] = [];
   if (done.some(({ was }) => was === "running")) hints.push({ topic: "lease" });
-  if (done.length > 0 && (to === "scheduled" || to === "retrying")) hints.push({ topic: "due" });
+  if (done.length > 0 && (to === "scheduled" || to === "retrying")) hints.push({ topic: "due", inMs: delayMs ?? 0 });
   if (to === "pending") for (const queue of new Set(done.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
   return hints;
 }

@@ -1,6 +1,6 @@
 import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
-import { payloadsOf, type Topic } from "./topics.ts";
+import { payloadsOf, subjectOf, type Topic } from "./topics.ts";
 
 /** At most one notification for each topic in this time: NOTIFY takes a lock that all notifying commits of the server share. */
 const PAUSE_MS = 10;
@@ -14,8 +14,9 @@ export class Notifier {
   readonly #sql: Statements;
   readonly #channel: string;
   readonly #sender: string;
-  readonly #sentAt = new Map<Topic, number>();
-  readonly #waiting = new Set<Topic>();
+  /** When something was last sent about a subject, and what waits to be sent about it. */
+  readonly #sentAt = new Map<string, number>();
+  readonly #waiting = new Map<string, Topic>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(connections: Connections, sql: Statements, channel: string, sender: string) {
@@ -29,7 +30,8 @@ export class Notifier {
     const now = performance.now();
     const fresh: Topic[] = [];
     for (const topic of topics) {
-      if (now - (this.#sentAt.get(topic) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) this.#waiting.add(topic);
+      const subject = subjectOf(topic);
+      if (now - (this.#sentAt.get(subject) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) this.#waiting.set(subject, topic);
       else fresh.push(topic);
     }
     if (fresh.length > 0) this.#send(fresh, now);
@@ -41,13 +43,13 @@ export class Notifier {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#waiting.size === 0) return;
-    const topics = [...this.#waiting];
+    const topics = [...this.#waiting.values()];
     this.#waiting.clear();
     this.#send(topics, performance.now());
   }
 
   #send(topics: readonly Topic[], now: number): void {
-    for (const topic of topics) this.#sentAt.set(topic, now);
+    for (const topic of topics) this.#sentAt.set(subjectOf(topic), now);
     for (const payload of payloadsOf(this.#sender, topics)) {
       // A hint that is lost costs a delay.
       this.#connections.call(this.#sql.notify, [this.#channel, payload]).catch(() => {});

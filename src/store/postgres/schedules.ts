@@ -49,7 +49,8 @@ export async function takeTicks(desk: Desk, ticks: readonly Tick[]): Promise<("t
     const [row] = await desk.connections.call(desk.sql.tick, [desk.now(), name, version, tick, nextTick, ...columns]);
     desk.housekeeping.wrote(0);
     const [answer, state] = row as [number, number | null];
-    if (job !== null && state !== null) desk.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due" }]);
+    if (job !== null && state !== null)
+      desk.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due", inMs: job.delayMs }]);
     answers.push(ANSWERS[answer]!);
   }
   return answers;

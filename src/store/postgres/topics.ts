@@ -1,3 +1,4 @@
+import type { Transition } from "../../core/lifecycle.ts";
 import type { Hint } from "../store.ts";
 
 /** A hint, or "there are news", as one word of a notification. Names of queues have no spaces. */
@@ -5,11 +6,28 @@ export type Topic = string;
 
 export const NEWS: Topic = "news";
 const WORK = "work:";
-const PLAIN: ReadonlySet<string> = new Set(["due", "lease", "queues", "schedules"]);
+const DUE = "due:";
+const PLAIN: ReadonlySet<string> = new Set(["lease", "queues", "schedules"]);
 
-export const topicOf = (hint: Hint): Topic => (hint.topic === "work" ? WORK + hint.queue : hint.topic);
+export function topicOf(hint: Hint): Topic {
+  if (hint.topic === "work") return WORK + hint.queue;
+  return hint.topic === "due" ? DUE + String(hint.inMs) : hint.topic;
+}
+
+/** What is to be rung after these were applied: the earliest time at which one of them is due, if any waits for its time. */
+export function dueHints(applied: readonly { readonly transition: Transition }[]): Hint[] {
+  let inMs = Infinity;
+  for (const { transition } of applied) {
+    if (transition.to === "retrying" || transition.to === "scheduled") inMs = Math.min(inMs, transition.delayMs ?? 0);
+  }
+  return inMs === Infinity ? [] : [{ topic: "due", inMs }];
+}
+
+/** What a topic is about: two that differ in nothing but the time until a job is due are about the same. */
+export const subjectOf = (topic: Topic): string => (topic.startsWith(DUE) ? DUE : topic);
 
 export function readTopic(topic: Topic): Hint | null {
+  if (topic.startsWith(DUE)) return { topic: "due", inMs: Number(topic.slice(DUE.length)) };
   if (topic.startsWith(WORK)) return { topic: "work", queue: topic.slice(WORK.length) };
   return PLAIN.has(topic) ? ({ topic } as Hint) : null;
 }

@@ -5,8 +5,8 @@ import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./co
 import type { Desk } from "./desk.ts";
 import { rounds } from "./desk.ts";
 import { orderedAnswers, settlementValues } from "./exchange.ts";
-import { admitColumns, KNOWN_KEY, keyRounds, readAdmitted } from "./insert.ts";
-import { payloadsOf, topicOf } from "./topics.ts";
+import { admitColumns, hintsOf, KNOWN_KEY, keyRounds, readAdmitted } from "./insert.ts";
+import { dueHints, payloadsOf, topicOf } from "./topics.ts";
 import { type CallersTransaction, openTransaction } from "./transactions.ts";
 
 const MOST_TRIES = 5;
@@ -41,12 +41,7 @@ class Within {
       const found = await this.#admit(round.map((index) => jobs[index]!));
       round.forEach((index, at) => (answers[index] = found[at]!));
     }
-    const topics = new Set<string>();
-    answers.forEach((answer, index) => {
-      if (answer.kind === "created")
-        topics.add(topicOf(answer.status === "pending" ? { topic: "work", queue: jobs[index]!.queue } : { topic: "due" }));
-    });
-    await this.#notify(topics);
+    await this.#notify(hintsOf(jobs, answers).map(topicOf));
     return answers;
   }
 
@@ -59,8 +54,7 @@ class Within {
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
       const woken = await this.#desk.catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
       const topics = woken.map((queue) => topicOf({ topic: "work", queue }));
-      if (batch.some(({ transition: { to } }) => to === "retrying" || to === "scheduled")) topics.push(topicOf({ topic: "due" }));
-      await this.#notify(topics);
+      await this.#notify([...topics, ...dueHints(batch).map(topicOf)]);
       const followUps = batch.flatMap(({ followUp }, at) => (followUp && found[at] === "ok" ? followUp : []));
       if (followUps.length > 0) await this.insert(followUps);
       round.forEach((index, at) => (answers[index] = found[at]!));

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../core/event.ts";
+import { EarliestTold } from "../../lib/earliest-told.ts";
 import type { Feed, Hint } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import type { Hearer, Subscription } from "./driver.ts";
@@ -19,6 +20,9 @@ const WANTED_KNOWN_MS = 2_000;
 
 const LONGEST_NEWS = 200;
 
+const DUE = "due ";
+type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
+
 /**
  * How processes hear of each other: two channels, one for hints and one for news, on a connection of its own. What this process does itself
  * rings here directly, and its own messages are passed over. A message that is lost costs delay, never a job: looking is the truth.
@@ -32,8 +36,9 @@ export class RedisFeed implements Feed, Hearer {
   readonly #self = randomBytes(6).toString("base64url");
   readonly #watchers = new Set<(hint: Hint) => void>();
   readonly #listeners = new Set<(events: readonly Event[]) => void>();
-  /** Hints that were told to the others lately; true when they are to be told again. */
-  readonly #told = new Map<string, boolean>();
+  /** What hints that were told to the others lately were about, and what is to be told of it next. */
+  readonly #told = new Map<string, string | null>();
+  readonly #earliestTold = new EarliestTold();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Queues that hints named, to ring them all when some may have been missed. */
   readonly #queues = new Set<string>();
@@ -62,30 +67,33 @@ export class RedisFeed implements Feed, Hearer {
     return this.#join(this.#watchers, listener, this.#keys.hints);
   }
 
-  /** Rings what a script tells: { 1 if something is due, 1 if a lease ended, queues that got work … } */
+  /** Rings what a script tells: { time until something is due (-1: nothing new is), 1 if a lease ended, queues that got work … } */
   ringAll(rings: Reply | undefined): void {
     const [due, lease, ...queues] = listOf(rings);
     for (const queue of queues) this.ring({ topic: "work", queue: textOf(queue) });
-    if (numberOf(due) === 1) this.ring({ topic: "due" });
+    const inMs = due === undefined ? -1 : numberOf(due);
+    if (inMs >= 0) this.ring({ topic: "due", inMs });
     if (numberOf(lease) === 1) this.ring({ topic: "lease" });
   }
 
   ring(hint: Hint): void {
     tell(this.#watchers, hint);
-    this.#tellOthers(hint.topic === "work" ? `work ${hint.queue}` : hint.topic);
+    if (hint.topic === "due" && !this.#earliestTold.isNews(hint.inMs, performance.now())) return;
+    // Of hints about one subject the last stands for all: a due time is told only if it is earlier than the one before.
+    this.#tellOthers(hint.topic === "work" ? `work ${hint.queue}` : hint.topic, textOfHint(hint));
   }
 
   /** The first goes at once, what comes soon after waits and goes as one: a busy process publishes no more often than others can use. */
-  #tellOthers(text: string): void {
-    if (this.#told.has(text)) {
-      this.#told.set(text, true);
+  #tellOthers(subject: string, text: string): void {
+    if (this.#told.has(subject)) {
+      this.#told.set(subject, text);
       return;
     }
     if (this.#isClosed) return;
-    this.#told.set(text, false);
+    this.#told.set(subject, null);
     this.#session.driver.command("PUBLISH", [this.#keys.hints, `${this.#self} ${text}`]).then(
-      (heard) => this.#rest(text, this.#isHeard(numberOf(heard)) ? HINT_PAUSE_MS : UNHEARD_PAUSE_MS),
-      () => this.#rest(text, UNHEARD_PAUSE_MS),
+      (heard) => this.#rest(subject, this.#isHeard(numberOf(heard)) ? HINT_PAUSE_MS : UNHEARD_PAUSE_MS),
+      () => this.#rest(subject, UNHEARD_PAUSE_MS),
     );
   }
 
@@ -94,12 +102,12 @@ export class RedisFeed implements Feed, Hearer {
     return this.#isCluster || heard > (this.#watchers.size > 0 ? 1 : 0);
   }
 
-  #rest(text: string, ms: number): void {
+  #rest(subject: string, ms: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      const isAgain = this.#told.get(text) === true;
-      this.#told.delete(text);
-      if (isAgain) this.#tellOthers(text);
+      const text = this.#told.get(subject) ?? null;
+      this.#told.delete(subject);
+      if (text !== null) this.#tellOthers(subject, text);
     }, ms);
     timer.unref();
     this.#timers.add(timer);
@@ -170,7 +178,8 @@ export class RedisFeed implements Feed, Hearer {
   }
 
   #hear(said: string): void {
-    if (!said.startsWith("work ")) return tell(this.#watchers, { topic: said as Exclude<Hint["topic"], "work"> });
+    if (said.startsWith(DUE)) return tell(this.#watchers, { topic: "due", inMs: Number(said.slice(DUE.length)) });
+    if (!said.startsWith("work ")) return tell(this.#watchers, { topic: said as PlainTopic });
     const queue = said.slice("work ".length);
     this.#queues.add(queue);
     tell(this.#watchers, { topic: "work", queue });
@@ -178,7 +187,8 @@ export class RedisFeed implements Feed, Hearer {
 
   /** What was said meanwhile is not known: everybody looks. */
   onGap(): void {
-    for (const topic of ["due", "lease", "queues", "schedules"] as const) tell(this.#watchers, { topic });
+    tell(this.#watchers, { topic: "due", inMs: 0 });
+    for (const topic of ["lease", "queues", "schedules"] as const) tell(this.#watchers, { topic });
     for (const queue of this.#queues) tell(this.#watchers, { topic: "work", queue });
     if (this.#listeners.size === 0) return;
     void this.#session.now().then(
@@ -206,6 +216,11 @@ export class RedisFeed implements Feed, Hearer {
       if (hearers.delete(own) && hearers.size === 0 && !this.#isClosed) this.#subscription.remove(channel);
     };
   }
+}
+
+function textOfHint(hint: Hint): string {
+  if (hint.topic === "work") return `work ${hint.queue}`;
+  return hint.topic === "due" ? DUE + String(hint.inMs) : hint.topic;
 }
 
 /** A hearer that throws breaks its promise; the others still hear, and the store goes on. */

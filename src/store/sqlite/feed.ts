@@ -2,7 +2,7 @@ import type { Event } from "../../core/event.ts";
 import type { Feed, Hint } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import type { FileTime } from "./file-time.ts";
-import { ADD_NEWS, LAST_NEWS, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
+import { ADD_NEWS, LAST_NEWS, NEXT_DUE, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
 import type { Writer } from "./writer.ts";
 
 /** How often other processes' commits are looked for, and how often after a minute in which nothing happened. */
@@ -17,6 +17,7 @@ const WANTED_CHECK_MS = 500;
 
 const NEWS_PAGE = 1000;
 const NEWS_TOPIC = "news";
+const DUE_TOPIC: Hint["topic"] = "due";
 
 /**
  * How processes that share a file hear of each other. SQLite tells nothing by itself, but `data_version` changes when another connection
@@ -146,8 +147,15 @@ export class SqliteFeed implements Feed {
     for (const [topic, version] of versions) {
       if (before.get(topic) === version) continue;
       if (topic === NEWS_TOPIC) this.#readNews();
+      else if (topic === DUE_TOPIC) this.#tellDue();
       else this.#tell(readTopic(topic));
     }
+  }
+
+  /** What became due is not in the signal; which job is the next is one step down an index. */
+  #tellDue(): void {
+    const runAt = this.#on.number(NEXT_DUE);
+    if (runAt !== null) this.#tell({ topic: "due", inMs: Math.max(0, runAt - this.#time.peek()) });
   }
 
   #readSignals(): Map<string, number> {
@@ -184,7 +192,7 @@ export class SqliteFeed implements Feed {
 
 function readTopic(topic: string): Hint {
   if (topic.startsWith("work:")) return { topic: "work", queue: topic.slice("work:".length) };
-  return { topic: topic as "due" | "lease" | "queues" | "schedules" };
+  return { topic: topic as Exclude<Hint["topic"], "work" | "due"> };
 }
 
 /** A hint that is lost costs a delay. An error here (a busy file, a listener that throws) must not cost more. */

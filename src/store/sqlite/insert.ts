@@ -50,7 +50,7 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.ledger.move(queue.id, job.priority, null, state);
   tx.ledger.count(queue.id, "enqueued");
-  tx.ring(state === PENDING ? { topic: "work", queue: job.queue } : { topic: "due" });
+  tx.ring(state === PENDING ? { topic: "work", queue: job.queue } : { topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };
 }
 

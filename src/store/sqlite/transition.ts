@@ -103,7 +103,7 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
   countTransition(tx, job, transition, settled?.outcome ?? null, runMs);
   // By a cancel, or by upkeep: its holder may not know.
   const endsOthersLease = wasRunning && (settled === null || settled.outcome === "lost");
-  ringAfter(tx, transition, endsOthersLease, queue.name);
+  ringAfter(tx, transition, endsOthersLease, queue.name, runAt);
 }
 
 function writesError(transition: Transition, wasRunning: boolean): boolean {
@@ -158,8 +158,8 @@ function countTransition(tx: Transaction, job: Facts, transition: Transition, ou
   }
 }
 
-function ringAfter(tx: Transaction, transition: Transition, endsLease: boolean, queue: string): void {
+function ringAfter(tx: Transaction, transition: Transition, endsLease: boolean, queue: string, runAt: number): void {
   if (transition.to === "pending") tx.ring({ topic: "work", queue });
-  if (transition.to === "retrying" || transition.to === "scheduled") tx.ring({ topic: "due" });
+  if (transition.to === "retrying" || transition.to === "scheduled") tx.ring({ topic: "due", inMs: Math.max(0, runAt - tx.now) });
   if (endsLease) tx.ring({ topic: "lease" });
 }

@@ -168,7 +168,11 @@ export class Writer {
       now: time.take(),
       catalog,
       ledger: this.#ledger,
-      ring: (hint) => hints.set(topicOf(hint), hint),
+      ring: (hint) => {
+        const topic = topicOf(hint);
+        const before = hints.get(topic);
+        if (before?.topic !== "due" || hint.topic !== "due" || hint.inMs < before.inMs) hints.set(topic, hint);
+      },
     };
     const answers = group.map((work) => work.run(tx));
     this.#ledger.write(this.#on, tx.now);

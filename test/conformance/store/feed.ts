@@ -19,6 +19,11 @@ const topic =
   (name: Hint["topic"]) =>
   (hint: Hint): boolean =>
     hint.topic === name;
+/** The test's clock stands still, so the time until then is known exactly. */
+const dueIn =
+  (inMs: number) =>
+  (hint: Hint): boolean =>
+    hint.topic === "due" && hint.inMs === inMs;
 const workIn =
   (queue: string) =>
   (hint: Hint): boolean =>
@@ -63,7 +68,17 @@ const SPEC = {
 
 const RINGS: readonly Ring[] = [
   { by: "a job that is due now: work in its queue", rings: workIn("mail"), ready: async (world) => () => world.add({ queue: "mail" }) },
-  { by: "a job for later: due", rings: topic("due"), ready: async (world) => () => world.add({ delay: 1_000 }) },
+  { by: "a job for later: due in so long", rings: dueIn(1_000), ready: async (world) => () => world.add({ delay: 1_000 }) },
+  {
+    by: "a job for a time: due in so long",
+    rings: dueIn(90_000),
+    ready: async (world) => () => world.add({ runAt: new Date(world.clock.now() + 90_000) }),
+  },
+  {
+    by: "jobs for several times: due at the first of them",
+    rings: dueIn(30_000),
+    ready: async (world) => () => world.addMany(3, (index) => ({ delay: [60_000, 30_000, 90_000][index]! })),
+  },
   {
     by: "a promotion: work in its queue",
     rings: workIn("mail"),
@@ -98,11 +113,12 @@ const RINGS: readonly Ring[] = [
     },
   },
   {
-    by: "a failure that is retried: due",
-    rings: topic("due"),
+    by: "a failure that is retried: due in so long",
+    rings: dueIn(7_000),
     ready: async (world) => {
       const lease = await world.running({ maxRetries: 3 });
-      return () => world.fail(lease);
+      return () =>
+        world.settle(lease, { kind: "failed", error: { name: "E", message: "m", stack: null, kind: "error" }, delayMs: 7_000, runMs: 1 });
     },
   },
   {

@@ -38,6 +38,30 @@ describe("a loop", () => {
     await loop.stop();
   });
 
+  test("a wake-up within a time ends the rest then, unless it ends before, and keeps turns apart", async () => {
+    const at: number[] = [];
+    const { clock, loop } = make(() => {
+      at.push(clock.monotonic());
+      return 1000;
+    });
+    loop.wakeWithin(0, 25);
+    loop.start();
+    loop.wakeWithin(5000, 25);
+    await clock.advance(10);
+    loop.wakeWithin(0, 25);
+    await clock.advance(90);
+    loop.wakeWithin(300, 25);
+    loop.wakeWithin(400, 25);
+    await clock.advance(400);
+    loop.wakeWithin(5000, 25);
+    await clock.advance("1s");
+    expect(at).toEqual([0, 25, 400, 1400]);
+    await loop.stop();
+    loop.wakeWithin(0, 0);
+    await clock.advance("1s");
+    expect(at).toHaveLength(4);
+  });
+
   test("wake-ups in the middle of a turn make one more turn follow, never two at once", async () => {
     const turns: PromiseWithResolvers<number>[] = [];
     const { clock, loop } = make(() => {

@@ -24,6 +24,46 @@ describe("promote", () => {
     expect(await statusOf(id)).toBe("pending");
   });
 
+  test("is not woken by jobs that are due later than its next turn, however many come", async () => {
+    const { insert, start, clock, calls } = await openWorld();
+    start();
+    for (let count = 0; count < 90; count++) {
+      await insert("t", { delay: "1d" });
+      await clock.advance(20);
+    }
+    expect(calls.get("promote")).toBe(2);
+  });
+
+  test("takes turns that hints call for 25 ms apart, and each job starts within 50 ms of its time", async () => {
+    const { insert, statusOf, start, clock, calls } = await openWorld();
+    start({ rhythm: { promote: 3_600_000 } });
+    await clock.advance("1s");
+    const before = calls.get("promote")!;
+    const ids: string[] = [];
+    for (let count = 0; count < 200; count++) {
+      ids.push(await insert("t", { delay: 1 }));
+      await clock.advance(5);
+      const late = ids.at(-11);
+      if (late !== undefined) expect(await statusOf(late)).toBe("pending");
+    }
+    expect(calls.get("promote")! - before).toBeLessThanOrEqual(1000 / 25 + 1);
+  });
+
+  test("hears of a job that comes while it looks, and is due before its next turn", async () => {
+    const { insert, statusOf, start, store, clock } = await openWorld();
+    const look = store.promote.bind(store);
+    let id = "";
+    // It has looked, and its answer is on its way.
+    store.promote = async (limit) => {
+      const answer = await look(limit);
+      if (id === "") id = await insert("t", { delay: "300ms" });
+      return answer;
+    };
+    start({ rhythm: { promote: 3_600_000 } });
+    await clock.advance(300);
+    expect(await statusOf(id)).toBe("pending");
+  });
+
   test("looks once a second at worst, when every hint is lost", async () => {
     const { insert, statusOf, start, store, clock } = await openWorld();
     store.watch = () => () => {};

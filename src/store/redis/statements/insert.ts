@@ -203,6 +203,7 @@ local function storeAll(base, last, places)
     if kind.isLater then
       due[#due + 1] = kind.runAt
       due[#due + 1] = packed .. id
+      if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
     else
       local lane = kind.lane
       local set, length = lane.set, lane.length
@@ -221,13 +222,12 @@ local function storeAll(base, last, places)
     end
   end
   many('ZADD', B .. 'd', due)
-  rings.due = #due > 0
   index(ids, seqs, already)
   writeLedger()
 end
 
 local function ringList()
-  local list = { rings.due and 1 or 0, 0 }
+  local list = { rings.due and rings.due - now or -1, 0 }
   for queue in pairs(rings.work) do list[#list + 1] = queue end
   return list
 end

@@ -206,7 +206,7 @@ local function enter(id, member, state, priority, lane, runAt)
   elseif state < 2 then
     due[#due + 1] = runAt
     due[#due + 1] = member
-    rings.due = true
+    if not rings.due or runAt < rings.due then rings.due = runAt end
   elseif state > 5 then
     dead[#dead + 1] = now
     dead[#dead + 1] = member
@@ -282,9 +282,9 @@ local function flush()
   for _, story in ipairs(stories) do redis.call('RPUSH', B .. 'h:' .. story[1], story[2]) end
 end
 
--- { 1 if something is due later, 1 if a lease ended, queues that got work … }
+-- { time until something is due that was not before (-1: nothing is), 1 if a lease ended, queues that got work … }
 local function ringList()
-  local list = { rings.due and 1 or 0, rings.lease and 1 or 0 }
+  local list = { rings.due and math.max(0, rings.due - now) or -1, rings.lease and 1 or 0 }
   for queue in pairs(rings.work) do list[#list + 1] = queue end
   return list
 end

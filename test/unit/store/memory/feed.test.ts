@@ -11,11 +11,15 @@ describe("hints", () => {
     const heard: Hint[] = [];
     feed.watch((hint) => heard.push(hint));
     feed.ringWork("mail");
-    feed.ring("due");
+    feed.ringDue(500);
+    feed.ringDue(20);
     feed.ringWork("mail");
     expect(heard).toEqual([]);
     await Promise.resolve();
-    expect(heard).toEqual([{ topic: "work", queue: "mail" }, { topic: "due" }]);
+    expect(heard).toEqual([
+      { topic: "work", queue: "mail" },
+      { topic: "due", inMs: 20 },
+    ]);
   });
 
   test("reach the others when one throws, leaves or joins while it is told", async () => {

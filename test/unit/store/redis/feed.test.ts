@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { startUpkeep } from "../../../../src/upkeep/upkeep.ts";
 import { admin, freshPrefix, type OwnRedisServer, startRedis } from "../../../servers/redis.ts";
 import { workIn } from "../work-in.ts";
 import { jobOf } from "./open.ts";
@@ -24,4 +25,40 @@ test("hints are heard again after the connection for them was cut, and everybody
   await teller.insert([jobOf({ queue: "mail" })]);
   await second;
   await Promise.all([hearer.close(), teller.close()]);
+});
+
+test("jobs that are due tomorrow make no other process look, and hardly a message", async () => {
+  const url = freshPrefix(server.url);
+  const options = { clock: systemClock, deadlineMs: 5_000 };
+  const [teller, ...others] = await Promise.all(Array.from({ length: 3 }, () => openRedisStore(url, options)));
+  const looks = others.map((store) => {
+    let count = 0;
+    const promote = store.promote.bind(store);
+    store.promote = (limit) => {
+      count++;
+      return promote(limit);
+    };
+    // Nobody looks without a hint: what is counted is what hints cost.
+    const upkeep = startUpkeep(store, {
+      clock: systemClock,
+      random: Math.random,
+      announce: { wanted: () => false, publish: () => {}, settled: () => {} },
+      rhythm: { promote: 3_600_000 },
+    });
+    return { upkeep, count: () => count };
+  });
+  const told = async (): Promise<number> => {
+    const info = await admin(server.port, (redis) => redis.info("commandstats"));
+    return Number(/cmdstat_publish:calls=(\d+)/.exec(info)?.[1] ?? 0);
+  };
+  const before = await told();
+  for (let count = 0; count < 100; count++) await teller!.insert([jobOf({ queue: `q${count % 50}`, delayMs: 86_400_000 })]);
+  expect((await told()) - before).toBeLessThanOrEqual(2);
+  const soon = jobOf({ queue: "mail", delayMs: 20 });
+  await teller!.insert([soon]);
+  await vi.waitFor(async () => expect((await teller!.find([soon.id]))[0]!.status).toBe("pending"), { timeout: 10_000 });
+  // Once at the start, and for the last one; it may take two looks, because clocks are not read at the same time.
+  for (const { count } of looks) expect(count()).toBeLessThanOrEqual(6);
+  await Promise.all(looks.map(({ upkeep }) => upkeep.stop()));
+  await Promise.all([teller, ...others].map((store) => store!.close()));
 });
