@@ -29,6 +29,8 @@ export interface ClientOverOptions {
   readonly deadlineMs?: number | undefined;
   readonly defaults?: JobOptions | undefined;
   readonly strictTypes?: boolean | undefined;
+  readonly queueCapacity?: number | undefined;
+  readonly metricsRetentionDays?: number | undefined;
   readonly onTrouble?: OnTrouble | undefined;
   readonly alwaysUpkeep?: boolean | undefined;
   /** Work bulk operations of all processes. */
@@ -85,6 +87,8 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
     deadlineMs,
     defaults,
     strictTypes,
+    queueCapacity: options.queueCapacity,
+    onTrouble,
     alwaysUpkeep,
     worksBulk: options.worksBulk,
     watchLeases: options.watchLeases,
@@ -107,6 +111,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         random,
         announce: announcer,
         rhythm,
+        metricsRetentionDays: options.metricsRetentionDays,
         beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),
         onTrouble: upkeepTrouble(clock, onTrouble),
       }),

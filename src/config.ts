@@ -5,7 +5,8 @@
  * A flag counts before the environment, the environment before the file, the file before the default.
  */
 import { JOB_OPTIONS } from "./core/job-options.ts";
-import { MAX_GRACE_MS, MAX_LEASE_MS, MIN_LEASE_MS } from "./core/work-limits.ts";
+import { MAX_COUNT } from "./core/queue-input.ts";
+import { MAX_GRACE_MS, MAX_LEASE_MS, MAX_RETENTION_DAYS, MIN_LEASE_MS } from "./core/work-limits.ts";
 import { concurrency, rateLimit } from "./config/kinds.ts";
 import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
 import { DEFAULT_STORE_URL, isStoreUrl, URL_ALIASES, URL_RULE } from "./config/store-url.ts";
@@ -17,7 +18,6 @@ function setting<Input, Value>(
 }
 
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
-const MAX_COUNT = 1_000_000_000;
 const ADDRESS_RULE = "a port or an address with one, as :8080 or 0.0.0.0:8080";
 
 /** All settings, by the name that they have in a configuration file. */
@@ -163,7 +163,16 @@ export const SETTINGS = {
     group: "Jobs",
     kind: optional(wholeNumber(1, MAX_COUNT)),
     fallback: null,
-    about: "How many jobs may wait in each queue that is served here; beyond it enqueue is refused.",
+    about:
+      "The capacity of queues that have none of their own: how many jobs may wait in each; beyond it enqueue is refused. It is stored with the queue when this process first uses it.",
+  }),
+  strictTypes: setting({
+    env: "STRICT_TYPES",
+    flag: "strict-types",
+    group: "Jobs",
+    kind: yesOrNo,
+    fallback: false,
+    about: "Whether jobs of a type that no live worker handles are refused.",
   }),
   webhookSecret: setting({
     env: "WEBHOOK_SECRET",
@@ -225,7 +234,7 @@ export const SETTINGS = {
     env: "METRICS_RETENTION_DAYS",
     flag: "metrics-retention-days",
     group: "Observing",
-    kind: wholeNumber(1, 3650),
+    kind: wholeNumber(1, MAX_RETENTION_DAYS),
     fallback: 30,
     about: "How long figures by the hour are kept.",
   }),
@@ -253,6 +262,31 @@ export type ConfigFile = { readonly [Name in SettingName]?: InputOf<Settings[Nam
 
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** By these a client over a store is opened, whichever command opens it. */
+export const CLIENT_SETTINGS = [
+  "url",
+  "poolSize",
+  "apiKey",
+  "jobDefaultTimeout",
+  "jobDefaultMaxRetries",
+  "jobDefaultRetryDelay",
+  "queueCapacity",
+  "strictTypes",
+  "metricsRetentionDays",
+] as const satisfies SettingName[];
+
+/** What a worker goes by. A server goes by all settings: a new one arrives there by itself. */
+export const WORKER_SETTINGS = [
+  "redisDb",
+  "poolSize",
+  "workerConcurrency",
+  "workerShutdownTimeout",
+  "lockTtl",
+  "queueCapacity",
+  "metricsRetentionDays",
+  "logLevel",
+] as const satisfies SettingName[];
 
 function storeUrl(): Kind<string, string> {
   return {

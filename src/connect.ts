@@ -4,9 +4,10 @@ import type { ClientOverOptions } from "./client-over.ts";
 import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
 import { invalid, MillraceError } from "./core/errors.ts";
 import { type JobOptions, readJobDefaults } from "./core/job-options.ts";
-import { readDuration, readFields } from "./core/read-fields.ts";
+import { MAX_COUNT } from "./core/queue-input.ts";
+import { readDuration, readFields, readInteger } from "./core/read-fields.ts";
 import type { OnTrouble } from "./core/trouble.ts";
-import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
+import { DEFAULT_DEADLINE_MS, MAX_RETENTION_DAYS } from "./core/work-limits.ts";
 import type { RemoteOptions } from "./http/remote-client.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Store } from "./store/store.ts";
@@ -28,6 +29,13 @@ export interface ConnectOptions {
   readonly poolSize?: number;
   /** The key that a server asks for. A URL is no place for it: URLs end up in logs. */
   readonly apiKey?: string;
+  /**
+   * The capacity of queues that have none of their own. It is stored with a queue when its first job is enqueued here; a queue that has a
+   * capacity keeps it. Default: none.
+   */
+  readonly queueCapacity?: number;
+  /** How many days figures by the hour are kept by the upkeep of this process. Default 30. */
+  readonly metricsRetentionDays?: number;
   /** Do upkeep in this process also while it has no worker: it serves workers elsewhere. Default false. */
   readonly upkeep?: boolean;
   /** Told what a person should know. Default: a line on the console. */
@@ -111,7 +119,7 @@ async function connectToServer(
   startWorker: RemoteOptions["startWorker"],
 ): Promise<Client> {
   const { clock, deadlineMs, defaults, apiKey } = settings;
-  for (const name of ["strictTypes", "poolSize", "upkeep"] as const) {
+  for (const name of ["strictTypes", "poolSize", "queueCapacity", "metricsRetentionDays", "upkeep"] as const) {
     if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} belongs where the store is opened: tell it to the server`);
   }
   const { createRemoteClient } = await import("./http/remote-client.ts");
@@ -149,6 +157,8 @@ const CONNECT_OPTIONS = [
   "deadline",
   "poolSize",
   "apiKey",
+  "queueCapacity",
+  "metricsRetentionDays",
   "upkeep",
   "onTrouble",
 ] as const satisfies (keyof ConnectOptions)[];
@@ -157,16 +167,22 @@ const CONNECT_OPTIONS = [
 function readConnectOptions(options: ConnectOptions) {
   readFields(options, "the options of connect", CONNECT_OPTIONS);
   const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, apiKey, upkeep, onTrouble } = options;
+  const { queueCapacity, metricsRetentionDays } = options;
   if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
   if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
   if (upkeep !== undefined && typeof upkeep !== "boolean") throw invalid("upkeep", "true or false", upkeep);
   if (onTrouble !== undefined && typeof onTrouble !== "function") throw invalid("onTrouble", "a function", onTrouble);
-  if (poolSize !== undefined && !(Number.isInteger(poolSize) && poolSize >= 1 && poolSize <= MAX_POOL_SIZE)) {
-    throw invalid("poolSize", `a whole number from 1 to ${MAX_POOL_SIZE}`, poolSize);
-  }
+  checkCount("poolSize", poolSize, MAX_POOL_SIZE);
+  checkCount("queueCapacity", queueCapacity, MAX_COUNT);
+  checkCount("metricsRetentionDays", metricsRetentionDays, MAX_RETENTION_DAYS);
   readJobDefaults(defaults, clock.now());
   const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
-  return { defaults, strictTypes, clock, deadlineMs, poolSize, apiKey, upkeep, onTrouble };
+  return { defaults, strictTypes, clock, deadlineMs, poolSize, apiKey, queueCapacity, metricsRetentionDays, upkeep, onTrouble };
+}
+
+function checkCount(field: keyof ConnectOptions, given: unknown, most: number): void {
+  if (given === undefined || readInteger(given, 1, most) !== undefined) return;
+  throw invalid(field, `a whole number from 1 to ${most}`, given);
 }
 
 function isClock(clock: unknown): boolean {

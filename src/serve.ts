@@ -7,6 +7,7 @@
  */
 import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
 import type { Config } from "./config.ts";
+import { storeOptions } from "./config/store-options.ts";
 import { connectWatched } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import type { Trouble } from "./core/trouble.ts";
@@ -21,33 +22,6 @@ import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts"
 import { Metrics } from "./observe/metrics.ts";
 import { HTTP_REQUEST_TYPE } from "./webhook/http-request-type.ts";
 import { webhookHandlers } from "./webhook/webhook-handlers.ts";
-
-/** The settings that a server goes by. */
-export type ServeConfig = Pick<
-  Config,
-  | "url"
-  | "poolSize"
-  | "port"
-  | "host"
-  | "apiKey"
-  | "rateLimit"
-  | "trustedProxies"
-  | "workerConcurrency"
-  | "workerShutdownTimeout"
-  | "lockTtl"
-  | "jobDefaultTimeout"
-  | "jobDefaultMaxRetries"
-  | "jobDefaultRetryDelay"
-  | "webhookSecret"
-  | "webhookAllow"
-  | "environment"
-  | "dashboardEnabled"
-  | "dashboardUsername"
-  | "dashboardPassword"
-  | "dashboardViewerUsername"
-  | "dashboardViewerPassword"
-  | "logLevel"
->;
 
 /** What else a server is given. */
 export interface ServeOptions {
@@ -72,7 +46,7 @@ export interface Served {
 const OWN_SLOTS = { min: 2, max: 50 };
 
 /** Starts a server. If a part does not start, those before it are ended. */
-export async function serve(config: ServeConfig, options: ServeOptions): Promise<Served> {
+export async function serve(config: Config, options: ServeOptions): Promise<Served> {
   const dashboard = config.dashboardEnabled ? { users: dashboardUsers(config) } : undefined;
   const log = await openLog({ level: config.logLevel, write: options.write });
   const watch = new Watch(log, options.version);
@@ -156,17 +130,13 @@ class Watch {
   }
 }
 
-function openClient(config: ServeConfig, watch: Watch): ReturnType<typeof connectWatched> {
-  const { url, poolSize, jobDefaultTimeout: timeout, jobDefaultMaxRetries: maxRetries, jobDefaultRetryDelay: retryDelay } = config;
-  return connectWatched(
-    url,
-    { poolSize, defaults: { timeout, maxRetries, retryDelay }, upkeep: true, onTrouble: watch.onTrouble },
-    (leases) => watchLeases(leases, watch.watchers),
-  );
+function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatched> {
+  const options = { ...storeOptions(config), upkeep: true, onTrouble: watch.onTrouble };
+  return connectWatched(config.url, options, (leases) => watchLeases(leases, watch.watchers));
 }
 
 /** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */
-function startWorkers(client: Client, config: ServeConfig, handlers: Handlers | undefined): WorkerHandle[] {
+function startWorkers(client: Client, config: Config, handlers: Handlers | undefined): WorkerHandle[] {
   const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
   const manner = { lease: config.lockTtl, grace: config.workerShutdownTimeout };
   const workers = [

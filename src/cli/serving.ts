@@ -1,37 +1,12 @@
 /** What `start` and `server` have in common: a server until a signal ends it. */
 import type { Handlers } from "../client/client.ts";
+import { SETTING_NAMES } from "../config.ts";
 import { formatDuration } from "../core/duration.ts";
 import { serve } from "../serve.ts";
 import { stopOnSignals } from "../worker/stop-on-signals.ts";
 import type { ExampleJob } from "./handlers-module.ts";
 import type { Session } from "./session.ts";
 import { packageVersion } from "./version.ts";
-
-/** The settings that a server goes by. */
-export const SERVER_SETTINGS = [
-  "url",
-  "poolSize",
-  "port",
-  "host",
-  "apiKey",
-  "rateLimit",
-  "trustedProxies",
-  "workerConcurrency",
-  "workerShutdownTimeout",
-  "lockTtl",
-  "jobDefaultTimeout",
-  "jobDefaultMaxRetries",
-  "jobDefaultRetryDelay",
-  "webhookSecret",
-  "webhookAllow",
-  "environment",
-  "dashboardEnabled",
-  "dashboardUsername",
-  "dashboardPassword",
-  "dashboardViewerUsername",
-  "dashboardViewerPassword",
-  "logLevel",
-] as const;
 
 /** Jobs that the server runs itself, and one to try it with. */
 export interface ServedJobs {
@@ -41,7 +16,7 @@ export interface ServedJobs {
 
 /** Serves until a signal comes, and then never returns: the process ends with 0, or with 1 at a second signal. */
 export async function serveUntilSignal(session: Session, { handlers, example }: ServedJobs = {}): Promise<never> {
-  const { config } = await session.settings(...SERVER_SETTINGS);
+  const { config } = await session.settings(...SETTING_NAMES);
   const store = await session.storeName();
   const served = await serve(config, { version: packageVersion(), handlers });
   const grace = formatDuration(config.workerShutdownTimeout);

@@ -3,10 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Client, Leases } from "../client/client.ts";
-import type { SettingName } from "../config.ts";
+import { CLIENT_SETTINGS, type SettingName } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
-import { type ConfigSources, describeStore, readConfig, type ReadConfig } from "../config/read-config.ts";
-import { isServerUrl } from "../config/store-url.ts";
+import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
+import { storeOptions } from "../config/store-options.ts";
+import { isServerUrl, maskUrl } from "../config/store-url.ts";
 import type { ConnectOptions } from "../connect.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
@@ -21,7 +22,8 @@ export interface SettingPlaces {
   readonly envFile?: string | undefined;
 }
 
-const CLIENT_SETTINGS = ["url", "poolSize", "apiKey", "jobDefaultTimeout", "jobDefaultMaxRetries", "jobDefaultRetryDelay"] as const;
+/** Settings of a worker that only whoever opens the store can go by. */
+const STORE_ONLY = ["poolSize", "metricsRetentionDays"] as const;
 
 /** One run of a command. */
 export class Session {
@@ -46,9 +48,12 @@ export class Session {
     return readConfig(await this.sources(), names);
   }
 
-  /** The store and the setting that named it. */
+  /** The store and the setting that named it, for the line that a process says when it starts. Says which other stores are not used. */
   async storeName(): Promise<string> {
-    return describeStore(await this.settings("url"));
+    const read = await this.settings("url");
+    const unused = unusedStores(read.sources.url, (await this.sources()).env);
+    if (unused.length > 0) this.output.warn(`millrace: ${unused.join(", ")} not used: the store is ${describeStore(read)}`);
+    return describeStore(read);
   }
 
   /** Opens the client of the settings' URL, or of another; who opened it closes it. */
@@ -61,6 +66,7 @@ export class Session {
   async openWorkingClient(watchLeases: (leases: Leases) => Leases): Promise<Client> {
     const { connectToWork } = await import("../connect.ts");
     const [url, options] = await this.#connection();
+    if (isServerUrl(url)) await this.#tellIdle(url);
     return connectToWork(url, options, watchLeases);
   }
 
@@ -92,28 +98,20 @@ export class Session {
     return Buffer.concat(parts).toString("utf8");
   }
 
+  /** What the server decides has no effect in a worker that only talks to it. */
+  async #tellIdle(server: string): Promise<void> {
+    const { sources } = await this.settings(...STORE_ONLY);
+    const idle = STORE_ONLY.map((name) => sources[name]).filter(({ from }) => from !== "default");
+    if (idle.length === 0) return;
+    const names = idle.map(({ name }) => name).join(", ");
+    this.output.warn(`millrace: ${names} not used: ${maskUrl(server)} opens the store, so set this for the server`);
+  }
+
   async #connection(other?: string): Promise<[url: string, options: ConnectOptions]> {
     const { config } = await this.settings(...CLIENT_SETTINGS);
     const url = other ?? config.url;
-    return [url, isServerUrl(url) ? this.#serverOptions(config.apiKey) : this.#storeOptions(config)];
-  }
-
-  #storeOptions(config: ReadConfig<(typeof CLIENT_SETTINGS)[number]>["config"]): ConnectOptions {
-    const { poolSize, jobDefaultTimeout: timeout, jobDefaultMaxRetries: maxRetries, jobDefaultRetryDelay: retryDelay } = config;
-    return {
-      poolSize,
-      defaults: { timeout, maxRetries, retryDelay },
-      onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`),
-    };
-  }
-
-  /** What holds for jobs of which nothing is said is the server's to say. */
-  #serverOptions(keys: readonly string[]): ConnectOptions {
-    const [key] = keys;
-    return {
-      ...(key === undefined ? {} : { apiKey: secretOf(key) }),
-      onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`),
-    };
+    const options = isServerUrl(url) ? serverOptions(config.apiKey) : storeOptions(config);
+    return [url, { ...options, onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`) }];
   }
 
   async #findSources(): Promise<ConfigSources> {
@@ -129,6 +127,11 @@ export class Session {
     if (!existsSync(path)) throw new CommandRefused(`--env-file ${named}: there is no such file`);
     return parseEnv(readFileSync(path, "utf8"));
   }
+}
+
+/** What holds for jobs of which nothing is said is the server's to say. */
+function serverOptions([key]: readonly string[]): ConnectOptions {
+  return key === undefined ? {} : { apiKey: secretOf(key) };
 }
 
 /** `name:scope+scope:secret` is how a server is told of a key; only the secret is sent to it. */

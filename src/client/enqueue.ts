@@ -19,6 +19,7 @@ import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
 import type { KnownTypes } from "./known-types.ts";
+import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
@@ -33,6 +34,8 @@ export interface EnqueueParts {
   readonly defaults: JobSettings;
   /** Set in strict mode. */
   readonly knownTypes: KnownTypes | null;
+  /** Set when queues have a capacity by default. */
+  readonly bounds: QueueBounds | null;
   readonly gathering: Gathering;
   readonly payloadChecks: PayloadChecks;
 }
@@ -93,8 +96,9 @@ export class Enqueuer {
     const settings = this.#settingsOf(kind, options);
     const checked = this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload);
     const known = this.#checkType(kind, type);
-    if (checked === undefined && known === undefined) return this.#make(type, payload, settings, options?.id);
-    return Promise.all([checked, known]).then(() => this.#make(type, payload, settings, options?.id));
+    const bounded = this.#parts.bounds?.ensure(settings.queue);
+    if (checked === undefined && known === undefined && bounded === undefined) return this.#make(type, payload, settings, options?.id);
+    return Promise.all([checked, known, bounded]).then(() => this.#make(type, payload, settings, options?.id));
   }
 
   #checkPayload(type: string, schema: StandardSchemaV1 | undefined, payload: unknown): void | Promise<void> {

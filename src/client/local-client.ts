@@ -1,6 +1,7 @@
 /** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import { readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { idMakerOf } from "../lib/id.ts";
@@ -22,6 +23,7 @@ import { KnownTypes } from "./known-types.ts";
 import { LastWords } from "./last-words.ts";
 import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
+import { QueueBounds } from "./queue-bounds.ts";
 import { configureQueue, listQueues, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
 import { createSchedules } from "./schedules.ts";
@@ -46,6 +48,9 @@ export interface LocalEnvironment {
   readonly defaults?: JobOptions | undefined;
   /** Refuse types that no definition used here and no live worker knows. */
   readonly strictTypes?: boolean | undefined;
+  /** The capacity of queues that have none of their own. */
+  readonly queueCapacity?: number | undefined;
+  readonly onTrouble?: OnTrouble | undefined;
   /** What payloads of built-in types must be. */
   readonly payloadChecks?: PayloadChecks | undefined;
   /** `onStopped` is called once the worker has stopped, whoever stopped it. */
@@ -72,6 +77,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const announcer = createAnnouncer(store, clock);
   const defaults = readJobDefaults(env.defaults, now());
   const knownTypes = env.strictTypes ? new KnownTypes(store, clock) : null;
+  const bounds = env.queueCapacity === undefined ? null : boundsOf(store, env.queueCapacity, env.onTrouble);
   const ending = new AbortController();
   const gathering = gatheringFor(store, clock, env.deadlineMs);
   const parts = {
@@ -81,6 +87,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     announcer,
     defaults,
     knownTypes,
+    bounds,
     gathering,
     payloadChecks: env.payloadChecks ?? new Map(),
     makeId: idMakerOf(clock, env.fillRandom),
@@ -221,6 +228,14 @@ function guardLeases(leases: Leases, guard: Guard, ending: AbortSignal): Leases 
       return leases.watch(listener);
     },
   };
+}
+
+function boundsOf(store: Store, capacity: number, onTrouble: OnTrouble | undefined): QueueBounds {
+  const queues = {
+    queues: async () => (await store.queues()).map(({ name, settings }) => ({ name, capacity: settings.capacity })),
+    setCapacity: (queue: string, own: number) => store.configure(queue, { capacity: own }),
+  };
+  return new QueueBounds(capacity, queues, (message) => onTrouble?.({ kind: "setting", message }));
 }
 
 function typesOf(handlers: Handlers): string[] {

@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
 import type { PayloadChecks } from "./enqueue.ts";
+import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
 
@@ -27,6 +28,8 @@ export interface ScheduleParts {
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;
+  /** Set when queues have a capacity by default. */
+  readonly bounds: QueueBounds | null;
 }
 
 /** The schedules of a client over a store. */
@@ -50,9 +53,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   };
 }
 
-async function upsert({ store, clock, defaults, payloadChecks }: ScheduleParts, input: unknown): Promise<Schedule> {
+async function upsert({ store, clock, defaults, payloadChecks, bounds }: ScheduleParts, input: unknown): Promise<Schedule> {
   const wanted = readSchedule(input, defaults, clock.now());
   await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
+  await bounds?.ensure(wanted.job.queue);
   return write(store, wanted.name, (present, now) => {
     if (present !== null && sameSchedule(present, wanted)) return null;
     return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };

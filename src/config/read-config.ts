@@ -2,7 +2,7 @@
 import { type Config, SETTING_NAMES, type SettingName, SETTINGS } from "../config.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Alias, Kind, Setting } from "./setting.ts";
-import { maskUrl, withRedisParts } from "./store-url.ts";
+import { maskUrl, URL_ALIASES, withRedisParts } from "./store-url.ts";
 
 /** Where a value came from: `name` is the flag, the variable or the file. */
 export interface Source {
@@ -63,6 +63,18 @@ export function showValue<Name extends SettingName>(name: Name, value: Config[Na
 /** The store and the setting that named it, for the line that a process says when it starts. */
 export function describeStore({ config, sources }: ReadConfig<"url">): string {
   return `${maskUrl(config.url)} (${sources.url.name})`;
+}
+
+/** Variables that name a store, in the order in which they count. */
+const STORE_VARIABLES = [SETTINGS.url.env, ...URL_ALIASES.map(({ env }) => env)];
+
+/**
+ * Which variables name a store that is not used. Who sets DATABASE_URL and REDIS_ADDR may believe that both are in use. Who names the store
+ * by --url or MILLRACE_URL knows: there the others belong to somebody else.
+ */
+export function unusedStores({ from, name }: Source, env: ConfigSources["env"] = {}): string[] {
+  if (from === "flag" || name === SETTINGS.url.env) return [];
+  return STORE_VARIABLES.filter((variable) => variable !== name && (env[variable] ?? "") !== "");
 }
 
 interface Given {

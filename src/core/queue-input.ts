@@ -4,7 +4,8 @@ import { readDuration, readFields, readInteger } from "./read-fields.ts";
 import type { QueueChange, Retention } from "./queue.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
-const MAX_COUNT = 1_000_000_000;
+/** The largest capacity, and the most jobs that a queue can be told to keep. */
+export const MAX_COUNT = 1_000_000_000;
 const MAX_HEAD_START_MS = 365 * 86_400_000;
 
 /** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */

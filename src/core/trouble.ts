@@ -3,6 +3,7 @@ export interface Trouble {
   readonly kind:
     | "abandoned" // so many handlers ignored their abort that a worker stopped claiming
     | "server" // the store works, but its server is not set up as it should be
+    | "setting" // a setting does not have the effect that it seems to have
     | "store" // a worker cannot reach the store; it keeps trying
     | "claim" // claimed jobs could not be started; they will be seen as lost
     | "report" // an outcome could not be reported: not yet, or not at all, and then the job will be seen as lost

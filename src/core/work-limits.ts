@@ -6,6 +6,8 @@ export const MIN_LEASE_MS = 1000;
 export const MAX_LEASE_MS = 3_600_000;
 /** How long a call waits for the store before it fails, when nothing is said. */
 export const DEFAULT_DEADLINE_MS = 10_000;
+/** For how many days figures by the hour can be kept. */
+export const MAX_RETENTION_DAYS = 3650;
 /** How many queues one worker may serve. */
 export const MAX_QUEUES = 1000;
 

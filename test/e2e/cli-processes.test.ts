@@ -111,6 +111,25 @@ describe("a worker", () => {
     expect((await worker.ended).code).toBe(0);
   });
 
+  test("leaves a queue the capacity that it has, and says so", async () => {
+    const cwd = folderWithHandlers();
+    await runCli(["queues", "set", "mail", "--capacity", "9"], { cwd });
+    const worker = startCli(["worker", "--handlers", "./jobs.mjs", "--queues", "mail"], { cwd, env: { QUEUE_CAPACITY: "7" } });
+    await worker.said("queue mail keeps its own capacity of 9");
+    await worker.said("a worker for");
+    const [queue] = (await runCli(["queues", "--json"], { cwd })).stdout.trim().split("\n");
+    expect(JSON.parse(queue!)).toMatchObject({ name: "mail", capacity: 9 });
+  });
+
+  test("says which settings of the environment it does not use", async () => {
+    const cwd = folderWithHandlers();
+    const stores = { DATABASE_URL: "mysql://127.0.0.1/app", REDIS_ADDR: "127.0.0.1:1", MILLRACE_URL: "" };
+    const two = startCli(["worker", "--handlers", "./jobs.mjs"], { cwd, env: stores });
+    await two.said("millrace: DATABASE_URL not used: the store is redis://127.0.0.1:1 (REDIS_ADDR)");
+    const remote = startCli(["worker", "--handlers", "./jobs.mjs"], { cwd, env: { MILLRACE_URL: "http://127.0.0.1:1", POOL_SIZE: "3" } });
+    await remote.said("millrace: POOL_SIZE not used: http://127.0.0.1:1 opens the store, so set this for the server");
+  });
+
   test.each([
     ["no handlers", "export const x = 1;", [], 2, /must export handlers by default/],
     ["an empty object", "export default {};", [], 2, /must export handlers by default/],

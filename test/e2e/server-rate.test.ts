@@ -1,6 +1,6 @@
 /** RATE_LIMIT over several servers on one store, on each engine that can have several. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import { SERVER_SETTINGS } from "../../src/cli/serving.ts";
+import { SETTING_NAMES } from "../../src/config.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { serve, type Served } from "../../src/serve.ts";
 import { storesOfThisFile } from "./stores-of-this-file.ts";
@@ -9,7 +9,7 @@ const ENGINES = storesOfThisFile();
 
 async function openServer(store: string): Promise<Served> {
   const env = { MILLRACE_URL: store, API_KEY: "one,two", PORT: "0", RATE_LIMIT: "100/h", LOG_LEVEL: "silent", DASHBOARD_ENABLED: "false" };
-  const { config } = readConfig({ env }, SERVER_SETTINGS);
+  const { config } = readConfig({ env }, SETTING_NAMES);
   const served = await serve(config, { version: "test" });
   onTestFinished(() => served.stop());
   return served;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type ConfigFile, SETTING_NAMES, SETTINGS } from "../../src/config.ts";
 import { loadConfigFile } from "../../src/config/config-file.ts";
-import { type ConfigSources, describeStore, readConfig, readSetting, showValue } from "../../src/config/read-config.ts";
+import { type ConfigSources, describeStore, readConfig, readSetting, showValue, unusedStores } from "../../src/config/read-config.ts";
 import type { Setting } from "../../src/config/setting.ts";
 
 function urlFrom(sources: ConfigSources): string {
@@ -45,6 +45,16 @@ describe("which store is meant", () => {
     ],
   ])("%s", (_name, sources, wanted) => {
     expect(urlFrom(sources)).toBe(wanted);
+  });
+
+  test.each<[string, ConfigSources, string[]]>([
+    ["DATABASE_URL counts before Redis", { env: { DATABASE_URL: "postgres://h/db", REDIS_ADDR: "h:6379" } }, ["REDIS_ADDR"]],
+    ["a DATABASE_URL that is no PostgreSQL", { env: { DATABASE_URL: "mysql://h/db" } }, ["DATABASE_URL"]],
+    ["an empty variable names none", { env: { DATABASE_URL: "postgres://h/db", REDIS_ADDR: "" } }, []],
+    ["who names ours knows", { env: { MILLRACE_URL: "memory:", DATABASE_URL: "postgres://h/db" } }, []],
+    ["and so does a flag", { flags: { url: "memory:" }, env: { DATABASE_URL: "postgres://h/db" } }, []],
+  ])("which stores are not used: %s", (_name, sources, wanted) => {
+    expect(unusedStores(readSetting("url", sources).source, sources.env)).toEqual(wanted);
   });
 
   test.each<[string, string, Record<string, string>, string]>([

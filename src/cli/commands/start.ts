@@ -1,6 +1,7 @@
+import { SETTING_NAMES } from "../../config.ts";
 import { defineCommand, text } from "../command.ts";
 import { loadExample, loadHandlers, typesOf } from "../handlers-module.ts";
-import { SERVER_SETTINGS, serveUntilSignal } from "../serving.ts";
+import { serveUntilSignal } from "../serving.ts";
 
 /** Everything in one process. */
 export const start = defineCommand({
@@ -10,7 +11,7 @@ export const start = defineCommand({
   options: {
     handlers: text("<file>", "a module that exports by default what client.work takes: type and handler"),
   },
-  settings: SERVER_SETTINGS,
+  settings: SETTING_NAMES,
   async run(input, session) {
     if (input.handlers === undefined) return serveUntilSignal(session);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);

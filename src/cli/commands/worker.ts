@@ -1,6 +1,8 @@
 import type { Client, WorkOptions } from "../../client/client.ts";
-import type { Config } from "../../config.ts";
+import { QueueBounds } from "../../client/queue-bounds.ts";
+import { type Config, WORKER_SETTINGS } from "../../config.ts";
 import { formatDuration } from "../../core/duration.ts";
+import { ALL_QUEUES } from "../../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { JobLines } from "../../observe/job-lines.ts";
 import { watchLeases } from "../../observe/lease-watch.ts";
@@ -12,8 +14,6 @@ import { counted } from "../figures.ts";
 import { loadHandlers, typesOf } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 
-const SETTINGS = ["workerConcurrency", "workerShutdownTimeout", "lockTtl", "queueCapacity", "poolSize", "logLevel"] as const;
-
 /** Runs jobs until it is told to stop. */
 export const worker = defineCommand({
   about:
@@ -23,18 +23,18 @@ export const worker = defineCommand({
     handlers: text("<file>", "a module that exports by default what client.work takes: type and handler"),
     queues: text("<names>", "the queues it takes jobs from, by comma, with weights as mail=3,default=1 (default: default)"),
   },
-  settings: SETTINGS,
+  settings: WORKER_SETTINGS,
   async run(input, session) {
     if (input.handlers === undefined) throw new CommandRefused("which handlers? Name a module with --handlers ./jobs.ts");
     const queues = readQueues(input.queues);
-    const { config } = await session.settings(...SETTINGS);
+    const { config } = await session.settings(...WORKER_SETTINGS);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
     const store = await session.storeName();
     const log = await openLog({ level: config.logLevel });
     process.once("exit", () => log.flush());
     const client = await session.openWorkingClient((leases) => watchLeases(leases, [new JobLines(log.logger)]));
     try {
-      await limitQueues(client, queues, config.queueCapacity);
+      await boundQueues(client, Object.keys(queues), config.queueCapacity, session);
       const { slots } = client.work(handlers, workOptions(queues, config));
       stopOnSignals(client, { grace: config.workerShutdownTimeout });
       tellOfStop(config.workerShutdownTimeout, session);
@@ -57,10 +57,14 @@ function readQueues(given: string | undefined): Readonly<Record<string, number>>
   return Object.fromEntries(parts.map(([name = "", weight = "1"]) => [name, Number(weight)]));
 }
 
-/** A bound that is set here holds for the queues that are served here. */
-async function limitQueues(client: Client, queues: Readonly<Record<string, number>>, capacity: number | null): Promise<void> {
+/** A worker enqueues nothing, so the queues that it takes jobs from are given their capacity when it starts. */
+async function boundQueues(client: Client, queues: readonly string[], capacity: number | null, { output }: Session): Promise<void> {
   if (capacity === null) return;
-  for (const queue of Object.keys(queues)) await client.configure(queue, { capacity });
+  const setCapacity = (queue: string, own: number): Promise<void> => client.configure(queue, { capacity: own });
+  const bounds = new QueueBounds(capacity, { queues: () => client.queues(), setCapacity }, (message) =>
+    output.warn(`millrace: ${message}`),
+  );
+  for (const queue of queues.filter((name) => name !== ALL_QUEUES)) await bounds.ensure(queue);
 }
 
 function workOptions(
