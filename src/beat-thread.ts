@@ -59,6 +59,8 @@ class Crew {
   #hasLooked = false;
   #written: WorkerEntry | null = null;
   #writtenAt = -Infinity;
+  /** One that waits for a store that is away is enough. */
+  #isRegistering = false;
 
   constructor(number: number, leaseMs: number) {
     this.#number = number;
@@ -91,13 +93,16 @@ class Crew {
   async #register(): Promise<void> {
     const { entry } = this;
     const now = clock.monotonic();
-    if (entry === null || (entry === this.#written && now - this.#writtenAt < beatMsOf(this.#leaseMs) / 2)) return;
+    if (this.#isRegistering || entry === null || (entry === this.#written && now - this.#writtenAt < beatMsOf(this.#leaseMs) / 2)) return;
+    this.#isRegistering = true;
     try {
       await store.register(entry, entryTtlMs(this.#leaseMs));
       this.#written = entry;
       this.#writtenAt = now;
     } catch {
       // Left to the next beat: the registry is for people, and the leases must go on.
+    } finally {
+      this.#isRegistering = false;
     }
   }
 }

@@ -107,6 +107,8 @@ class Registrar {
   readonly #options: RenewerOptions;
   #writtenAt = -Infinity;
   #state: WorkerEntry["state"] | null = null;
+  /** One that waits for a store that is away is enough. */
+  #isUnderWay = false;
 
   constructor(leases: Pick<Leases, "register">, clock: Clock, options: RenewerOptions) {
     this.#leases = leases;
@@ -119,13 +121,16 @@ class Registrar {
     const { leaseMs, entry } = this.#options;
     const now = this.#clock.monotonic();
     const worker = entry();
-    if (worker.state === this.#state && now - this.#writtenAt < beatMsOf(leaseMs) / 2) return;
+    if (this.#isUnderWay || (worker.state === this.#state && now - this.#writtenAt < beatMsOf(leaseMs) / 2)) return;
+    this.#isUnderWay = true;
     try {
       await this.#leases.register(worker, entryTtlMs(leaseMs));
       this.#writtenAt = now;
       this.#state = worker.state;
     } catch {
       this.#state = null;
+    } finally {
+      this.#isUnderWay = false;
     }
   }
 }

@@ -9,6 +9,8 @@ export interface WireEffects {
   stalled: number;
   /** Requests that were carried out and whose answer was lost. */
   swallowed: number;
+  /** Connections that were asked for and refused. */
+  refused: number;
 }
 
 /** Whether the server has said all that it says after a request was carried out for good. */
@@ -40,13 +42,14 @@ interface Swallowing {
 /** A wire between clients and a server that can be cut and stalled, and that can lose what the server answers. */
 export class TcpProxy {
   readonly port: number;
-  readonly effects: WireEffects = { cut: 0, stalled: 0, swallowed: 0 };
+  readonly effects: WireEffects = { cut: 0, stalled: 0, swallowed: 0, refused: 0 };
   readonly #server: Server;
   readonly #isWhole: IsWhole;
   readonly #pairs = new Set<Pair>();
   readonly #listeners = new Set<() => void>();
   #swallowing: Swallowing | null = null;
   #stallAt: RegExp | null = null;
+  #isRefusing = false;
   #drop: RegExp | null = null;
 
   private constructor(server: Server, isWhole: IsWhole) {
@@ -61,7 +64,10 @@ export class TcpProxy {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const proxy = new TcpProxy(server, isWhole);
-    server.on("connection", (client) => proxy.#join(client, connect({ port, host, allowHalfOpen: true })));
+    server.on("connection", (client) => {
+      if (proxy.#refuses(client)) return;
+      proxy.#join(client, connect({ port, host, allowHalfOpen: true }));
+    });
     return proxy;
   }
 
@@ -88,6 +94,12 @@ export class TcpProxy {
     this.#swallowing = { request, every, left: Infinity, seen: 0 };
   }
 
+  /** Breaks every connection, and resets new ones as soon as they are made, as a proxy does whose server is gone. */
+  refuse(): void {
+    this.#isRefusing = true;
+    this.cut();
+  }
+
   /** Nothing passes any more, in either direction, and nobody is told. New connections are taken and hang. */
   stall(): void {
     this.#stallAt = /(?:)/;
@@ -109,6 +121,7 @@ export class TcpProxy {
   heal(): void {
     this.#stallAt = null;
     this.#swallowing = null;
+    this.#isRefusing = false;
     for (const pair of this.#pairs) if (pair.state !== "open") destroy(pair);
   }
 
@@ -137,6 +150,13 @@ export class TcpProxy {
 
   #tell(): void {
     for (const look of this.#listeners) look();
+  }
+
+  #refuses(client: Socket): boolean {
+    if (!this.#isRefusing) return false;
+    this.effects.refused++;
+    client.on("error", () => {}).resetAndDestroy();
+    return true;
   }
 
   #join(client: Socket, server: Socket): void {

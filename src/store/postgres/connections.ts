@@ -5,6 +5,7 @@ import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
 import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
 import { fateOf, messageOf, storeError } from "./failures.ts";
+import { Gate } from "./gate.ts";
 import type { PostgresAddress } from "./url.ts";
 
 /** Something that takes a statement: a connection, or a transaction on one. */
@@ -55,6 +56,7 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #pool: DriverPool;
   readonly #beats: DriverPool;
+  readonly #gate: Gate;
   /** Connections that nobody uses at the moment. */
   readonly #resting = new Set<DriverClient>();
   #names = new Map<string, string>();
@@ -68,6 +70,12 @@ export class Connections {
     const { poolSize } = options;
     this.#pool = this.#openPool(poolSize, Math.floor(poolSize / 2));
     this.#beats = this.#openPool(1, 0);
+    this.#gate = new Gate({
+      clock: options.clock,
+      knock: async () => this.#release(await this.#pool.connect()),
+      isClosedBy: (error) => !isBusyPool(error) && ["unknown", "away"].includes(fateOf(error)),
+      pauseMs: pauseBefore,
+    });
   }
 
   get place(): string {
@@ -170,6 +178,8 @@ export class Connections {
   }
 
   async #connected(pool: DriverPool, deadline: Deadline): Promise<PooledClient> {
+    await this.#gate.pass(deadline.signal);
+    if (!this.#gate.isOpen) throw new NotConnected(this.#gate.lastError);
     const connecting = pool.connect();
     try {
       const client = await deadline.bound(connecting, Infinity);
@@ -181,6 +191,7 @@ export class Connections {
         (client) => this.#release(client),
         () => {},
       );
+      if (!(error instanceof Silence)) this.#gate.failed(error);
       throw new NotConnected(error);
     }
   }
@@ -254,6 +265,11 @@ class NotConnected extends Error {
     super("no connection");
     this.cause = cause;
   }
+}
+
+/** All connections of the pool are in use: that is what the pool itself says then. */
+function isBusyPool(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }
 
 /** Ends a connection, whether the server answers the goodbye or is out of reach. */

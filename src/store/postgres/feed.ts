@@ -43,6 +43,9 @@ export class PostgresFeed implements Feed {
   #wantedCheckedAt = Number.NEGATIVE_INFINITY;
   /** A look whose answer is not here yet, while what was known before is too old. */
   #doubt: Promise<void> | null = null;
+  #isLooking = false;
+  #isChecking = false;
+  #isSaying = false;
   #closed = false;
 
   constructor(options: PostgresFeedOptions) {
@@ -75,7 +78,7 @@ export class PostgresFeed implements Feed {
   newsWanted(): boolean {
     const monotonic = performance.now();
     const age = monotonic - this.#wantedCheckedAt;
-    if (age >= WANTED_CHECK_MS && !this.#closed) {
+    if (age >= WANTED_CHECK_MS && !this.#isChecking && !this.#closed) {
       this.#wantedCheckedAt = monotonic;
       const checking = this.#checkWanted().finally(() => (this.#doubt = null));
       if (age >= WANTED_KNOWN_MS) this.#doubt = checking;
@@ -149,33 +152,44 @@ export class PostgresFeed implements Feed {
     const { connections, sql } = this.#options;
     if (this.#closed) return;
     this.#news.look();
-    if (this.#watchers.size === 0) return;
+    // While the server is away a look takes as long as any call: one that waits is enough.
+    if (this.#watchers.size === 0 || this.#isLooking) return;
+    this.#isLooking = true;
     this.#tell({ topic: "due", inMs: 0 });
     for (const topic of ["lease", "queues", "schedules"] as const) this.#tell({ topic });
     try {
       for (const [queue] of await connections.call(sql.queuesWithWork)) this.#tell({ topic: "work", queue: queue as string });
     } catch {
       // The next look will tell.
+    } finally {
+      this.#isLooking = false;
     }
   }
 
   async #checkWanted(): Promise<void> {
     const { connections, sql, now } = this.#options;
+    this.#isChecking = true;
     try {
       const [row] = await connections.call(sql.isListening, [now()]);
       this.#wanted = this.#listeners.size > 0 || row![0] === true;
     } catch {
       // What was known is believed on.
+    } finally {
+      this.#isChecking = false;
     }
   }
 
   async #sayListening(): Promise<void> {
     const { connections, sql, now } = this.#options;
     this.#wanted = true;
+    if (this.#isSaying) return;
+    this.#isSaying = true;
     try {
       await connections.call(sql.sayListening, [now(), LISTENING_BELIEVED_MS]);
     } catch {
       // Said again before long.
+    } finally {
+      this.#isSaying = false;
     }
   }
 }

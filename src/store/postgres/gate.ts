@@ -1,0 +1,91 @@
+import type { Clock } from "../../lib/clock.ts";
+import { sleep } from "../../lib/clock.ts";
+
+export interface GateOptions {
+  readonly clock: Clock;
+  /** Makes a connection and gives it back. */
+  readonly knock: () => Promise<void>;
+  /** Whether an error says that nobody takes connections there at the moment. Any other one is for those who wait to see for themselves. */
+  readonly isClosedBy: (error: unknown) => boolean;
+  /** How long to wait after so many knocks that failed. */
+  readonly pauseMs: (failures: number) => number;
+}
+
+/**
+ * WHO MAY KNOCK while a server takes no connections: one for all. Without it every call that waits would try by itself, and a hundred of them
+ * would try a hundred times a second.
+ *
+ *   open ─→ closed       a connection could not be made
+ *   closed ─→ open       one that knocks, with pauses that grow, was let in
+ *
+ * Nobody knocks when nobody waits.
+ */
+export class Gate {
+  readonly #options: GateOptions;
+  #opened: PromiseWithResolvers<void> | null = null;
+  #isKnocking = false;
+  #failures = 0;
+  #waiting = 0;
+  #lastError: unknown = null;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  get isOpen(): boolean {
+    return this.#opened === null;
+  }
+
+  /** Why nobody was let in the last time. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** A connection could not be made. */
+  failed(reason: unknown): void {
+    if (!this.#options.isClosedBy(reason)) return;
+    this.#lastError = reason;
+    this.#opened ??= Promise.withResolvers<void>();
+  }
+
+  /** Resolves when the gate is open, or at once when the signal aborts: the caller looks at the signal to tell which. */
+  async pass(signal: AbortSignal): Promise<void> {
+    if (this.#opened === null || signal.aborted) return;
+    const { promise: leaves, resolve } = Promise.withResolvers<void>();
+    const leave = (): void => resolve();
+    signal.addEventListener("abort", leave);
+    this.#waiting++;
+    if (!this.#isKnocking) void this.#knock();
+    await Promise.race([this.#opened.promise, leaves]);
+    signal.removeEventListener("abort", leave);
+    this.#waiting--;
+  }
+
+  async #knock(): Promise<void> {
+    this.#isKnocking = true;
+    while (this.#opened !== null && (await this.#isStillWanted())) {
+      try {
+        await this.#options.knock();
+        this.#open();
+      } catch (error) {
+        this.#lastError = error;
+        this.#failures++;
+        if (!this.#options.isClosedBy(error)) this.#open();
+      }
+    }
+    this.#isKnocking = false;
+  }
+
+  /** After the pause: whether somebody waits. The pause is kept also by those who come after all others have left. */
+  async #isStillWanted(): Promise<boolean> {
+    const { clock, pauseMs } = this.#options;
+    await sleep(clock, pauseMs(this.#failures));
+    return this.#waiting > 0;
+  }
+
+  #open(): void {
+    this.#failures = 0;
+    this.#opened?.resolve();
+    this.#opened = null;
+  }
+}

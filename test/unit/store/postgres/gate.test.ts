@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { Gate } from "../../../../src/store/postgres/gate.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
+
+const REFUSED = new Error("connection refused");
+const FORBIDDEN = new Error("wrong password");
+
+describe("a server that takes no connections", () => {
+  let clock: VirtualClock;
+  let knocksAt: number[];
+  let answer: Error | null;
+  let gate: Gate;
+
+  beforeEach(() => {
+    clock = new VirtualClock(0);
+    knocksAt = [];
+    answer = REFUSED;
+    gate = new Gate({
+      clock,
+      knock: async () => {
+        knocksAt.push(clock.monotonic());
+        if (answer !== null) throw answer;
+      },
+      isClosedBy: (error) => error === REFUSED,
+      pauseMs: (failures) => Math.min(1000, 100 * 2 ** failures),
+    });
+  });
+
+  function wait(signal = new AbortController().signal): { readonly isOver: () => boolean } {
+    let isOver = false;
+    void gate.pass(signal).then(() => (isOver = true));
+    return { isOver: () => isOver };
+  }
+
+  test("is knocked on by one for all, with pauses that grow, until it lets one in", async () => {
+    gate.failed(REFUSED);
+    const calls = Array.from({ length: 100 }, () => wait());
+    await clock.advance("5s");
+    expect(knocksAt).toEqual([100, 300, 700, 1500, 2500, 3500, 4500]);
+    expect([gate.isOpen, gate.lastError, calls.some(({ isOver }) => isOver())]).toEqual([false, REFUSED, false]);
+    answer = null;
+    await clock.advance("1s");
+    expect([gate.isOpen, calls.every(({ isOver }) => isOver())]).toEqual([true, true]);
+    expect(knocksAt).toHaveLength(8);
+  });
+
+  test("is left alone when nobody waits, and those who come later keep the pause", async () => {
+    gate.failed(REFUSED);
+    const patience = new AbortController();
+    const call = wait(patience.signal);
+    await clock.advance(350);
+    patience.abort();
+    await clock.advance("1h");
+    expect([call.isOver(), gate.isOpen, knocksAt]).toEqual([true, false, [100, 300]]);
+    const since = clock.monotonic();
+    wait();
+    await clock.advance("1s");
+    expect(knocksAt.slice(2).map((at) => at - since)).toEqual([400]);
+  });
+
+  test("that answers with another error lets all see it for themselves", async () => {
+    gate.failed(REFUSED);
+    const call = wait();
+    answer = FORBIDDEN;
+    await clock.advance(100);
+    expect([call.isOver(), gate.isOpen]).toEqual([true, true]);
+    gate.failed(FORBIDDEN);
+    expect(gate.isOpen).toBe(true);
+  });
+
+  test("is passed at once while it is open, or when there is no time left", async () => {
+    const free = wait();
+    gate.failed(REFUSED);
+    const late = wait(AbortSignal.abort());
+    await clock.settle();
+    expect([free.isOver(), late.isOver(), knocksAt]).toEqual([true, true, []]);
+  });
+});
