@@ -1,20 +1,30 @@
 /** Handlers to try a server with: `npm start` runs them. Each only pretends; what is real is how it succeeds, fails, and takes its time. */
 import { setTimeout as pause } from "node:timers/promises";
-import { defineJob, Discard } from "millrace";
+import { type Context, defineJob, Discard } from "millrace";
 import * as z from "zod";
 
-const email = defineJob({ type: "email:send", input: z.object({ to: z.email(), subject: z.string().default("Hello") }) });
+const Email = z.object({ to: z.email(), subject: z.string().default("Hello") });
+
+const email = defineJob({ type: "email:send", input: Email });
+const sameEmail = defineJob({ type: "send_email", input: Email });
+const image = defineJob({ type: "image:resize", input: z.object({ url: z.url(), width: z.int().min(1).max(10_000).default(320) }) });
 const report = defineJob({ type: "report:make", input: z.object({ pages: z.int().min(1).max(100) }).nullable() });
 const charge = defineJob({ type: "card:charge", input: z.object({ cents: z.int().positive() }), maxRetries: 2, retryDelay: "1s" });
+const hello = defineJob({ type: "hello:world" });
+/** The type of a job that is sent to `POST /jobs` without one. */
+const untyped = defineJob({ type: "default" });
 
 /** What `npm start` proposes to try. */
 export const example = { type: "email:send", payload: { to: "ann@example.com" } };
 
 export default [
-  email.handle(async ({ to, subject }, ctx) => {
-    ctx.log(`sending "${subject}" to ${to}`);
+  email.handle(sendEmail),
+  sameEmail.handle(sendEmail),
+
+  image.handle(async ({ url, width }, ctx) => {
+    ctx.log(`resizing ${url} to ${width} px`);
     await pause(50, undefined, { signal: ctx.signal });
-    return { accepted: [to] };
+    return { url, width };
   }),
 
   report.handle(async (wanted, ctx) => {
@@ -31,4 +41,13 @@ export default [
     if (Math.random() < 0.5) throw new Error("the bank does not answer");
     return { receipt: `r-${cents}` };
   }),
+
+  hello.handle(async (payload) => ({ hello: payload })),
+  untyped.handle(async (payload) => ({ processed: payload })),
 ];
+
+async function sendEmail({ to, subject }: z.output<typeof Email>, ctx: Context): Promise<{ status: "sent"; accepted: string[] }> {
+  ctx.log(`sending "${subject}" to ${to}`);
+  await pause(50, undefined, { signal: ctx.signal });
+  return { status: "sent", accepted: [to] };
+}

@@ -3,7 +3,7 @@ import { connect, MillraceError } from "millrace";
 
 const client = await connect("memory:");
 await client.configure("uploads", { capacity: 2 });
-await client.pause("mail");
+await client.pause("mail", { create: true }); // it has no job yet: without create, a name that is new is refused
 
 for (let number = 1; number <= 3; number++) {
   await client.enqueue("mail:send", { number }, { queue: "mail" });

@@ -6,6 +6,7 @@
  *           elsewhere are still taken → port → client → log
  */
 import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
+import { typesOf } from "./client/handler-types.ts";
 import type { Config } from "./config.ts";
 import { storeOptions } from "./config/store-options.ts";
 import { connectWatched } from "./connect.ts";
@@ -63,6 +64,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
       version: options.version,
       onRequest: watch.onRequest,
       figures: watch.metrics,
+      types: options.handlers === undefined ? undefined : [HTTP_REQUEST_TYPE, ...typesOf(options.handlers)],
     });
     const listening = await listen(server, { port: config.port, host: config.host });
     started.unshift(() => listening.close({ graceMs: 0 }));

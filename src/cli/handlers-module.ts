@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Handlers } from "../client/client.ts";
+import { typesOf } from "../client/handler-types.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 
 /** Loads the module. A path is what was given at the start and nothing else: no type of a job ever becomes one. */
@@ -20,11 +21,6 @@ export async function loadHandlers(file: string, folder: string): Promise<Handle
     );
   }
   return handlers as Handlers;
-}
-
-/** The names of the types that they handle. */
-export function typesOf(handlers: Handlers): string[] {
-  return Array.isArray(handlers) ? handlers.map(({ definition }) => definition.type) : Object.keys(handlers);
 }
 
 /** The job to try the module with: its `example`, or else a job of its first type. */

@@ -55,11 +55,14 @@ export interface Client extends AsyncDisposable {
   /** What was counted, by hour or by minute, the earliest first; a period in which nothing happened has zeros. Looks at no job. */
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   queues(): Promise<QueueInfo[]>;
-  /** Changes settings of a queue; what is not named stays. */
-  configure(queue: string, settings: QueueOptions): Promise<void>;
-  /** No job of the queue starts until resume; running ones go on, and enqueue works. A repeat changes nothing, as that of resume. */
-  pause(queue: string): Promise<void>;
-  resume(queue: string): Promise<void>;
+  /** Changes settings of a queue; what is not named stays. Makes the queue if there is none, unless `create` is false: then `not_found`. */
+  configure(queue: string, settings: QueueOptions, options?: NewQueueOptions): Promise<void>;
+  /**
+   * No job of the queue starts until resume; running ones go on, and enqueue works. A repeat changes nothing, as that of resume. A queue that
+   * never had a job or a setting is `not_found`, because its name may be mistyped, unless `create` is true.
+   */
+  pause(queue: string, options?: NewQueueOptions): Promise<void>;
+  resume(queue: string, options?: NewQueueOptions): Promise<void>;
 
   readonly dead: DeadLetters;
   /** One change for all jobs that match. */
@@ -183,6 +186,12 @@ export interface QueueOptions {
         readonly keepAtLeast?: Duration | undefined;
       }
     | undefined;
+}
+
+/** What to do about a queue that does not exist yet. */
+export interface NewQueueOptions {
+  /** Whether it is made; if not, the call is refused with `not_found`, and the error names the queues that exist. */
+  readonly create?: boolean | undefined;
 }
 
 /** How many jobs are in each status. */

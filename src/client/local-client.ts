@@ -18,6 +18,7 @@ import { openEvents } from "./events.ts";
 import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
 import { gatheringFor } from "./gathering.ts";
+import { typesOf } from "./handler-types.ts";
 import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { LastWords } from "./last-words.ts";
@@ -194,9 +195,9 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     stats: whileOpen(() => readStats(store)),
     history: whileOpen((query) => readHistory(parts, query)),
     queues: whileOpen(() => listQueues(store)),
-    configure: whileOpen((queue, settings) => configureQueue(parts, queue, settings)),
-    pause: whileOpen((queue) => setPaused(parts, queue, true)),
-    resume: whileOpen((queue) => setPaused(parts, queue, false)),
+    configure: whileOpen((queue, settings, options) => configureQueue(parts, queue, settings, options)),
+    pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
+    resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),
     dead: guardAll(createDeadLetters(parts), whileOpen),
     bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => crew.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
@@ -236,8 +237,4 @@ function boundsOf(store: Store, capacity: number, onTrouble: OnTrouble | undefin
     setCapacity: (queue: string, own: number) => store.configure(queue, { capacity: own }),
   };
   return new QueueBounds(capacity, queues, (message) => onTrouble?.({ kind: "setting", message }));
-}
-
-function typesOf(handlers: Handlers): string[] {
-  return Array.isArray(handlers) ? handlers.map((handled) => handled.definition.type) : Object.keys(handlers);
 }

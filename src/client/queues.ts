@@ -1,5 +1,7 @@
+import { invalid } from "../core/errors.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
+import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
 import { isReservedQueue } from "../core/reserved-queues.ts";
@@ -8,6 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
+import { queueNotFound, readOptions } from "./refusals.ts";
 
 export interface QueueParts {
   readonly store: Store;
@@ -43,19 +46,34 @@ export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueSt
 }
 
 /** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */
-export async function configureQueue({ store }: QueueParts, queue: string, settings: unknown): Promise<void> {
+export async function configureQueue({ store }: QueueParts, queue: string, settings: unknown, options: unknown): Promise<void> {
   readQueue(queue);
   const change = readQueueOptions(settings);
+  if (!readCreate(options, true)) await demandQueue(store, queue);
   await store.configure(queue, change);
   if (change.headStartMs === undefined) return;
   while (await store.rerank(queue, MAX_BATCH));
 }
 
 /** Pauses or resumes a queue, and announces it. */
-export async function setPaused({ store, clock, announcer }: QueueParts, queue: string, paused: boolean): Promise<void> {
+export async function setPaused({ store, clock, announcer }: QueueParts, queue: string, paused: boolean, options: unknown): Promise<void> {
   readQueue(queue);
+  if (!readCreate(options, false)) await demandQueue(store, queue);
   await store.configure(queue, { paused });
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
+}
+
+function readCreate(options: unknown, usual: boolean): boolean {
+  const { create = usual } = readOptions(options, "the options for a new queue", ["create"]);
+  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
+  return create;
+}
+
+/** Refuses a name that no queue has: it may be mistyped. The usual queue is always there. */
+async function demandQueue(store: Pick<Store, "queues">, queue: string): Promise<void> {
+  if (queue === DEFAULT_QUEUE) return;
+  const names = (await usersQueues(store)).map(({ name }) => name);
+  if (!names.includes(queue)) throw queueNotFound(queue, names);
 }
 
 /** Counts by status, over all levels. */

@@ -21,6 +21,19 @@ export function scheduleNotFound(name: string): MillraceError {
   return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
 }
 
+/** So many names are enough to find the one that was meant. */
+const MOST_NAMES = 20;
+
+/** There is no queue of that name: says which there are. */
+export function queueNotFound(queue: string, names: readonly string[]): MillraceError {
+  const some = names.toSorted().slice(0, MOST_NAMES).join(", ");
+  const rest = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  const there = names.length === 0 ? "there are no queues yet" : `there are ${some}${rest}`;
+  return new MillraceError("not_found", `there is no queue ${queue}: ${there}. To make a new queue, set create to true`, {
+    field: "queue",
+  });
+}
+
 /** The status forbids it: says which it is, and which would do. */
 export function wrongStatus(id: string, status: Status, verb: string, possible: readonly Status[], advice = ""): MillraceError {
   const which = `${possible.slice(0, -1).join(", ")}${possible.length > 1 ? " and " : ""}${possible.at(-1)}`;

@@ -1,4 +1,5 @@
 /** WHAT NEEDS ATTENTION: what somebody on call wants to be told before any figure, worst first. Pure: figures in, findings out. */
+import { serves } from "../core/explain.ts";
 import type { JobSummary } from "../core/job.ts";
 import type { Queue, Stats, Worker } from "./api.ts";
 import { counted, span } from "./format.ts";
@@ -86,8 +87,7 @@ export function typesWithoutWorker({ workers, pending }: Pick<Situation, "worker
   if (workers.length === 0) return [];
   const orphans = new Map<string, Orphan>();
   for (const { type, queue } of pending) {
-    const isHandled = workers.some((worker) => worker.queues.includes(queue) && (worker.types === "*" || worker.types.includes(type)));
-    if (isHandled) continue;
+    if (workers.some((worker) => serves(worker, { queue, type }))) continue;
     const key = `${queue} ${type}`;
     orphans.set(key, { type, queue, jobs: (orphans.get(key)?.jobs ?? 0) + 1 });
   }

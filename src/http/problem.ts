@@ -1,6 +1,6 @@
 /** PROBLEMS: error code -> status and body (RFC 9457). Neither stacks nor what a store said reach a client. */
 import { MillraceError } from "../core/errors.ts";
-import type { ProblemWire } from "./contract/schemas.ts";
+import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
 import { toSnakeCase } from "./wire/values.ts";
 
@@ -25,6 +25,19 @@ export class WireError extends Error {
   }
 }
 
+/** The idempotency key belongs to another job, which is shown: whoever sent the key may want to go on with that one. */
+export class KeyTaken extends Error {
+  override readonly name = "KeyTaken";
+  readonly refusal: MillraceError;
+  readonly job: JobWire;
+
+  constructor(refusal: MillraceError, job: JobWire) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+    this.job = job;
+  }
+}
+
 /** A problem answer, before it is written. */
 export interface ProblemAnswer {
   readonly status: number;
@@ -38,6 +51,7 @@ const DEFAULT_RETRY_AFTER_MS = 1000;
 /** The answer for anything that was thrown. What nobody meant to throw is `internal`, and tells nothing. */
 export function toProblem(error: unknown, requestId: string, inputStatus?: number): ProblemAnswer {
   if (error instanceof WireError) return wireProblem(error, requestId, inputStatus);
+  if (error instanceof KeyTaken) return withJob(libraryProblem(error.refusal, requestId, inputStatus), error.job);
   if (error instanceof MillraceError) return libraryProblem(error, requestId, inputStatus);
   return problem("internal", "the request failed for a reason that is only in the server's log", requestId);
 }
@@ -45,6 +59,7 @@ export function toProblem(error: unknown, requestId: string, inputStatus?: numbe
 /** Whether somebody should look at it: neither the caller nor the load is to blame. */
 export function isFault(error: unknown): boolean {
   if (error instanceof WireError) return error.code === "internal";
+  if (error instanceof KeyTaken) return false;
   return !(error instanceof MillraceError) || HIDDEN.has(error.code);
 }
 
@@ -69,6 +84,10 @@ function libraryProblem(error: MillraceError, requestId: string, inputStatus: nu
   const named = field === undefined ? undefined : fieldOnTheWire(field);
   const detail = HIDDEN.has(code) ? hiddenDetail(code) : wordsOnTheWire(error.message, field, named);
   return problem(code, detail, requestId, { field: named, jobId, retryAfterMs, inputStatus });
+}
+
+function withJob(answer: ProblemAnswer, job: JobWire): ProblemAnswer {
+  return { ...answer, body: { ...answer.body, job } };
 }
 
 interface ProblemFacts {

@@ -144,15 +144,18 @@ export function createRemoteClient(options: RemoteOptions): Client {
       return (await transport.ask("GET /api/v1/stats/history", { query: asked, repeatable: true })).body.points.map(fromPointWire);
     },
     queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
-    async configure(queue, settings) {
+    async configure(queue, settings, newQueue) {
       const body = settingsText(settings);
-      await transport.ask("PATCH /api/v1/queues/{queue}", { params: { queue: readQueueName(queue) }, body, repeatable: true });
+      const query = readCreate(newQueue, true);
+      await transport.ask("PATCH /api/v1/queues/{queue}", { params: { queue: readQueueName(queue) }, query, body, repeatable: true });
     },
-    async pause(queue) {
-      await transport.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: readQueueName(queue) }, repeatable: true });
+    async pause(queue, newQueue) {
+      const query = readCreate(newQueue, false);
+      await transport.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: readQueueName(queue) }, query, repeatable: true });
     },
-    async resume(queue) {
-      await transport.ask("POST /api/v1/queues/{queue}/resume", { params: { queue: readQueueName(queue) }, repeatable: true });
+    async resume(queue, newQueue) {
+      const query = readCreate(newQueue, false);
+      await transport.ask("POST /api/v1/queues/{queue}/resume", { params: { queue: readQueueName(queue) }, query, repeatable: true });
     },
     dead: createRemoteDead(transport),
     bulk: createRemoteBulk(transport, clock),
@@ -207,6 +210,13 @@ function settingsText(settings: QueueOptions): string {
   const { retention, ...rest } = given;
   if (retention === undefined) return wireText(rest);
   return wireText(rest, { retention: wireText(readFields(retention, "retention", ["age", "count", "keepAtLeast"], "retention.")) });
+}
+
+function readCreate(options: unknown, usual: boolean): { create: string | undefined } {
+  const { create = usual } =
+    options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);
+  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
+  return { create: create ? "true" : undefined };
 }
 
 function readQueueName(queue: unknown): string {

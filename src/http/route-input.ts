@@ -3,6 +3,7 @@ import type { Client } from "../client/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
+import type { HandledTypes } from "./handled-types.ts";
 import type { AnswerFrom, BodyIn, ParamsIn, QueryIn, RouteName } from "./contract.ts";
 
 /** What a route is given: everything is checked already. */
@@ -54,6 +55,8 @@ export type Handlers<Names extends RouteName> = { readonly [Name in Names]: Hand
 export interface RouteParts {
   readonly client: Client;
   readonly clock: Clock;
+  /** Null where this process runs no jobs: then others do, who need not be known here. */
+  readonly handledTypes: HandledTypes | null;
 }
 
 /** 200 with this body. */

@@ -9,10 +9,12 @@ import type { Client } from "../client/client.ts";
 import { invalid } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { Answerer, type RequestFacts } from "./answerer.ts";
+import type { Answer } from "./call.ts";
 import { FetchCall, toResponse } from "./fetch-call.ts";
 import { type RouteName, ROUTES } from "./contract.ts";
 import { Dashboard } from "./dashboard.ts";
 import { Gate } from "./gate.ts";
+import { HandledTypes } from "./handled-types.ts";
 import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
 import { upgradeListener } from "./live/upgrade.ts";
@@ -72,6 +74,8 @@ export interface ServerOptions {
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined;
   /** Whether the process can work, beside its store: asked for /health/ready. */
   readonly isHealthy?: (() => boolean) | undefined;
+  /** Types that workers of this process run, in all queues. With them, the answer to a job says when no live worker handles its type. */
+  readonly types?: readonly string[] | undefined;
   /** What GET /metrics tells. */
   readonly figures?: Figures | undefined;
   readonly version?: string | undefined;
@@ -128,7 +132,8 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     options.dashboard === undefined
       ? null
       : new Dashboard(new SignIn({ gate, sessions, clock, basePath }), new StaticPage(options.dashboard.folder));
-  const routes = prepareRoutes({ client, clock, hub, version, isReady, figures }, dashboard);
+  const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
+  const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, figures }, dashboard);
   const { fetch } = createApp(routes, answerer, basePath, dashboard);
   return {
     fetch: async (request, env) => fetch(request, env),
@@ -175,11 +180,22 @@ function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePat
       ),
     );
   }
-  if (dashboard !== null) addPage(app, answerer, basePath + PAGE_MOUNT, dashboard);
+  if (dashboard !== null) {
+    addRoot(app, answerer, basePath);
+    addPage(app, answerer, basePath + PAGE_MOUNT, dashboard);
+  }
   app.notFound(async (c) =>
     toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
   );
   return app;
+}
+
+/** Who types the server's address only is led to the dashboard. Relative, so that it is right under any mount. */
+function addRoot(app: Hono, answerer: Answerer, basePath: string): void {
+  app.get(`${basePath}/`, async (c) => {
+    const lead = async (): Promise<Answer> => ({ status: 302, headers: LEADS_TO_PAGE, body: null });
+    return toResponse(await answerer.answerFile(new FetchCall(c.req.raw, c.env), "/", lead));
+  });
 }
 
 /** What is below the dashboard's mount and is no route is a file of its page, or an address that the page knows. */
@@ -220,6 +236,7 @@ function isDirect({ paramNames, rule }: PreparedRoute): boolean {
 }
 
 const NO_PARAMS = {};
+const LEADS_TO_PAGE = { Location: PAGE_MOUNT.slice(1), "Cache-Control": "no-store" };
 
 function paramsOf({ paramNames }: PreparedRoute, param: (name: string) => string | undefined): Record<string, string> {
   return paramNames.length === 0 ? NO_PARAMS : Object.fromEntries(paramNames.map((name) => [name, param(name) ?? ""]));

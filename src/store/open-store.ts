@@ -67,6 +67,26 @@ export async function inspectStore(url: string, { deadlineMs = 10_000 }: Pick<St
   }
 }
 
+/** The tables of a new store as a script of SQL; null on an engine that has none. Nobody is asked for it: the store need not be there. */
+export async function schemaScriptOf(url: string): Promise<string | null> {
+  const scheme = schemeOf(url);
+  switch (scheme) {
+    case "sqlite":
+      return (await import("./sqlite/migrations.ts")).schemaScript();
+    case "postgres":
+    case "postgresql": {
+      const { parsePostgresUrl } = await import("./postgres/url.ts");
+      return (await import("./postgres/migrations.ts")).schemaScript(parsePostgresUrl(url).schema);
+    }
+    case "memory":
+    case "redis":
+    case "rediss":
+      return null;
+    default:
+      throw unknownScheme(url, scheme);
+  }
+}
+
 function schemeOf(url: string): string | undefined {
   return /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
 }

@@ -83,6 +83,24 @@ export function manageSuite(promises: Promises): void {
       expect((await claim(client)).jobs.map(({ job }) => job.id)).toEqual([id]);
     });
 
+    promises("that never existed are not found, with the names of those that do, unless they shall be made", async (client) => {
+      await client.enqueue("t", null, { queue: "mail" });
+      const mistyped = [client.pause("mial"), client.resume("mial"), client.configure("mial", { capacity: 1 }, { create: false })];
+      for (const call of mistyped) {
+        await expect(call).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("there are mail.") as string });
+      }
+      expect((await client.queues()).map(({ name }) => name)).toEqual(["mail"]);
+      await client.pause("default");
+      await client.pause("early", { create: true });
+      await client.configure("bounded", { capacity: 1 });
+      expect((await client.queues()).map(({ name, paused }) => [name, paused])).toEqual([
+        ["bounded", false],
+        ["default", true],
+        ["early", true],
+        ["mail", false],
+      ]);
+    });
+
     promises("are counted in the figures", async (client) => {
       await client.enqueueMany([{ type: "a" }, { type: "b", queue: "mail", priority: "low" }]);
       await finish(client);
@@ -210,7 +228,7 @@ async function die(client: Client, count: number): Promise<void> {
 async function firstNews(client: Client, news: AsyncIterator<Event>): Promise<Event> {
   const first = news.next();
   for (;;) {
-    await client.pause("news");
+    await client.pause("news", { create: true });
     const heard = await Promise.race([first, new Promise<null>((resolve) => setTimeout(resolve, 20, null))]);
     if (heard !== null) return heard.value as Event;
   }

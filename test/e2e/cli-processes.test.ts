@@ -113,7 +113,7 @@ describe("a worker", () => {
 
   test("leaves a queue the capacity that it has, and says so", async () => {
     const cwd = folderWithHandlers();
-    await runCli(["queues", "set", "mail", "--capacity", "9"], { cwd });
+    await runCli(["queues", "set", "mail", "--create", "--capacity", "9"], { cwd });
     const worker = startCli(["worker", "--handlers", "./jobs.mjs", "--queues", "mail"], { cwd, env: { QUEUE_CAPACITY: "7" } });
     await worker.said("queue mail keeps its own capacity of 9");
     await worker.said("a worker for");

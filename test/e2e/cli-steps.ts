@@ -181,10 +181,18 @@ export const STEPS: readonly Step[] = [
   { name: "pause", args: "pause default", lines: [], talk: /^queue default is paused$/ },
   { name: "queues show it", args: "queues", lines: [/^QUEUE +STATE +SCHEDULED/, /^default +paused /, /^reports +running /] },
   { name: "resume", args: "resume default --json", json: [{ queue: "default", paused: false }] },
-  { name: "a queue that nobody knew is told", args: "pause mial --quiet", lines: [], talk: /^millrace: queue mial is new: / },
+  {
+    name: "a name that no queue has",
+    args: "pause mial",
+    code: 3,
+    talk: /^millrace: there is no queue mial: there are default, reports\./,
+  },
+  { name: "nor can it be resumed", args: "resume mial", code: 3, talk: /^millrace: there is no queue mial: / },
+  { name: "or be told a setting", args: "queues set mial --capacity 1", code: 3, talk: /^millrace: there is no queue mial: / },
+  { name: "but it can be made", args: "pause early --create", lines: [], talk: /^queue early is paused$/ },
   {
     name: "queues set",
-    args: "queues set tiny --capacity 1 --head-start 1m --dead-letters off --keep-age 2h --keep-count 5 --keep-at-least 1m --json",
+    args: "queues set tiny --create --capacity 1 --head-start 1m --dead-letters off --keep-age 2h --keep-count 5 --keep-at-least 1m --json",
     json: [
       { name: "tiny", capacity: 1, head_start: 60000, dead_letters: false, retention: { age: 7200000, count: 5, keep_at_least: 60000 } },
     ],

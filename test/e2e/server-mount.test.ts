@@ -50,7 +50,7 @@ async function proveMounted(base: string): Promise<void> {
   // A stream is open once something came through it.
   const first = news.next();
   for (;;) {
-    await client.pause("news");
+    await client.pause("news", { create: true });
     const heard = await Promise.race([first, new Promise<null>((resolve) => setTimeout(resolve, 10, null))]);
     if (heard === null) continue;
     expect(heard.value).toHaveProperty("event");

@@ -29,8 +29,8 @@ async function act(stage: Stage, client: Client, random: Random): Promise<unknow
   if (action <= 5) return job === null ? undefined : client.retry(job);
   if (action === 6) return job === null ? undefined : client.retry(job, { now: true });
   if (action === 7) return job === null ? undefined : client.remove(job);
-  if (action === 8) return client.pause(queue);
-  if (action === 9) return client.resume(queue);
+  if (action === 8) return client.pause(queue, { create: true });
+  if (action === 9) return client.resume(queue, { create: true });
   if (action === 10) return client.dead.retry({ queue });
   if (action === 11) return random.chance(0.3) ? client.dead.purge({ queue }) : undefined;
   if (schedule === null) return undefined;

@@ -2,19 +2,28 @@ import { isServerUrl, maskUrl } from "../../config/store-url.ts";
 import type { StoreReport } from "../../core/store-report.ts";
 import { defineCommand, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
+import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 
 /** Brings the schema of the store to its newest. */
 export const migrate = defineCommand({
   about:
     "Makes the tables that Millrace needs in a store, or brings them to the newest version. Every process does that when it starts; this is for those who want it done before.",
-  examples: ["millrace migrate --dry-run", "millrace migrate --url postgres://localhost/app"],
-  options: { dryRun: toggle("only tell what would be done") },
-  async run({ dryRun }, session) {
+  examples: [
+    "millrace migrate --dry-run",
+    "millrace migrate --url postgres://localhost/app",
+    "millrace migrate --url postgres://localhost/app --sql | psql postgres://localhost/app",
+  ],
+  options: {
+    dryRun: toggle("only tell what would be done"),
+    sql: toggle("only print the SQL that makes the tables of a new store; does not connect"),
+  },
+  async run({ dryRun, sql }, session) {
     const { output, terminal } = session;
     const { config } = await session.settings("url");
     if (isServerUrl(config.url)) throw new CommandRefused("a server migrates its store itself: name the store with --url");
-    const { inspectStore } = await import("../../store/open-store.ts");
+    const { inspectStore, schemaScriptOf } = await import("../../store/open-store.ts");
+    if (sql) return printScript(await schemaScriptOf(config.url), output);
     const { engine, schema } = await inspectStore(config.url);
     refuseNewer(schema, config.url);
     const isDue = schema !== null && schema.found < schema.wanted;
@@ -26,6 +35,12 @@ export const migrate = defineCommand({
     else output.line(`${engine}: ${outcome(schema, dryRun)}`);
   },
 });
+
+function printScript(script: string | null, output: Output): void {
+  if (script === null) throw new CommandRefused("--sql: this store has no tables; name a PostgreSQL database or a SQLite file with --url");
+  if (output.json) output.value({ sql: script });
+  else for (const line of script.trimEnd().split("\n")) output.line(line);
+}
 
 function refuseNewer(schema: StoreReport["schema"], url: string): void {
   if (schema === null || schema.found <= schema.wanted) return;

@@ -6,6 +6,7 @@ import { type CommandGroup, defineCommand, number, type Option, required, text, 
 import { CommandRefused } from "../exit-codes.ts";
 import { count, NOTHING, span } from "../figures.ts";
 import type { Column } from "../table.ts";
+import { CREATE } from "./pause.ts";
 
 const columns: readonly Column<QueueInfo>[] = [
   { title: "QUEUE", text: ({ name }) => name, shrinks: true },
@@ -73,15 +74,16 @@ export const queues: CommandGroup = {
           keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
           keepCount: { ...number("how many of them are kept"), field: "retention.count" },
           keepAtLeast: { ...time("how long they are kept in any case"), field: "retention.keepAtLeast" },
+          create: CREATE,
         },
-        async run({ queue, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
+        async run({ queue, create, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
           const retention = { age: keepAge, count: keepCount, keepAtLeast };
           const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
           const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
           if (isEmpty) throw new CommandRefused("nothing to set: name a setting, such as --capacity 1000");
           const { output } = session;
           await session.withClient(async (client) => {
-            await client.configure(queue, settings);
+            await client.configure(queue, settings, { create });
             const changed = (await client.queues()).find(({ name }) => name === queue);
             if (changed === undefined) return;
             if (output.json) output.value(toQueueWire(changed));

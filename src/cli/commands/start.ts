@@ -1,6 +1,7 @@
 import { SETTING_NAMES } from "../../config.ts";
+import { typesOf } from "../../client/handler-types.ts";
 import { defineCommand, text } from "../command.ts";
-import { loadExample, loadHandlers, typesOf } from "../handlers-module.ts";
+import { loadExample, loadHandlers } from "../handlers-module.ts";
 import { serveUntilSignal } from "../serving.ts";
 
 /** Everything in one process. */
@@ -15,7 +16,9 @@ export const start = defineCommand({
   async run(input, session) {
     if (input.handlers === undefined) return serveUntilSignal(session);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
-    session.output.talk(`millrace: running jobs of type ${typesOf(handlers).join(", ")}`);
+    const types = typesOf(handlers);
+    const others = types.includes("*") ? "" : "; jobs of other types wait until a worker for them runs";
+    session.output.talk(`millrace: running jobs of type ${types.join(", ")}${others}`);
     return serveUntilSignal(session, { handlers, example: await loadExample(input.handlers, session.terminal.cwd) });
   },
 });

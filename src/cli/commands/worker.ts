@@ -8,10 +8,11 @@ import { JobLines } from "../../observe/job-lines.ts";
 import { watchLeases } from "../../observe/lease-watch.ts";
 import { openLog } from "../../observe/log.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
+import { typesOf } from "../../client/handler-types.ts";
 import { defineCommand, text } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { counted } from "../figures.ts";
-import { loadHandlers, typesOf } from "../handlers-module.ts";
+import { loadHandlers } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 
 /** Runs jobs until it is told to stop. */

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { MAX_BODY_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
-import { AliasNewJob, Id, Job, JobSummary, Problem, PrunedJob, Status } from "./schemas.ts";
+import { AliasNewJob, Id, Job, JobSummary, NOTICE, Problem, PrunedJob, Status } from "./schemas.ts";
 
 const Accepted = Type.Object({ job_id: Id, status: Status });
 
@@ -14,7 +14,7 @@ export const aliasRoutes = {
     maxBody: MAX_BODY_BYTES,
     inputStatus: 400,
     answers: {
-      202: { when: "The job is stored.", is: Accepted },
+      202: { when: "The job is stored.", is: Type.Object({ ...Accepted.properties, ...NOTICE }) },
       409: {
         when: "The key is known: the job that was stored under it. Or, as a problem: it belongs to a job with other content.",
         is: Type.Union([Type.Object({ ...Accepted.properties, job: Type.Union([Job, PrunedJob]) }), Problem]),

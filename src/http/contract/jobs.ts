@@ -17,6 +17,7 @@ import {
   Milliseconds,
   Name,
   NewJob,
+  NOTICE,
   nullable,
   PAGE,
   Problem,
@@ -84,7 +85,7 @@ export const jobRoutes = {
     maxBody: MAX_BODY_BYTES,
     headers: { "Idempotency-Key": "The same as `idempotency_key`.", ...PREFER },
     answers: {
-      201: { when: "The job is stored.", is: Job, headers: { Location: "Where the job is." } },
+      201: { when: "The job is stored.", is: Type.Object({ ...Job.properties, ...NOTICE }), headers: { Location: "Where the job is." } },
       200: {
         when: "The key is known: the job that was stored under it, or what is left of it.",
         is: Type.Union([Job, PrunedJob]),

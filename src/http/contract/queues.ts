@@ -50,6 +50,10 @@ const Settings = closed({
   ),
 });
 
+const CREATE = closed({
+  create: Type.Optional(Type.Boolean({ description: "true to make a queue that does not exist yet; without it that is 404" })),
+});
+
 export const queueRoutes = {
   "GET /api/v1/stats": {
     summary: "Figures over all queues",
@@ -111,24 +115,27 @@ export const queueRoutes = {
   "PATCH /api/v1/queues/{queue}": {
     summary: "Change settings of a queue; what is not named stays",
     scope: "admin",
+    query: CREATE,
     body: Settings,
     answers: { 200: { when: "The queue as it is now.", is: Queue } },
-    problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
+    problems: ["invalid_input", "not_found", "malformed_body", "unsupported_media_type"],
   },
   "POST /api/v1/queues/{queue}/pause": {
     summary: "Let no job of a queue start; running ones go on",
     scope: "admin",
+    query: CREATE,
     answers: {
       200: { when: "Paused, also when it was already.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) },
     },
-    problems: ["invalid_input"],
+    problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/queues/{queue}/resume": {
     summary: "Let jobs of a queue start again",
     scope: "admin",
+    query: CREATE,
     answers: {
       200: { when: "Resumed, also when it was not paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) },
     },
-    problems: ["invalid_input"],
+    problems: ["invalid_input", "not_found"],
   },
 } as const satisfies Record<string, Route>;

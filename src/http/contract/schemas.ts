@@ -103,6 +103,15 @@ export type JobSummaryWire = Static<typeof JobSummary>;
 export const Job = Type.Object({ ...SUMMARY, payload: Type.Unknown(), result: Type.Unknown() });
 export type JobWire = Static<typeof Job>;
 
+/** What may be said of a new job. */
+export const NOTICE = {
+  notice: Type.Optional(
+    Type.String({
+      description: "Only from a server that runs jobs itself: that no live worker handles the job's type, and it waits until one takes it.",
+    }),
+  ),
+};
+
 /** All that is left of a job whose key still lives. */
 export const PrunedJob = Type.Object({ id: Id, type: Name, queue: Name, status: Status, pruned: Type.Literal(true) });
 export type PrunedJobWire = Static<typeof PrunedJob>;
@@ -220,6 +229,7 @@ export const Problem = Type.Object({
   request_id: Type.String(),
   field: Type.Optional(Type.String({ description: "The field that was refused." })),
   job_id: Type.Optional(Type.String()),
+  job: Type.Optional(Type.Unknown({ description: "The job that has the idempotency key." })),
   retry_after_ms: Type.Optional(Milliseconds),
 });
 export type ProblemWire = Static<typeof Problem>;

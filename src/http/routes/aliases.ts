@@ -2,19 +2,21 @@
 import type { aliasRoutes } from "../contract/aliases.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toEnqueuedWire, toJobWire, toSummaryWire } from "../wire/job.ts";
-import { demandJob } from "./jobs.ts";
+import { demandJob, enqueueOne } from "./jobs.ts";
 import { readNewJob } from "./new-job.ts";
 
 const DEFAULT_TYPE = "default";
 const MAX_DEAD = 1000;
 
-export function aliasHandlers({ client }: RouteParts): Handlers<keyof typeof aliasRoutes> {
+export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof aliasRoutes> {
   return {
     async "POST /jobs"({ body, call }) {
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
-      const job = await client.enqueue(body.type ?? DEFAULT_TYPE, payload, options);
+      const job = await enqueueOne(client, body.type ?? DEFAULT_TYPE, payload, options);
       const accepted = { job_id: job.id, status: job.status };
-      return job.created ? { status: 202, body: accepted } : { status: 409, body: { ...accepted, job: toEnqueuedWire(job, false) } };
+      if (!job.created) return { status: 409, body: { ...accepted, job: toEnqueuedWire(job, false) } };
+      const notice = await handledTypes?.noticeOf(job);
+      return { status: 202, body: notice === undefined ? accepted : { ...accepted, notice } };
     },
 
     async "GET /jobs/{id}"({ params: { id } }) {

@@ -1,12 +1,12 @@
 /** Jobs: made, looked at, changed. */
-import type { Client } from "../../client/client.ts";
+import type { Client, EnqueuedJob, EnqueueOptions } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { inputCheck } from "../check-input.ts";
 import { type jobRoutes, MAX_BATCH_JOBS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
-import { toProblem, WireError } from "../problem.ts";
+import { KeyTaken, toProblem, WireError } from "../problem.ts";
 import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
 import { toAttemptWire, toEnqueuedWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
 import { toReasonWire } from "../wire/reason.ts";
@@ -14,17 +14,21 @@ import { readPage } from "./job-page.ts";
 import { prefersMinimal, readNewJob } from "./new-job.ts";
 import { readWait } from "./wait.ts";
 
+type EnqueuedWire = AnswerFrom<"POST /api/v1/jobs"> & { notice?: string };
 type BatchResults = AnswerFrom<"POST /api/v1/jobs/batch">["results"];
 
 const REPLAYED = { "Idempotent-Replayed": "true" };
 const checkNewJob = inputCheck(NewJob);
 
-export function jobHandlers({ client }: RouteParts): Handlers<keyof typeof jobRoutes> {
+export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof jobRoutes> {
   return {
     async "POST /api/v1/jobs"({ body, call }) {
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
-      const job = await client.enqueue(body.type, payload, options);
-      const wire = toEnqueuedWire(job, prefersMinimal(call.header("prefer")));
+      const job = await enqueueOne(client, body.type, payload, options);
+      const wire: EnqueuedWire = toEnqueuedWire(job, prefersMinimal(call.header("prefer")));
+      const looking = job.created ? handledTypes?.noticeOf(job) : undefined;
+      const notice = looking === undefined ? undefined : await looking;
+      if (notice !== undefined) wire.notice = notice;
       // Relative to this very route, so that it is right under any mount.
       return job.created
         ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
@@ -79,6 +83,17 @@ export function jobHandlers({ client }: RouteParts): Handlers<keyof typeof jobRo
       return ok({ lines: lines.map(toLogLineWire) });
     },
   };
+}
+
+/** Enqueues a job. Who used a key of another job gets that job to look at, too. */
+export async function enqueueOne(client: Client, type: string, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
+  try {
+    return await client.enqueue(type, payload, options);
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== "key_conflict" || error.jobId === undefined) throw error;
+    const original = await client.get(error.jobId);
+    throw original === null ? error : new KeyTaken(error, toJobWire(original));
+  }
 }
 
 /** Each item is checked by itself, and its refusal is its alone. */

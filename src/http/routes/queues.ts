@@ -23,20 +23,20 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok({ queues: (await client.queues()).map(toQueueWire) });
     },
 
-    async "PATCH /api/v1/queues/{queue}"({ params: { queue }, body }) {
-      await client.configure(queue, settingsOf(body));
+    async "PATCH /api/v1/queues/{queue}"({ params: { queue }, query, body }) {
+      await client.configure(queue, settingsOf(body), { create: query.create ?? false });
       const found = (await client.queues()).find(({ name }) => name === queue);
       if (found === undefined) throw new MillraceError("not_found", `there is no queue ${queue}`, { field: "queue" });
       return ok(toQueueWire(found));
     },
 
-    async "POST /api/v1/queues/{queue}/pause"({ params: { queue } }) {
-      await client.pause(queue);
+    async "POST /api/v1/queues/{queue}/pause"({ params: { queue }, query }) {
+      await client.pause(queue, query);
       return ok({ message: "Queue paused", queue, paused: true });
     },
 
-    async "POST /api/v1/queues/{queue}/resume"({ params: { queue } }) {
-      await client.resume(queue);
+    async "POST /api/v1/queues/{queue}/resume"({ params: { queue }, query }) {
+      await client.resume(queue, query);
       return ok({ message: "Queue resumed", queue, paused: false });
     },
   };

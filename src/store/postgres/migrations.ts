@@ -73,6 +73,20 @@ async function bringUp(sql: Sql, schema: string, place: string): Promise<void> {
   await sql.query(setVersion, [SCHEMA_VERSION]);
 }
 
+/** Everything that a new schema is made of, as a script for psql: the same statements, for those who let nobody else make tables. */
+export function schemaScript(schema: string): string {
+  return [
+    `-- Millrace, schema ${SCHEMA_VERSION}, for a PostgreSQL database (14 or newer, encoding UTF8) that has no tables of Millrace yet.`,
+    "begin;",
+    `create schema if not exists ${schema};`,
+    `create table ${schema}.meta (name text primary key, value bigint not null);`,
+    ...[...TABLES, ...WRITES, ...READS].map((part) => part(schema)),
+    `insert into ${schema}.meta values ('schema', ${SCHEMA_VERSION});`,
+    "commit;",
+    "",
+  ].join("\n");
+}
+
 /** The version of the schema, 0 when there is none. Refuses a server that does not fit, before anything is written there. */
 async function versionOf(sql: Sql, schema: string, place: string): Promise<number> {
   const [row] = await sql.query(

@@ -181,6 +181,19 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
+/** Everything that a new file is made of, as a script for sqlite3. */
+export function schemaScript(): string {
+  return [
+    `-- Millrace, schema ${SCHEMA_VERSION}, for a SQLite file that has no tables of Millrace yet.`,
+    "begin;",
+    "create table millrace_meta (name text primary key, value int not null) without rowid;",
+    ...STEPS.map((step) => `${step.trim().replace(/;$/, "")};`),
+    `insert into millrace_meta values ('schema', ${SCHEMA_VERSION});`,
+    "commit;",
+    "",
+  ].join("\n");
+}
+
 /** The version of our schema in the file; 0 when it has none. */
 export function versionOf(db: DatabaseSync): number {
   const known = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'").get();

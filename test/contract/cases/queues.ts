@@ -1,7 +1,11 @@
 import type { queueRoutes } from "../../../src/http/contract/queues.ts";
 import type { Case } from "../case.ts";
 
-const ofQueue: Case["ask"] = (world) => ({ params: { queue: world.name("queue") } });
+const ofQueue: Case["ask"] = async (world) => {
+  const queue = world.name("queue");
+  await world.client.configure(queue, { capacity: 5 });
+  return { params: { queue } };
+};
 
 export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, readonly Case[]>>> = {
   "GET /api/v1/stats": [{ status: 200, ask: () => ({}) }],

@@ -40,9 +40,9 @@ async function act(chance: Random, job: string): Promise<void> {
     () => client.remove(job),
     () => client.dead.retry({ queue: PAUSED_QUEUE }),
     async () => {
-      await client.pause(PAUSED_QUEUE);
+      await client.pause(PAUSED_QUEUE, { create: true });
       await sleep(chance.int(50, 500));
-      await client.resume(PAUSED_QUEUE);
+      await client.resume(PAUSED_QUEUE, { create: true });
     },
   ];
   try {

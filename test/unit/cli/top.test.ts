@@ -10,7 +10,7 @@ import { fakeTerminal } from "./type-command.ts";
 async function busyClient(): Promise<Client> {
   const client = await connect("memory:");
   onTestFinished(() => client.close({ grace: 0 }));
-  await client.pause("held");
+  await client.pause("held", { create: true });
   await client.enqueue("a", null, { queue: "held" });
   const worker = client.work({
     broken: () => {

@@ -115,7 +115,7 @@ describe("a queue", () => {
 
   test("that is resumed tells workers that there is work", async () => {
     const { client, clock } = await openClient();
-    await client.pause("mail");
+    await client.pause("mail", { create: true });
     await client.enqueue("t", null, { queue: "mail" });
     const hints: object[] = [];
     const stop = client.leases.watch((hint) => hints.push(hint));

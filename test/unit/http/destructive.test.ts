@@ -29,7 +29,7 @@ describe("W28: what destroys", () => {
     const api = await openApi({ keys: [`ops:admin:${KEY}`], onRequest: (facts) => told.push(facts) });
     const headers = { "x-api-key": KEY };
     await api.ask("DELETE /api/v1/dead", { headers });
-    await api.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: "mail" }, headers });
+    await api.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: "default" }, headers });
     expect(told).toMatchObject([
       { caller: "ops", method: "DELETE", route: "/api/v1/dead", status: 200, address: "127.0.0.1" },
       { caller: "ops", method: "POST", route: "/api/v1/queues/{queue}/pause", status: 200 },

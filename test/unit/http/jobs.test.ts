@@ -76,11 +76,11 @@ describe.each(WAYS)("by %s: POST /api/v1/jobs", (way) => {
     expect((await client.list()).jobs).toHaveLength(1);
   });
 
-  test("409: refuses a known key with other content, and names the job that has it", async () => {
+  test("409: refuses a known key with other content, and shows the job that has it", async () => {
     const { ask, refuse } = await openApi({}, way);
     const { body } = await ask("POST /api/v1/jobs", { json: { type: "t", payload: 1, idempotency_key: "k" } });
     const problem = await refuse("POST /api/v1/jobs", { json: { type: "t", payload: 2, idempotency_key: "k" } }, "key_conflict");
-    expect(problem).toMatchObject({ status: 409, field: "idempotency_key", job_id: (body as { id: string }).id });
+    expect(problem).toMatchObject({ status: 409, field: "idempotency_key", job_id: (body as { id: string }).id, job: body });
   });
 
   test("422: a key in body and header that differ", async () => {

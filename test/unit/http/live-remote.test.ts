@@ -13,7 +13,7 @@ async function openEvents(remote: Client, local: Client): Promise<AsyncIterator<
   const events = remote.events()[Symbol.asyncIterator]();
   const first = events.next().then(() => true);
   const aMoment = (): Promise<boolean> => new Promise((resolve) => setTimeout(resolve, 10, false));
-  do await local.pause("opening");
+  do await local.pause("opening", { create: true });
   while (!(await Promise.race([first, aMoment()])));
   return events;
 }

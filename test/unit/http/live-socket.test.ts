@@ -252,7 +252,7 @@ describe("a server in another", () => {
     });
     const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
     const reading = await open(url, "/admin/queue/api/v1/ws", withKey);
-    await client.pause("mail");
+    await client.pause("mail", { create: true });
     expect(await reading.until(() => true)).toMatchObject([{ type: "queue:paused", data: { queue: "mail" } }]);
     expect(await refusal(url, "/admin/queue/api/v1/ws")).toMatchObject({ status: 401 });
     expect(await refusal(url, "/admin/queue/nowhere", withKey)).toMatchObject({ status: 404 });

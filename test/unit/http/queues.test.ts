@@ -32,7 +32,7 @@ describe("queues", () => {
     const { ask } = await openApi();
     const params = { queue: "mail" };
     const json = { capacity: 5, head_start: "1m", dead_letters: false, retention: { age: "1h", count: 10, keep_at_least: 0 } };
-    expect((await ask("PATCH /api/v1/queues/{queue}", { params, json })).body).toMatchObject({
+    expect((await ask("PATCH /api/v1/queues/{queue}", { params, query: "create=true", json })).body).toMatchObject({
       name: "mail",
       capacity: 5,
       head_start: 60_000,
@@ -64,6 +64,7 @@ describe("queues", () => {
   test("pause and resume", async () => {
     const { ask, refuse, client } = await openApi();
     const params = { queue: "mail" };
+    await client.enqueue("t", null, { queue: "mail" });
     expect((await ask("POST /api/v1/queues/{queue}/pause", { params })).body).toEqual({
       message: "Queue paused",
       queue: "mail",
@@ -78,6 +79,33 @@ describe("queues", () => {
     for (const name of ["POST /api/v1/queues/{queue}/pause", "POST /api/v1/queues/{queue}/resume"] as const) {
       expect(await refuse(name, { params: { queue: "../x" } }, "invalid_input")).toMatchObject({ field: "queue" });
     }
+  });
+});
+
+describe("a queue that never existed", () => {
+  const CHANGES = [
+    ["POST /api/v1/queues/{queue}/pause", {}],
+    ["POST /api/v1/queues/{queue}/resume", {}],
+    ["PATCH /api/v1/queues/{queue}", { json: { capacity: 5 } }],
+  ] as const;
+
+  test.each(CHANGES)("%s: 404 with the names that exist, and nothing is made", async (name, body) => {
+    const { refuse, client } = await openApi();
+    await client.enqueue("t", null, { queue: "mail" });
+    const refused = await refuse(name, { params: { queue: "mial" }, ...body }, "not_found");
+    expect(refused).toMatchObject({ status: 404, field: "queue", detail: expect.stringContaining("there are mail.") as string });
+    expect((await client.queues()).map((queue) => queue.name)).toEqual(["mail"]);
+  });
+
+  test.each(CHANGES)("%s: with create it is made", async (name, body) => {
+    const { ask, client } = await openApi();
+    expect((await ask(name, { params: { queue: "new" }, query: "create=true", ...body })).status).toBe(200);
+    expect((await client.queues()).map((queue) => queue.name)).toEqual(["new"]);
+  });
+
+  test("the usual one is always there", async () => {
+    const { ask } = await openApi();
+    expect((await ask("POST /api/v1/queues/{queue}/pause", { params: { queue: "default" } })).status).toBe(200);
   });
 });
 

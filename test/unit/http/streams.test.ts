@@ -48,7 +48,7 @@ describe("GET /api/v1/events", () => {
       const next = await send("/api/v1/events");
       await next.body!.cancel();
       if (next.status === 200) break;
-      await client.pause("tick");
+      await client.pause("tick", { create: true });
     }
   });
 });
@@ -58,7 +58,7 @@ describe("GET /api/v1/leases/watch", () => {
     const { send, client } = await openApi();
     await client.enqueue("t", null, { queue: "before" });
     await client.enqueue("t", null, { queue: "paused" });
-    await client.pause("paused");
+    await client.pause("paused", { create: true });
     const response = await send("/api/v1/leases/watch");
     const reading = readUntil(response, ({ data }) => data["queue"] === "after");
     await client.enqueue("t", null, { queue: "after" });

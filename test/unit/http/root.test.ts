@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { builtPage } from "./built-page.ts";
+import { openApi } from "./open-api.ts";
+
+test.each(["", "/queue"])("GET %s/ leads to the dashboard", async (basePath) => {
+  const { send, url } = await openApi({ basePath, dashboard: { folder: builtPage() } });
+  const answer = await send(`${basePath}/`, { redirect: "manual" });
+  expect(answer.status).toBe(302);
+  expect(new URL(answer.headers.get("location")!, `${url}${basePath}/`).pathname).toBe(`${basePath}/dashboard`);
+});
+
+test("without a dashboard there is nothing to lead to", async () => {
+  const { send } = await openApi();
+  expect((await send("/")).status).toBe(404);
+});
