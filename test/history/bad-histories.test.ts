@@ -6,11 +6,12 @@ import { losses } from "./bad/losses.ts";
 import { operations } from "./bad/operations.ts";
 import { order } from "./bad/order.ts";
 import { records } from "./bad/records.ts";
+import { strangers } from "./bad/strangers.ts";
 import { checkHistory, FAMILIES } from "./check-history.ts";
 import { Tale } from "./tale.ts";
 import { INVARIANTS, type Invariant } from "./violation.ts";
 
-const HISTORIES: readonly BadHistory[] = [...losses, ...leases, ...attempts, ...order, ...records, ...operations];
+const HISTORIES: readonly BadHistory[] = [...losses, ...leases, ...attempts, ...order, ...records, ...operations, ...strangers];
 
 const cases = HISTORIES.map(([invariant, name, tell, also = []]) => ({ invariant, name, tell, also }));
 

@@ -1,5 +1,6 @@
 import { TERMINAL } from "../../src/core/job.ts";
 import type { Bench, Family } from "./family.ts";
+import { concerns, spanOf } from "./health.ts";
 import { happened, type JobStory, lastLine, leasesOf, linesOf, mayHaveHappened, type Op } from "./story.ts";
 
 /** One beat of a heartbeat, at the longest; a third of a shorter lease. */
@@ -43,8 +44,9 @@ function checkTold({ report, history, options }: Bench, story: JobStory, cancel:
   if (killed !== null) return;
   const byThen = cancel.answered!.at + Math.min(LONGEST_BEAT_MS, lease.leaseMs / 3) + SLACK_MS + options.epsilonMs;
   const isTold = [...ends, ...aborts].some(({ fence, at }) => fence === lease.fence && at <= byThen);
-  const isDisturbed = history.faults.some(({ who, at, until = at }) => {
-    return (who === null || who === start.by) && at <= byThen && until >= cancel.invoked.at;
+  const isDisturbed = history.faults.some((fault) => {
+    const { from, to } = spanOf(fault);
+    return concerns(fault, start.by) && from <= byThen && to >= cancel.invoked.at;
   });
   // The handler of a worker that has stopped is nobody's any more.
   const end = stopped ?? history.dumped;

@@ -12,6 +12,7 @@ import type { Line } from "./line.ts";
 import { liveness } from "./liveness.ts";
 import { loss } from "./loss.ts";
 import { order } from "./order.ts";
+import { progress } from "./progress.ts";
 import { readHistory } from "./read-history.ts";
 import { doubtSelfRepeats } from "./self-repeats.ts";
 import { shutdown } from "./shutdown.ts";
@@ -37,6 +38,7 @@ export const FAMILIES: readonly Family[] = [
   slots,
   liveness,
   shutdown,
+  progress,
 ];
 
 export interface HistoryOptions extends Partial<CheckOptions> {
@@ -53,8 +55,8 @@ export function checkHistory(lines: Iterable<Line>, options: HistoryOptions = {}
   const history = History.of(lines, options.mostInMemory);
   try {
     const violations = new Violations();
-    const { epsilonMs = DEFAULTS.epsilonMs, timed = DEFAULTS.timed, overlookMs = DEFAULTS.overlookMs } = options;
-    const bench = { history, report: violations.report, options: { epsilonMs: epsilonMs + history.clock.errorMs, timed, overlookMs } };
+    const { epsilonMs, ...others } = { ...DEFAULTS, ...options };
+    const bench = { history, report: violations.report, options: { ...others, epsilonMs: epsilonMs + history.clock.errorMs } };
     const watchers = FAMILIES.map((family) => family.begin(bench));
     for (const told of history.stories()) {
       const story = options.repeatsByItself === true ? doubtSelfRepeats(told) : told;

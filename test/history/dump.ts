@@ -65,7 +65,9 @@ function storedJobOf(record: JobRecord, attempts: readonly Attempt[]): StoredJob
     createdAt,
     runAt,
     completedAt,
-    attempts: attempts.map(({ number, endedAt, outcome, error }) => ({ number, endedAt, outcome, kind: error?.kind ?? null })),
+    attempts: attempts.map(({ number, workerId: worker, startedAt, endedAt, outcome, error }) => {
+      return { number, worker, startedAt, endedAt, outcome, kind: error?.kind ?? null };
+    }),
   };
 }
 

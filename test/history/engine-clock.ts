@@ -21,6 +21,12 @@ export class EngineClock {
     return reading === undefined ? null : reading.engine + (at - reading.at);
   }
 
+  /** When the engine showed this time, by the history's clock; null before the first reading. */
+  whenItWas(engine: number): number | null {
+    const reading = this.#readings.findLast((each) => each.engine <= engine) ?? this.#readings[0];
+    return reading === undefined ? null : reading.at + (engine - reading.engine);
+  }
+
   /** Readings come in order. */
   #latest(at: number): { readonly at: number; readonly engine: number } | undefined {
     let low = 0;

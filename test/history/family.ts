@@ -1,4 +1,5 @@
 import type { History } from "./history.ts";
+import type { HealthFigures } from "./progress.ts";
 import type { JobStory } from "./story.ts";
 import type { Invariant, Report } from "./violation.ts";
 
@@ -9,6 +10,8 @@ export interface CheckOptions {
   readonly timed: boolean;
   /** So long may a claim overlook what has just come, or come back, and take what stands behind it. PostgreSQL may, when it is slow. */
   readonly overlookMs: number;
+  /** Told how long workers were healthy: a promise about healthy workers means nothing where none ever was. */
+  readonly onHealth?: (figures: HealthFigures) => void;
 }
 
 /** What a family of checks is given. */

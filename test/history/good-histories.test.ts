@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "./check-history.ts";
 import { doubtful } from "./good/doubtful.ts";
+import { strangers } from "./good/strangers.ts";
 import { unusual } from "./good/unusual.ts";
 import type { Line } from "./line.ts";
-import { settlement, Tale } from "./tale.ts";
+import { NOON, sentJob, settlement, Tale } from "./tale.ts";
 
 describe("a history is sound in which", () => {
-  test.each([...doubtful, ...unusual])("%s", (_name, tell) => {
+  test.each([...doubtful, ...unusual, ...strangers])("%s", (_name, tell) => {
     expect(checkHistory(tell(new Tale()), { timed: true, epsilonMs: 20 })).toEqual([]);
   });
 });
@@ -44,4 +45,18 @@ test("a retry by hand that an engine repeats by itself, when the job has died ag
   const lines = tale.dump(["a", "dead", { attempt: 3, maxRetries: 0 }]);
   expect(checkHistory(lines, { repeatsByItself: true })).toEqual([]);
   expect(checkHistory(lines).map(({ invariant }) => invariant)).toContain("I6");
+});
+
+test("a tick that an engine repeats by itself is told that somebody was faster, and its job is there", () => {
+  const timing = { kind: "cron", cron: "*/10 * * * * *", timeZone: "Europe/Berlin" } as const;
+  const put = { schedule: "s", timing, catchUp: "one", overlap: "allow", paused: false, nextTick: NOON + 10_000 } as const;
+  const tick = { schedule: "s", version: 1, tick: NOON + 10_000, made: sentJob("a") };
+  const tale = new Tale().call("put-schedule", put, "ok", {}).wait(10_000).call("tick", tick, "fail", { answer: "stale" });
+  tale
+    .claim("w", ["a", 1])
+    .complete("w", "a", 1)
+    .see("stored-schedule", { schedule: "s", lastTick: NOON + 10_000, lastJob: "a" });
+  const lines = tale.dump(["a", "completed"]);
+  expect(checkHistory(lines, { repeatsByItself: true })).toEqual([]);
+  expect(checkHistory(lines).map(({ invariant }) => invariant)).toContain("I2");
 });

@@ -32,6 +32,10 @@ export class History {
   readonly ticks: Op<"tick">[] = [];
   readonly workers = new Map<string, WorkerLife>();
   readonly faults: Sighting<"fault">[] = [];
+  /** When the loop of each process was seen to turn. */
+  readonly pulses = new Map<string, number[]>();
+  /** When writes of another program were taken. */
+  readonly probes: number[] = [];
   readonly totals: Sighting<"totals">[] = [];
   readonly storedQueues: Sighting<"stored-queue">[] = [];
   readonly storedSchedules: Sighting<"stored-schedule">[] = [];
@@ -190,6 +194,10 @@ export class History {
         this.faults.push(seen);
         if (seen.what === CRASH) for (const life of this.workers.values()) if (life.up.by === seen.who) life.killed ??= seen;
         return;
+      case "pulse":
+        return this.#pulse(seen);
+      case "probe":
+        return void this.probes.push(seen.at);
       case "clock":
         return this.clock.read(seen);
       case "calm":
@@ -205,6 +213,12 @@ export class History {
         this.dumped = seen;
         return;
     }
+  }
+
+  #pulse({ by, at }: Moment & { readonly by: string }): void {
+    const known = this.pulses.get(by);
+    if (known === undefined) this.pulses.set(by, [at]);
+    else known.push(at);
   }
 
   #lifeOf(worker: string, change: (life: WorkerLife) => void): void {

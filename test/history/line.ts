@@ -144,6 +144,8 @@ export type AnswerLine = {
 /** Faults that the checks know by name: a process is killed; a process stops for a while and then goes on. All others are only times of trouble. */
 export const CRASH = "crash";
 export const FREEZE = "freeze";
+/** Instead of a process, where a fault is nobody's own: what a program does that is no part of the run. All are to go on. */
+export const STRANGER = "stranger";
 
 /** What was seen without being asked. */
 export interface Seen {
@@ -167,12 +169,28 @@ export interface Seen {
     readonly types: readonly string[] | "*";
     readonly leaseMs: number;
     readonly pollMs: number;
+    /** It serves all queues of a kind and has to ask which there are, before it claims. */
+    readonly asksForQueues?: boolean;
   };
   /** A worker was told to stop, and later: it has. */
   stopping: { readonly worker: string; readonly graceMs: number };
   stopped: { readonly worker: string };
-  /** Something was done to a process (`who`), or to all of them. It has taken effect, and `until` then it goes on; left out: it is over. */
-  fault: { readonly what: string; readonly who: string | null; readonly until?: number };
+  /**
+   * Something was done to one incarnation of a process or, by the name without a number, to all of them (`who`); null: to all processes. It has
+   * taken effect `from` then on, left out: just now; and `until` then it goes on, left out: it is over.
+   */
+  fault: {
+    readonly what: string;
+    readonly who: string | null;
+    readonly from?: number;
+    readonly until?: number;
+    /** The jobs that somebody held meanwhile, so that nobody could take or end them. */
+    readonly jobs?: readonly string[];
+  };
+  /** The loop of this process turns. Written again and again, a few times a second. */
+  pulse: Record<string, never>;
+  /** A write of another program, which nothing was done to, was committed. The next one is begun a little later. */
+  probe: Record<string, never>;
   /** The engine's time, read at this moment or at most so long before it. */
   clock: { readonly engine: number; readonly withinMs: number };
   /** No fault any more from here on. What is due must have ended after so long. */
@@ -216,6 +234,9 @@ export interface StoredJob {
 /** One attempt in a stored history. */
 export interface StoredAttempt {
   readonly number: number;
+  /** Left out by histories that have no need of it. */
+  readonly worker?: string | null;
+  readonly startedAt?: number;
   readonly endedAt: number | null;
   readonly outcome: Attempt["outcome"];
   readonly kind: JobError["kind"] | null;

@@ -9,12 +9,14 @@ export const order: Family = {
   covers: ["I9", "I10", "I11", "pause"],
   begin(bench) {
     const queues = new Map<string, Wait[]>();
+    // Whoever claims passes over a job that somebody holds.
+    const held = new Set(bench.history.faults.flatMap(({ jobs = [] }) => jobs));
     const sent = new Map<string, Sent>();
     return {
       job(story) {
         const [sending] = story.sendings;
         if (sending !== undefined) sent.set(story.id, { priority: sending.sent.priority, line: sending.invoked.line });
-        for (const wait of waitsOf(story)) {
+        for (const wait of held.has(story.id) ? [] : waitsOf(story)) {
           if (!wait.isPending || wait.runAt === null) continue;
           const waits = queues.get(wait.queue) ?? [];
           queues.set(wait.queue, waits);

@@ -12,6 +12,7 @@ import type {
   Settlement,
   Store,
   Tick,
+  TransactionVerbs,
 } from "../../src/store/store.ts";
 import type { Answered, Asked, Granted, Phase, SentJob, Verb } from "./line.ts";
 import { printOf, printOfJob } from "./print.ts";
@@ -62,6 +63,7 @@ export function recordingStore(inner: Store, recorder: Recorder): Store {
       return recordOne(recorder, "remove-schedule", { schedule }, saidOfUnput, () => inner.removeSchedule(schedule));
     },
     tick: (ticks) => recordTicks(inner, recorder, ticks),
+    within: (tx) => recordWithin(inner.within(tx), recorder),
   };
   return new Proxy(inner, {
     get(target, name) {
@@ -124,6 +126,30 @@ async function recordTicks(inner: Store, recorder: Recorder, ticks: readonly Tic
   const answers = await orUnknown(begun, () => inner.tick(ticks));
   begun.forEach((each, index) => each.end(...saidOfTick(ticks[index]!, answers[index]!)));
   return answers;
+}
+
+/** What is done in a transaction of the caller's own takes effect with its commit, of which nobody here hears. */
+function recordWithin(verbs: TransactionVerbs | null, recorder: Recorder): TransactionVerbs | null {
+  if (verbs === null) return null;
+  const unsure = <V extends Verb>([phase, answer]: Said<V>): Said<V> => [phase === "ok" ? "unknown" : phase, answer];
+  return {
+    insert: (jobs) =>
+      recordAll(
+        recorder,
+        "insert",
+        jobs.map(sentOf),
+        (answer: InsertAnswer) => unsure<"insert">(saidOfInsert(answer)),
+        () => verbs.insert(jobs),
+      ),
+    settle: (settlements) =>
+      recordAll(
+        recorder,
+        "settle",
+        settlements.map(askedOfSettlement),
+        (answer: LeaseAnswer) => unsure<"settle">(saidOfLease(answer)),
+        () => verbs.settle(settlements),
+      ),
+  };
 }
 
 /** A store that is closed did not even try; of any other error nobody knows what it left behind. */

@@ -1,10 +1,11 @@
-import { type Grant, type JobStory, leasesOf, mayHaveHappened, type Op } from "./story.ts";
+import { type Grant, type JobStory, leasesOf, mayHaveHappened, type Op, type Sending } from "./story.ts";
 
 /** What may have happened unseen by those who write, because an engine that lost an answer asks again by itself. */
 export function doubtSelfRepeats(story: JobStory): JobStory {
   const leases = leasesOf(story);
   return {
     ...story,
+    sendings: story.sendings.map((sending) => (isOwnTick(sending) ? { ...sending, phase: "unknown" } : sending)),
     settles: story.settles.map((settle) => (isForgotten(story, leases, settle) ? { ...settle, phase: "unknown" } : settle)),
     retries: story.retries.flatMap((retry) => (isMetAgain(leases, retry) ? [retry, { ...retry, phase: "unknown" }] : [retry])),
   };
@@ -20,6 +21,11 @@ function isForgotten({ settles }: JobStory, leases: readonly Grant[], { ask, ans
   const isLate = leases.some((lease) => lease.fence > ask.fence && lease.answered.line < invoked.line);
   if (isLate) return false;
   return settles.some((other) => other.ask.fence > ask.fence && mayHaveHappened(other) && other.invoked.line < answered.line);
+}
+
+/** A tick that is asked for again when the first has come true is told that somebody was faster: that may have been itself. */
+function isOwnTick({ schedule, phase, answer }: Sending): boolean {
+  return schedule !== null && phase === "fail" && answer.kind !== "full";
 }
 
 /** A retry by hand whose repeat meets the job when it has run and died once more gives it another life. */

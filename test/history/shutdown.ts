@@ -1,4 +1,5 @@
 import type { Bench, Family } from "./family.ts";
+import { concerns, spanOf } from "./health.ts";
 import type { History, WorkerLife } from "./history.ts";
 import { FREEZE } from "./line.ts";
 import { type Grant, type JobStory, leasesOf, linesOf, mayHaveHappened, type Sighting } from "./story.ts";
@@ -23,8 +24,9 @@ export const shutdown: Family = {
 };
 
 /** A claim whose answer was lost may be asked for again, so that what it was granted can be given back; anything else is new. */
-function checkClaims({ report, history }: Bench, { worker, stopping }: WorkerLife): void {
-  if (stopping === null) return;
+function checkClaims({ report, history }: Bench, { worker, up, stopping }: WorkerLife): void {
+  // A claim that was begun before the stop and had to ask for its queues first reaches the store later. What it brings is given back.
+  if (stopping === null || up.asksForQueues === true) return;
   for (const claim of history.claims) {
     if (claim.ask.worker !== worker || claim.ask.again || claim.invoked.line < stopping.line) continue;
     report("I24", null, `worker ${worker} claimed after it had been told to stop`, [stopping.line, ...linesOf(claim)]);
@@ -58,7 +60,7 @@ function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant): v
 
 /** A process that was stopped for longer than a lease finds its leases gone, and has nothing to give back. */
 function isFrozen({ faults }: History, { by, at: from }: Sighting<"stopping">, { at: to }: Sighting<"stopped">): boolean {
-  return faults.some(({ what, who, at, until = at }) => what === FREEZE && who === by && until >= from && at <= to);
+  return faults.some((fault) => fault.what === FREEZE && concerns(fault, by) && spanOf(fault).to >= from && spanOf(fault).from <= to);
 }
 
 /** Reports travel with claims: while one of those is under way, and the store does not answer, nothing more can be said. */
@@ -71,7 +73,9 @@ function checkTime({ report, options, history }: Bench, { worker, stopping, stop
   const latest = stopping.at + stopping.graceMs + LAST_WORDS_MS + options.epsilonMs;
   const end = stopped?.at ?? history.dumped?.at ?? 0;
   if (end <= latest) return;
-  const isDisturbed = history.faults.some(({ who, at, until = at }) => who === stopping.by && until >= stopping.at && at <= end);
+  const isDisturbed = history.faults.some(
+    (fault) => fault.who !== null && concerns(fault, stopping.by) && spanOf(fault).to >= stopping.at && spanOf(fault).from <= end,
+  );
   if (isDisturbed) return;
   const says = `worker ${worker} took ${Math.round(end - stopping.at)} ms to stop; its grace was ${stopping.graceMs}`;
   report("I24", null, says, [stopping.line, stopped?.line]);

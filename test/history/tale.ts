@@ -6,6 +6,7 @@ import { type Begun, Recorder } from "./recorder.ts";
 export const NOON: number = Date.UTC(2030, 0, 1, 12);
 
 const LEASE_MS = 10_000;
+const SIGN_EVERY_MS = 90;
 
 /**
  * A history told by hand, in the words of those who took part. A millisecond passes with every line; `wait` lets more pass. What is not said
@@ -30,6 +31,11 @@ export class Tale {
   /** The engine's time of this moment. */
   get engine(): number {
     return NOON + this.#now;
+  }
+
+  /** When a job that was accepted is due. */
+  dueAt(job: string): number {
+    return this.#dueAt.get(job) ?? this.engine;
   }
 
   wait(ms: number): this {
@@ -79,6 +85,15 @@ export class Tale {
     return this.see("up", { worker, slots: 10, queues: ["q"], types: "*", leaseMs: LEASE_MS, pollMs: 1_000, ...wishes }, worker);
   }
 
+  /** Time passes in which the loops of these workers turn, and the store takes writes. */
+  healthy(ms: number, ...workers: readonly string[]): this {
+    for (const until = this.#now + ms; this.#now < until; this.wait(SIGN_EVERY_MS)) {
+      this.see("probe", {});
+      for (const worker of workers) this.see("pulse", {}, worker);
+    }
+    return this;
+  }
+
   beginClaim(worker: string, wishes: Partial<Asked["claim"]> = {}): Begun<"claim"> {
     const turn = ++this.#turn;
     return this.begin("claim", { worker, queues: ["q"], types: "*", limit: 10, leaseMs: LEASE_MS, turn, again: false, ...wishes }, worker);
@@ -95,7 +110,7 @@ export class Tale {
   claim(worker: string, ...jobs: readonly (readonly [job: string, fence: number, wishes?: Partial<Granted>])[]): this {
     const begun = this.beginClaim(worker);
     begun.end("ok", {
-      granted: jobs.map(([job, fence, wishes]) => this.lease(job, fence, { runAt: this.#dueAt.get(job) ?? this.engine, ...wishes })),
+      granted: jobs.map(([job, fence, wishes]) => this.lease(job, fence, { runAt: this.dueAt(job), ...wishes })),
     });
     for (const [job, fence] of jobs) this.start(worker, job, fence);
     return this;

@@ -1,4 +1,4 @@
-/** The invariants that are checked, and what each says in short. `pause` is a promise of the product that has no number. */
+/** The invariants that are checked, and what each says in short. Those that are promises of the product and have no number are words. */
 export const INVARIANTS = {
   I1: "no accepted job is lost",
   I2: "no job that nobody sent, and none other than it was sent",
@@ -21,6 +21,8 @@ export const INVARIANTS = {
   I20: "what is due starts, and what ran out is reclaimed",
   I24: "a stop takes nothing new, leaves nothing behind, and ends in time",
   pause: "a paused queue gives nothing",
+  progress: "a healthy worker with pending jobs makes progress every second",
+  unseen: "no attempt is lost that no handler saw, unless its process died",
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

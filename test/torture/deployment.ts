@@ -19,6 +19,8 @@ export interface DeploymentOptions {
   readonly program: "worker" | "producer";
   readonly url: string;
   readonly seed: string;
+  readonly slots: number;
+  readonly leaseMs: number;
   /** Where histories, logs and clocks are kept. */
   readonly folder: string;
   readonly guard: Guard;
@@ -109,6 +111,17 @@ export class Deployment {
     return stood && !running.isEnding;
   }
 
+  /** Stops it for good, as a machine that lost its power: it says nothing more, and after so long it is gone. False when it did not stand still. */
+  async vanish(ms: number): Promise<boolean> {
+    const running = this.#running;
+    if (running === null || !this.isReady) return false;
+    running.isFrozen = true;
+    running.child.kill("SIGSTOP");
+    const stood = await isStopped(running.child.pid!);
+    await sleep(ms);
+    return (await this.kill()) && stood;
+  }
+
   /** As a deploy does it. False when there was nobody to stop. A process that does not end in time, or not well, is broken. */
   async stop(withinMs: number): Promise<boolean> {
     const running = this.#running;
@@ -136,9 +149,9 @@ export class Deployment {
   }
 
   #spawn(by: string): ChildProcess {
-    const { folder, url, seed, program, guard } = this.#options;
+    const { folder, url, seed, slots, leaseMs, program, guard } = this.#options;
     const history = join(folder, `${by}.jsonl`);
-    const wishes: MemberWishes = { url, history, by, seed: `${seed}/${by}` };
+    const wishes: MemberWishes = { url, history, by, seed: `${seed}/${by}`, slots, leaseMs };
     const log = openSync(this.#logOf(by), "a");
     const node = ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", "--import", PRELOAD];
     const child = spawn(process.execPath, [...node, fileAt(`./programs/${program}.ts`), JSON.stringify(wishes)], {

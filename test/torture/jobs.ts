@@ -4,7 +4,17 @@ import type { Random } from "../simulation/random.ts";
 
 /** Short, so that many run out: a frozen process is frozen for longer. */
 export const LEASE_MS = 1_500;
-export const SLOTS = 6;
+/** Longer than commits are made to stall: what was claimed meanwhile is still good afterwards, and must come to a handler. */
+const LONG_LEASE_MS = 10_000;
+/** Large and small workers side by side: what one takes in one breath is more than another can do in a second. */
+export const CREW: readonly { readonly slots: number; readonly leaseMs: number; readonly longLeaseMs: number }[] = [
+  { slots: 1, leaseMs: LEASE_MS, longLeaseMs: LEASE_MS },
+  { slots: 10, leaseMs: LEASE_MS, longLeaseMs: LONG_LEASE_MS },
+  { slots: 500, leaseMs: LEASE_MS, longLeaseMs: LEASE_MS },
+];
+/** Ends of jobs that have it are followed by a delivery, which is a job of its own. Nothing is sent. */
+export const WEBHOOK = "https://hooks.example.com/torture";
+export const DELIVERY_SLOTS = 4;
 export const GRACE_MS = 3_000;
 
 /** The queue that operators pause now and then. */
@@ -32,7 +42,7 @@ export type NewTortureJob = Omit<JobInput, "type" | "payload"> & {
   readonly payload: Script;
 };
 
-const TYPES = ["mail", "bill", "report"] as const;
+export const TYPES = ["mail", "bill", "report"] as const;
 /** How the last attempt ends, by how often it does. */
 const LAST = [...Array<"ok">(30).fill("ok"), ...Array<"notes">(4).fill("notes"), "discard", "throw", "spawn"] as const;
 const KEYS = ["red", "green", "blue", "white", "black", "grey"];
@@ -49,9 +59,20 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
     retryDelay: random.pick([0, 20, 100]),
     ...(random.chance(0.5) ? { priority: random.pick(["low", "default", "high", "critical", 5] as const) } : {}),
     ...(random.chance(0.1) ? { delay: random.int(1, 3_000) } : {}),
+    ...(random.chance(0.1) ? { webhookUrl: WEBHOOK } : {}),
     ...(random.chance(0.05) ? { timeout: random.pick([10, 1_000]) } : {}),
     ...(isKeyed ? { idempotencyKey: random.pick(KEYS), keyTtl: random.pick([0, 2_000, 60_000]) } : {}),
   };
+}
+
+/** Many at once that nobody is in a hurry for: so there is work that waits. */
+export function burstFor(random: Random, tag: string): NewTortureJob[] {
+  return Array.from({ length: random.int(50, 300) }, (_, index) => ({
+    type: random.pick(TYPES),
+    queue: random.pick(["main", "fair"]),
+    payload: { tag: `${tag}-${index}`, steps: [["ok", random.int(0, 30)]] },
+    priority: "low",
+  }));
 }
 
 function stepsFor(random: Random): Step[] {

@@ -4,6 +4,8 @@
  *   npm run torture                                          every engine, 20 seconds each
  *   npm run torture -- --engine redis --minutes 10           one engine, for longer
  *   npm run torture -- --engine redis --minutes 10 --seed 7  with the faults of a seed
+ *   npm run torture -- --only "row held"                     only the faults whose names contain that
+ *   npm run torture -- --short                               without the faults that take long, as in npm test
  *
  * Ends with 1 if a promise was broken. A seed repeats which faults come after which, not at which instruction they meet a process.
  */
@@ -16,6 +18,8 @@ interface Wishes {
   readonly engines: readonly TortureWishes["engine"][];
   readonly chaosMs: number;
   readonly seed: number;
+  readonly isShort: boolean;
+  readonly only: string;
 }
 
 const wishes = readWishes();
@@ -23,9 +27,9 @@ const wishes = readWishes();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 let isBroken = false;
 for (const engine of wishes.engines) {
-  const { chaosMs, seed } = wishes;
+  const { chaosMs, seed, isShort, only } = wishes;
   console.log(`${engine}: ${chaosMs / 1_000} s of faults, seed ${seed}`);
-  const end = await withProgress(torture({ engine, chaosMs, seed }));
+  const end = await withProgress(torture({ engine, chaosMs, seed, isShort, only }));
   print(end);
   if (end.complaints.length > 0 || end.withoutEffect.length > 0) isBroken = true;
 }
@@ -38,13 +42,15 @@ function readWishes(): Wishes {
       minutes: { type: "string" },
       seconds: { type: "string", default: "20" },
       seed: { type: "string" },
+      short: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
     },
   });
   const engines = ENGINES.filter((engine) => values.engine === "all" || values.engine === engine);
   if (engines.length === 0) refuse(`--engine must be ${ENGINES.join(", ")} or all; got ${values.engine}`);
   const seconds = values.minutes === undefined ? numberOf("seconds", values.seconds) : numberOf("minutes", values.minutes) * 60;
   const seed = values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : numberOf("seed", values.seed);
-  return { engines, chaosMs: seconds * 1_000, seed };
+  return { engines, chaosMs: seconds * 1_000, seed, isShort: values.short, only: values.only };
 }
 
 function numberOf(name: string, text: string): number {
@@ -69,8 +75,8 @@ async function withProgress<End>(running: Promise<End>): Promise<End> {
   }
 }
 
-function print({ engine, seed, chaosMs, figures, complaints, withoutEffect, untried, folder }: TortureEnd): void {
-  const { jobs, lines, faults, staleRefused, duplicateStarts, recovery } = figures;
+function print({ engine, seed, chaosMs, isShort, only = "", figures, complaints, withoutEffect, untried, folder }: TortureEnd): void {
+  const { jobs, lines, faults, staleRefused, duplicateStarts, recovery, health } = figures;
   const count = [...faults.values()].reduce((sum, times) => sum + times, 0);
   const lost = complaints.filter((complaint) => complaint.startsWith("I1 ")).length;
   const byTimes = [...faults].sort(([, a], [, b]) => b - a).map(([what, times]) => `${times} ${what}`);
@@ -81,6 +87,7 @@ function print({ engine, seed, chaosMs, figures, complaints, withoutEffect, untr
     ["stale writes refused", String(staleRefused)],
     ["duplicate starts", String(duplicateStarts)],
     ["recovery", recovery === null ? "none" : `p50 ${ms(recovery.p50)}, p99 ${ms(recovery.p99)}, at most ${ms(recovery.most)}`],
+    ["healthy workers", `${ms(health.healthyMs)}, at most ${ms(health.longestWithoutMs)} without progress while jobs waited`],
     ["promises broken", String(complaints.length)],
   ];
   for (const [name, value] of rows) console.log(`  ${`${name}:`.padEnd(26)}${value}`);
@@ -88,7 +95,9 @@ function print({ engine, seed, chaosMs, figures, complaints, withoutEffect, untr
   for (const what of withoutEffect) console.log(`  tried without effect:     ${what}`);
   for (const complaint of complaints) console.log(`\n${complaint}`);
   if (folder === null) return;
-  console.log(`\nrepeat it:  npm run torture -- --engine ${engine} --seconds ${chaosMs / 1_000} --seed ${seed}`);
+  console.log(
+    `\nrepeat it:  npm run torture -- --engine ${engine} --seconds ${chaosMs / 1_000} --seed ${seed}${isShort === true ? " --short" : ""}${only === "" ? "" : ` --only "${only}"`}`,
+  );
   console.log(`histories:  ${folder}\n`);
 }
 

@@ -52,7 +52,7 @@ async function freeze(stage: Stage): Promise<boolean> {
   const at = stage.recorder.now();
   const isDone = await victim.freeze(ms);
   // It finds its leases gone a little later.
-  if (isDone) stage.recorder.see("fault", { what: FREEZE, who: by, until: at + ms + 2 * LEASE_MS });
+  if (isDone) stage.recorder.see("fault", { what: FREEZE, who: by, from: at, until: at + ms + 2 * LEASE_MS });
   return isDone;
 }
 
@@ -79,7 +79,8 @@ async function redeploy(stage: Stage): Promise<boolean> {
   return isDone;
 }
 
-function victimOf({ random, deployments }: Stage, program: Deployment["program"]): Deployment | null {
+/** A process at work, of those that run this program. */
+export function victimOf({ random, deployments }: Stage, program: Deployment["program"]): Deployment | null {
   const ready = deployments.filter((deployment) => deployment.program === program && deployment.isReady);
   return ready.length === 0 ? null : random.pick(ready);
 }

@@ -6,20 +6,22 @@ import type { Client } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { isTerminal } from "../../src/core/job.ts";
+import { RUN_NOW } from "../../src/core/lifecycle.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { MAX_BATCH, type Store } from "../../src/store/store.ts";
 import { checkFiles } from "../history/check-history.ts";
 import { dumpStore, readTotals } from "../history/dump.ts";
+import type { HealthFigures } from "../history/progress.ts";
 import { readHistory } from "../history/read-history.ts";
 import { type Recorder, recordToFile } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
 import { Random } from "../simulation/random.ts";
-import type { Stage } from "./deed.ts";
+import type { Deed, Stage } from "./deed.ts";
 import { Deployment } from "./deployment.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { Guard } from "./guard.ts";
-import { QUEUES, SCHEDULES } from "./jobs.ts";
+import { CREW, LEASE_MS, QUEUES, SCHEDULES } from "./jobs.ts";
 import { Nemesis } from "./nemesis.ts";
 import type { Place } from "./places/place.ts";
 import { postgresPlace } from "./places/postgres-place.ts";
@@ -31,7 +33,6 @@ import { PROCESS_DEEDS } from "./process-deeds.ts";
 export const ENGINES = ["sqlite", "postgres", "redis"] as const;
 export type TorturedEngine = (typeof ENGINES)[number];
 
-const WORKERS = 3;
 const PRODUCERS = 2;
 /** Everything that was sent must have ended so long after the last fault, with the backlog that the faults left. */
 const DRAIN_WITHIN_MS = 240_000;
@@ -40,7 +41,10 @@ const DRAIN_BROKEN_WITHIN_MS = 20_000;
 const START_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 60_000;
 const LOOK_MS = 100;
+/** What is due so soon is waited for, when everything comes to its end. */
+const WAITED_FOR_MS = 1_000;
 const WATCH_EVERY_MS = 2_000;
+const PROBE_EVERY_MS = 100;
 /** A PostgreSQL on which claims are slow begins them above what it claimed last, and from the bottom once a second (see its floors.ts). */
 const OVERLOOK_MS = 1_000;
 /** A reading of the store's clock that took longer says too little. */
@@ -50,13 +54,17 @@ export interface TortureWishes {
   readonly engine: TorturedEngine;
   readonly seed: number;
   readonly chaosMs: number;
+  /** Without the faults that take long. */
+  readonly isShort?: boolean;
+  /** Only the faults whose names contain this. */
+  readonly only?: string;
   /** Where else the store shall be than usual. */
   readonly openPlace?: (guard: Guard, folder: string) => Promise<Place>;
 }
 
 /** What became of a run. */
 export interface TortureEnd extends TortureWishes {
-  readonly figures: Figures;
+  readonly figures: Figures & { readonly health: HealthFigures };
   /** What is wrong, in words; empty when nothing is. */
   readonly complaints: readonly string[];
   /** Faults that were tried and never took effect. */
@@ -101,30 +109,47 @@ async function runIn(folder: string, guard: Guard, wishes: TortureWishes): Promi
     const random = new Random(`torture ${engine} ${seed}`);
     const { recorder, close } = recordToFile(join(folder, "witness.jsonl"), "witness.1");
     const store = await openStore(place.url);
-    const witness = clientOver(recordingStore(store, recorder), { clock: systemClock, random: Math.random, onTrouble: () => {} });
-    await deploy(deployments, place, { folder, guard, seed: `${engine} ${seed}`, onBroken: (text) => complaints.push(text) });
-    const stage: Stage = { random: random.fork("nemesis"), deployments, witness, recorder, lead: { ms: 0 } };
-    const nemesis = new Nemesis(stage, [PROCESS_DEEDS, place.deeds]);
+    const recorded = recordingStore(store, recorder);
+    const witness = clientOver(recorded, { clock: systemClock, random: Math.random, onTrouble: () => {} });
+    const surroundings = { folder, guard, seed: `${engine} ${seed}`, onBroken: (text: string) => complaints.push(text) };
+    await deploy(deployments, place, wishes.isShort === true, surroundings);
+    const stage: Stage = {
+      random: random.fork("nemesis"),
+      deployments,
+      witness,
+      recorder,
+      isShort: wishes.isShort === true,
+      lead: { ms: 0 },
+    };
+    const lanes = [PROCESS_DEEDS, place.deeds, place.strangers].map((deeds) => deeds.filter((deed) => isWished(deed, wishes)));
+    const nemesis = new Nemesis(
+      stage,
+      lanes.filter((deeds) => deeds.length > 0),
+    );
 
     await setUp(witness);
     const watch = watchStore(store, recorder, place);
+    const probing = probe(place, recorder);
     for (const deployment of deployments) deployment.start();
     await untilAtWork(stage);
     await nemesis.harm(chaosMs, () => complaints.length > 0);
     await place.heal();
     recorder.see("calm", { boundMs: 0 });
-    complaints.push(...(await drain(stage, store, complaints.length === 0 ? DRAIN_WITHIN_MS : DRAIN_BROKEN_WITHIN_MS)));
+    complaints.push(...(await drain(stage, recorded, complaints.length === 0 ? DRAIN_WITHIN_MS : DRAIN_BROKEN_WITHIN_MS)));
     await stopAll(deployments.filter(({ program }) => program === "worker"));
     await watch.stop();
+    await probing.stop();
     await dumpStore(store, recorder);
     await witness.close();
     close();
 
     const paths = readdirSync(folder).flatMap((name) => (name.endsWith(".jsonl") ? [join(folder, name)] : []));
-    complaints.push(...checkFiles(paths, { repeatsByItself: true, overlookMs: engine === "postgres" ? OVERLOOK_MS : 0 }));
+    let health: HealthFigures = { healthyMs: 0, longestWithoutMs: 0 };
+    const onHealth = (figures: HealthFigures): void => void (health = figures);
+    complaints.push(...checkFiles(paths, { repeatsByItself: true, overlookMs: engine === "postgres" ? OVERLOOK_MS : 0, onHealth }));
     return {
       ...wishes,
-      figures: figuresOf(readHistory(paths), nemesis.effects),
+      figures: { ...figuresOf(readHistory(paths), nemesis.effects), health },
       complaints,
       withoutEffect: nemesis.withoutEffect,
       untried: place.untried,
@@ -136,12 +161,20 @@ async function runIn(folder: string, guard: Guard, wishes: TortureWishes): Promi
   }
 }
 
+function isWished({ what, isLong }: Deed, { isShort, only = "" }: TortureWishes): boolean {
+  return what.includes(only) && !(isShort === true && isLong === true);
+}
+
 type Surroundings = Pick<ConstructorParameters<typeof Deployment>[0], "folder" | "guard" | "seed" | "onBroken">;
 
-async function deploy(deployments: Deployment[], place: Place, surroundings: Surroundings): Promise<void> {
-  const roles = [...Array<"worker">(WORKERS).fill("worker"), ...Array<"producer">(PRODUCERS).fill("producer")];
-  for (const [index, program] of roles.entries()) {
-    deployments.push(new Deployment({ name: `${program}-${index}`, program, url: await place.reach(), ...surroundings }));
+async function deploy(deployments: Deployment[], place: Place, isShort: boolean, surroundings: Surroundings): Promise<void> {
+  const workers = CREW.map(
+    ({ slots, leaseMs, longLeaseMs }) => ({ program: "worker", slots, leaseMs: isShort ? leaseMs : longLeaseMs }) as const,
+  );
+  const producers = Array.from({ length: PRODUCERS }, () => ({ program: "producer", slots: 0, leaseMs: LEASE_MS }) as const);
+  for (const [index, role] of [...workers, ...producers].entries()) {
+    const name = `${role.program}-${index}`;
+    deployments.push(new Deployment({ name, ...role, url: await place.reach(name), ...surroundings }));
   }
 }
 
@@ -163,24 +196,43 @@ async function untilAtWork({ deployments, witness }: Stage): Promise<void> {
 
 /** Reads the clock and the counters of the store now and then, as far as it answers. */
 function watchStore(store: Store, recorder: Recorder, { hasMachineTime }: Place): { stop(): Promise<void> } {
+  return repeat(WATCH_EVERY_MS, async () => {
+    try {
+      if (hasMachineTime) await readClockClosely(store, recorder);
+      await readTotals(store, recorder);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+    }
+  });
+}
+
+/** Another program writes to the store again and again. How often it can tells when the store is to blame for what does not happen. */
+function probe(place: Place, recorder: Recorder): { stop(): Promise<void> } {
+  return repeat(PROBE_EVERY_MS, async () => {
+    try {
+      await place.probe();
+      recorder.see("probe", {});
+    } catch {
+      // The store is away or full, by whatever is done to it: what it does not take is not seen.
+    }
+  });
+}
+
+/** Does this again and again, with a pause in between. What it throws is thrown by the stop. */
+function repeat(everyMs: number, turn: () => Promise<void>): { stop(): Promise<void> } {
   const over = new AbortController();
-  const watching = (async () => {
+  const turning = (async () => {
     while (!over.signal.aborted) {
-      try {
-        if (hasMachineTime) await readClockClosely(store, recorder);
-        await readTotals(store, recorder);
-      } catch (error) {
-        if (!(error instanceof MillraceError)) throw error;
-      }
-      await sleep(WATCH_EVERY_MS, null, { signal: over.signal }).catch(() => {});
+      await turn();
+      await sleep(everyMs, null, { signal: over.signal }).catch(() => {});
     }
   })();
   // It is awaited at the end; until then nobody is there to hear of it.
-  watching.catch(() => {});
+  turning.catch(() => {});
   return {
     stop: () => {
       over.abort();
-      return watching;
+      return turning;
     },
   };
 }
@@ -200,9 +252,18 @@ async function drain({ deployments, witness }: Stage, store: Store, withinMs: nu
   const complaints = await pauseSchedules(witness);
   for (let left = withinMs; left > 0; left -= LOOK_MS) {
     if (await isDrained(store)) return complaints;
+    await runNow(store);
     await sleep(LOOK_MS);
   }
   return [...complaints, `not everything has come to its end within ${withinMs / 1_000} s after the last fault`];
+}
+
+/** Starts what would wait for its time: that may be minutes for what was lost again and again. */
+async function runNow(store: Store): Promise<void> {
+  const { now } = await store.schedules([]);
+  const { jobs } = await store.list({ status: ["scheduled", "retrying"], limit: MAX_BATCH });
+  const waiting = jobs.filter(({ runAt }) => runAt > now + WAITED_FOR_MS).map(({ id }) => id);
+  if (waiting.length > 0) await store.change(waiting, RUN_NOW);
 }
 
 async function pauseSchedules(witness: Client): Promise<string[]> {

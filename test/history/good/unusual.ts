@@ -190,6 +190,18 @@ export const unusual: readonly GoodHistory[] = [
     },
   ],
   [
+    "a worker of all queues of a kind is told to stop while it asks which there are",
+    (tale) => {
+      tale.up("w", { asksForQueues: true }).insert("a").see("stopping", { worker: "w", graceMs: 1_000 }, "w");
+      tale.beginClaim("w").end("ok", { granted: [tale.lease("a", 1, { runAt: tale.dueAt("a") })] });
+      tale.settle("w", "a", 1, { outcome: "release", to: "pending" }).see("stopped", { worker: "w" }, "w");
+      return tale
+        .claim("x", ["a", 3, { attempt: 1, retryCount: 0 }])
+        .complete("x", "a", 3)
+        .dump(["a", "completed", { fence: 3 }]);
+    },
+  ],
+  [
     "a killed worker holds its slot no longer, nor is it blamed for what it left",
     (tale) => {
       tale

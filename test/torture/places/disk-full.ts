@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deed } from "../deed.ts";
+import { type Deed, storeDeed } from "../deed.ts";
 import type { SmallDisk } from "../small-disk.ts";
 import { isRefused } from "./refusals.ts";
 
@@ -18,5 +18,5 @@ export function diskFull(disk: SmallDisk | null): Deed[] {
       disk.free();
     }
   };
-  return [{ what: "disk full", attempt }];
+  return [storeDeed("disk full", attempt)];
 }

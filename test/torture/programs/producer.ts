@@ -5,13 +5,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../../../src/core/errors.ts";
 import type { Random } from "../../simulation/random.ts";
-import { jobFor, PAUSED_QUEUE } from "../jobs.ts";
+import { burstFor, jobFor, PAUSED_QUEUE } from "../jobs.ts";
 import { enqueueOne } from "./enqueue.ts";
 import { join, untilStopped } from "./member.ts";
 
 const CALLERS = 4;
 const MOST_PAUSE_MS = 80;
 const ACTS = 0.06;
+const BURSTS = 0.003;
 /** Jobs that an operator still remembers. */
 const KNOWN = 20;
 /** What the rules may refuse an operator; a store that is away or full is no error either. */
@@ -27,7 +28,15 @@ async function call(chance: Random, name: string): Promise<void> {
     const id = await enqueueOne(client, recorder, jobFor(chance, `${recorder.by}-${name}-${count}`));
     if (id !== null) known.push(id);
     if (known.length > KNOWN) known.shift();
+    if (chance.chance(BURSTS)) await burst(chance, `${recorder.by}-${name}-${count}`);
     if (known.length > 0 && chance.chance(ACTS)) await act(chance, chance.pick(known));
+  }
+}
+
+/** What became of each of them the history tells. */
+async function burst(chance: Random, tag: string): Promise<void> {
+  for (const result of await client.enqueueMany(burstFor(chance, tag))) {
+    if (!result.ok && !EXPECTED.has(result.error.code)) throw result.error;
   }
 }
 
