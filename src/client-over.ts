@@ -12,7 +12,7 @@ import type { Store } from "./store/store.ts";
 import { ThreadRenewer, type ThreadRenewerOptions } from "./thread-renewer.ts";
 import type { Rhythm } from "./upkeep/duty.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
-import { HTTP_REQUEST_TYPE } from "./webhook/http-request-type.ts";
+import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
 import { beatDeadlineMs } from "./worker/beat-times.ts";
 import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
 import { warn } from "./worker/trouble.ts";

@@ -21,7 +21,7 @@ import { JobLines } from "./observe/job-lines.ts";
 import { watchLeases } from "./observe/lease-watch.ts";
 import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { HTTP_REQUEST_TYPE } from "./webhook/http-request-type.ts";
+import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
 import { webhookHandlers } from "./webhook/webhook-handlers.ts";
 
 /** What else a server is given. */

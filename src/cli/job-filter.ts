@@ -1,7 +1,7 @@
 /** Which jobs are meant, as `list`, `bulk`, `retry-dead` and `purge-dead` take it. */
 import type { JobFilter } from "../client/client.ts";
 import { parseDuration } from "../core/duration.ts";
-import { numberOr, type Option, text } from "./command.ts";
+import { numberOr, type Option, text, toggle } from "./command.ts";
 import { priority } from "./job-input.ts";
 
 /** A time as the client takes it; a length of time is so long ago. */
@@ -22,6 +22,7 @@ function since(about: string): Option<JobFilter["from"]> {
 export const JOB_FILTER = {
   type: text("<type>", "only of this type"),
   queue: text("<name>", "only of this queue"),
+  internal: toggle("our own jobs, too: webhook deliveries and bulk operations"),
   priority: priority("only of this level, or of exactly this number"),
   tag: text("<tag>", "only with this tag"),
   group: text("<group>", "only with an error of this group: see dead-groups"),
@@ -33,6 +34,6 @@ export const JOB_FILTER = {
 type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typeof JOB_FILTER)[Name]["read"]> };
 
 /** The filter alone, without the other options of a command. */
-export function filterOf({ type, queue, priority, tag, group, search, from, to }: FilterInput): Omit<JobFilter, "status"> {
-  return { type, queue, priority, tag, group, q: search, from, to };
+export function filterOf({ type, queue, internal, priority, tag, group, search, from, to }: FilterInput): Omit<JobFilter, "status"> {
+  return { type, queue, internal: internal || undefined, priority, tag, group, q: search, from, to };
 }

@@ -1,6 +1,7 @@
-import type { Filter } from "../core/filter.ts";
+import { BULK_QUEUE } from "../core/bulk.ts";
+import { type Filter, isInTallies } from "../core/filter.ts";
 import type { Store } from "../store/store.ts";
-import { leavesAlone, type Wanted } from "./bulk-request.ts";
+import { countJobs, sumOfTallies } from "./count.ts";
 import { listToChange } from "./search.ts";
 
 const PAGE = 1000;
@@ -8,31 +9,29 @@ const MAX_COUNTED = 10_000;
 /** A filter that few jobs meet finds little on each page: then it is the pages that end it. */
 const MAX_PAGES = 20;
 
+/** How many jobs an operation is about. */
+export interface Matched {
+  readonly matched: number;
+  readonly matchedIsCapped: boolean;
+}
+
 /**
- * How many jobs match: from tallies, where status and queue are all that is named; else by walking, which ends after MAX_COUNTED or MAX_PAGES.
- * Jobs that an operation leaves alone are not counted.
+ * How many jobs match, without operations, which are left alone: from tallies, where status and queue are all that is named; by one count, where
+ * that gets to the end; else by walking, which ends after MAX_COUNTED or MAX_PAGES.
  */
-export async function countMatching(store: Store, wanted: Wanted): Promise<{ matched: number; matchedIsCapped: boolean }> {
-  return isInTallies(wanted.query) ? countByTallies(store, wanted) : countByWalking(store, wanted);
+export async function countMatching(store: Store, query: Filter): Promise<Matched> {
+  if (isInTallies(query)) return { matched: await sumOfTallies(store, query, BULK_QUEUE), matchedIsCapped: false };
+  if (query.q !== undefined || query.internal === true) return countByWalking(store, query);
+  const { count, isCapped } = await countJobs(store, query);
+  return isCapped ? countByWalking(store, query) : { matched: count, matchedIsCapped: false };
 }
 
-function isInTallies(query: Filter): boolean {
-  return Object.entries(query).every(([name, value]) => value === undefined || name === "queue" || name === "status");
-}
-
-async function countByTallies(store: Store, wanted: Wanted): Promise<{ matched: number; matchedIsCapped: boolean }> {
-  const { queue, status } = wanted.query;
-  const queues = (await store.queues()).filter(({ name }) => !leavesAlone(wanted.action, name) && (queue === undefined || name === queue));
-  const cells = queues.flatMap(({ counts }) => counts).filter((cell) => status === undefined || status.includes(cell.status));
-  return { matched: cells.reduce((sum, { count }) => sum + count, 0), matchedIsCapped: false };
-}
-
-async function countByWalking(store: Store, wanted: Wanted): Promise<{ matched: number; matchedIsCapped: boolean }> {
+async function countByWalking(store: Store, query: Filter): Promise<Matched> {
   let matched = 0;
   let cursor: string | undefined;
   for (let page = 1; ; page++) {
-    const found = await listToChange(store, { ...wanted.query, limit: PAGE, cursor });
-    matched += found.jobs.filter(({ queue }) => !leavesAlone(wanted.action, queue)).length;
+    const found = await listToChange(store, { ...query, limit: PAGE, cursor });
+    matched += found.jobs.filter(({ queue }) => queue !== BULK_QUEUE).length;
     if (found.cursor === null) return { matched, matchedIsCapped: false };
     if (matched >= MAX_COUNTED || page === MAX_PAGES) return { matched, matchedIsCapped: true };
     cursor = found.cursor;

@@ -23,7 +23,7 @@ import { CANCEL, RETRY } from "../core/lifecycle.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ChangeAnswer, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
-import { DONE, leavesAlone, readWanted } from "./bulk-request.ts";
+import { DONE, readWanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
 import { jobNotFound, wrongStatus } from "./refusals.ts";
@@ -99,7 +99,8 @@ async function changeBatch(
   // A job of the same millisecond may have been there already.
   const to = Math.min(query.to ?? Infinity, operation.createdAt + 1);
   const page = await listToChange(parts.store, { ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
-  const ids = page.jobs.filter(({ queue }) => !leavesAlone(action, queue)).map(({ id }) => id);
+  // An operation leaves all operations alone, itself among them.
+  const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
   const answers = ids.length === 0 ? [] : await change(parts, action, query, ids);
   const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
   return {

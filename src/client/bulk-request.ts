@@ -1,6 +1,5 @@
 /** WHAT A BULK OPERATION IS TO DO: read from a caller, kept as the payload of its job, and read again by whoever works it. */
-import { BULK_ACTIONS, BULK_QUEUE, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
-import { isDeliveryQueue } from "../core/delivery.ts";
+import { BULK_ACTIONS, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import type { Status } from "../core/job.ts";
@@ -25,7 +24,8 @@ export function readBulkRequest(input: unknown, isDry: boolean): Wanted {
   if (!isAction(action)) throw invalid("action", `one of ${BULK_ACTIONS.join(", ")}`, action);
   if (typeof all !== "boolean") throw invalid("all", "true or false", all);
   const wanted = readWanted(action, filter);
-  const namesNothing = Object.values(filter ?? {}).every((value) => value === undefined || value === null);
+  // `internal` names no job: it means more of them.
+  const namesNothing = Object.entries(filter ?? {}).every(([name, value]) => value === undefined || value === null || name === "internal");
   if (namesNothing && !all && !isDry) {
     throw new MillraceError("invalid_input", `filter names nothing: to ${action} every job that can be, say so with all: true`, {
       field: "filter",
@@ -43,14 +43,6 @@ export function readWanted(action: BulkAction, filter: unknown): Wanted {
   }
   const status = query.status ?? (action === "retry" ? RETRIED_UNASKED : possible);
   return { action, filter: { ...asGiven(filter), ...timesOf(query), status }, query: { ...query, status } };
-}
-
-/**
- * Whether an operation leaves the jobs of a queue alone: operations always, and deliveries when they would be cancelled or deleted, because
- * their receivers were promised to hear of an end.
- */
-export function leavesAlone(action: BulkAction, queue: string): boolean {
-  return queue === BULK_QUEUE || (isDeliveryQueue(queue) && action !== "retry");
 }
 
 /** How a change is called that was made. */

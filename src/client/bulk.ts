@@ -8,7 +8,7 @@ import { tenBitsOf } from "../lib/id.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
-import { countMatching } from "./bulk-count.ts";
+import { countMatching, type Matched } from "./bulk-count.ts";
 import type { BulkPayload, BulkResult } from "./bulk-handler.ts";
 import { readBulkRequest, type Wanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
@@ -37,12 +37,12 @@ export function createBulk(parts: BulkParts): BulkOperations {
   return {
     async preview(request) {
       const wanted = readBulkRequest(request, true);
-      return { action: wanted.action, filter: wanted.filter, ...(await countMatching(store, wanted)) };
+      return { action: wanted.action, filter: wanted.filter, ...(await countMatching(store, wanted.query)) };
     },
     async start(request, options) {
       const wanted = readBulkRequest(request, false);
       const { id } = readOptions(options, "the options of a bulk operation", ["id"]);
-      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted));
+      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query));
       await store.insert([job]);
       parts.workUntilEnd(job.id);
       return demand(store, job.id);
@@ -61,7 +61,7 @@ function readNewId({ makeId }: BulkParts, id: unknown): string {
   return given;
 }
 
-function newOperation(id: string, { action, filter }: Wanted, count: { matched: number; matchedIsCapped: boolean }): NewJob {
+function newOperation(id: string, { action, filter }: Wanted, count: Matched): NewJob {
   const payload: BulkPayload = { action, filter, matched: count.matched, matched_is_capped: count.matchedIsCapped };
   return {
     id,
@@ -104,7 +104,7 @@ const ASKED_TOGETHER: readonly (readonly Status[])[] = [
 
 async function listOperations(store: Store): Promise<BulkOperation[]> {
   const pages = await Promise.all(
-    ASKED_TOGETHER.map((status) => store.list({ queue: BULK_QUEUE, type: BULK_TYPE, status, limit: MAX_LISTED })),
+    ASKED_TOGETHER.map((status) => store.list({ internal: true, queue: BULK_QUEUE, type: BULK_TYPE, status, limit: MAX_LISTED })),
   );
   const newest = pages.flatMap(({ jobs }) => jobs).sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   // One whose status changed while we looked may be in both.

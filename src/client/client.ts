@@ -68,7 +68,8 @@ export interface Client extends AsyncDisposable {
   /** One change for all jobs that match. */
   readonly bulk: BulkOperations;
   readonly schedules: Schedules;
-  workers(): Promise<WorkerInfo[]>;
+  /** Live workers, in any process. Those that servers bring for webhooks, bulk operations and `http:request` only with `internal`. */
+  workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
 
   /**
    * What happens, as it happens, in all processes. News, not history: a `gap` says that some was missed. Above 1,000 a second a process tells
@@ -132,6 +133,11 @@ export interface JobFilter {
   readonly status?: StatusFilter | readonly StatusFilter[] | undefined;
   readonly type?: string | undefined;
   readonly queue?: string | undefined;
+  /**
+   * Our own jobs, too: webhook deliveries and bulk operations, which are left out otherwise. `type` and `queue` may then name them:
+   * `millrace:webhook`, `millrace:bulk`.
+   */
+  readonly internal?: boolean | undefined;
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
   readonly tag?: string | undefined;
@@ -220,7 +226,7 @@ export interface QueueInfo {
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 
-/** Figures over all queues. */
+/** Figures over all queues but our own. */
 export interface Stats {
   /** Jobs by status, over all queues. */
   readonly counts: StatusCounts;
@@ -235,6 +241,7 @@ export interface Stats {
   /** Leases that ran out: their workers died, or were cut off. */
   readonly totalLost: number;
   readonly deadCount: number;
+  /** Without those that servers bring themselves: see `workers`. */
   readonly activeWorkers: number;
   /** Since midnight UTC. */
   readonly today: { readonly processed: number; readonly failed: number };

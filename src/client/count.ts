@@ -1,7 +1,6 @@
-import type { Filter } from "../core/filter.ts";
+import { type Filter, isInTallies, leavesOut } from "../core/filter.ts";
 import type { Store } from "../store/store.ts";
 import type { JobCount } from "./client.ts";
-import { usersQueues } from "./queues.ts";
 import { findNamed } from "./search.ts";
 
 /** How many jobs match: told by tallies where these know it, else counted among as many as a list looks at. */
@@ -10,13 +9,11 @@ export async function countJobs(store: Pick<Store, "find" | "queues" | "count">,
   return (await findNamed(store, filter)) === null ? store.count(filter) : { count: 1, isCapped: false };
 }
 
-/** Tallies know queue and status, and nothing else. */
-function isInTallies(filter: Filter): boolean {
-  return Object.entries(filter).every(([name, value]) => value === undefined || name === "queue" || name === "status");
-}
-
-async function sumOfTallies(store: Pick<Store, "queues">, { queue, status }: Filter): Promise<number> {
-  const queues = (await usersQueues(store)).filter(({ name }) => queue === undefined || name === queue);
+/** How many jobs match a filter that tallies know, but for those of one queue. */
+export async function sumOfTallies(store: Pick<Store, "queues">, filter: Filter, except?: string): Promise<number> {
+  const { queue, status } = filter;
+  const isMeant = (name: string): boolean => (queue === undefined || name === queue) && name !== except && !leavesOut(filter, name);
+  const queues = (await store.queues()).filter(({ name }) => isMeant(name));
   const cells = queues.flatMap(({ counts }) => counts).filter((cell) => status === undefined || status.includes(cell.status));
   return cells.reduce((sum, { count }) => sum + count, 0);
 }

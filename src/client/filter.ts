@@ -1,16 +1,18 @@
+import { BULK_QUEUE } from "../core/bulk.ts";
+import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
+import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue } from "../core/internal.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
-import { readQueue, readType } from "../core/job-options.ts";
-import { readInteger, readTime } from "../core/read-fields.ts";
+import { isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { GroupQuery, ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
-const FILTER_FIELDS = ["type", "queue", "priority", "tag", "group", "q", "from", "to"] as const;
-const GROUP_FIELDS = ["type", "queue", "priority", "tag", "from", "to"] as const;
+const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", "from", "to"] as const;
+const GROUP_FIELDS = ["type", "queue", "internal", "priority", "tag", "from", "to"] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 const DEFAULT_LIMIT = 100;
 
@@ -49,9 +51,11 @@ export function readJobFilter(input: unknown): Filter {
 type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };
 
 function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "cursor"> {
+  const internal = optional(filter.internal, readInternal);
   return {
-    type: optional(filter.type, readType),
-    queue: optional(filter.queue, readQueue),
+    type: optional(filter.type, internal === true ? readAnyType : readUsersType),
+    queue: optional(filter.queue, internal === true ? readAnyQueue : readUsersQueue),
+    internal,
     priority: optional(filter.priority, readPriorityFilter),
     tag: optional(filter.tag, readTag),
     group: optional(filter.group, readGroup),
@@ -63,6 +67,37 @@ function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "curso
 
 function optional<Value>(input: unknown, read: (input: unknown) => Value): Value | undefined {
   return input === undefined || input === null ? undefined : read(input);
+}
+
+/** True shows our own, too. Throws `invalid_input`. */
+export function readInternal(input: unknown): boolean {
+  if (typeof input !== "boolean") throw invalid("internal", "true or false", input);
+  return input;
+}
+
+function readAnyType(type: unknown): string {
+  if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  return type;
+}
+
+function readUsersType(type: unknown): string {
+  const name = readAnyType(type);
+  if (name.startsWith(INTERNAL_TYPES))
+    throw invalid("type", `one of yours, unless internal is true: those that begin with "${INTERNAL_TYPES}" are our own`, type);
+  return name;
+}
+
+function readAnyQueue(queue: unknown): string {
+  if (isName(queue) || queue === BULK_QUEUE) return queue;
+  if (typeof queue === "string" && isDeliveryQueue(queue) && isName(queueBeside(queue))) return queue;
+  throw invalid("queue", NAME_RULE, queue);
+}
+
+function readUsersQueue(queue: unknown): string {
+  const name = readAnyQueue(queue);
+  if (isInternalQueue(name))
+    throw invalid("queue", `one of yours, unless internal is true: those with "${INTERNAL_MARK}" are our own`, queue);
+  return name;
 }
 
 /** A level is a range: everything that counts under it. */

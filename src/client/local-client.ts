@@ -32,6 +32,7 @@ import { ServedQueues } from "./served-queues.ts";
 import { readStats } from "./stats.ts";
 import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
+import { listWorkers } from "./workers.ts";
 
 /** How long a bulk operation whose store was away is left before it is looked for again. */
 const LOOK_AGAIN_MS = 1000;
@@ -201,7 +202,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     dead: guardAll(createDeadLetters(parts), whileOpen),
     bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => crew.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
-    workers: whileOpen(() => store.workers()),
+    workers: whileOpen((options) => listWorkers(store, options)),
     events: (options) => {
       ending.signal.throwIfAborted();
       return openEvents(parts, options);

@@ -4,7 +4,7 @@ import { readQueue } from "../core/job-options.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
-import { isReservedQueue } from "../core/reserved-queues.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
@@ -42,7 +42,7 @@ function countEnded({ completed = 0, failed = 0, dead = 0 }: CounterRow["counts"
 
 /** Without our own: nobody made them, and nothing can be set there. */
 export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueState[]> {
-  return (await store.queues()).filter(({ name }) => !isReservedQueue(name));
+  return (await store.queues()).filter(({ name }) => !isInternalQueue(name));
 }
 
 /** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */

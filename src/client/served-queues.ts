@@ -1,5 +1,5 @@
 import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
-import { kindOfQueue } from "../core/reserved-queues.ts";
+import { kindOfQueue } from "../core/queue-kind.ts";
 import { MAX_QUEUES } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";

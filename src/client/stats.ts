@@ -1,11 +1,12 @@
 /** Figures over all queues, from tallies and counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
 import type { Counter, TimeKind } from "../core/counters.ts";
 import { percentile } from "../core/histogram.ts";
-import { isReservedQueue } from "../core/reserved-queues.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { Percentiles, Stats } from "./client.ts";
 import { countLevels, countStatuses, usersQueues } from "./queues.ts";
+import { listWorkers } from "./workers.ts";
 
 const ENOUGH_RUNS = 1000;
 /** How far back the latest runs are looked for, a step at a time: minutes are kept for 48 h. */
@@ -13,7 +14,11 @@ const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
 
 /** The figures of now. */
 export async function readStats(store: Store): Promise<Stats> {
-  const [queues, workers, all] = await Promise.all([usersQueues(store), store.workers(), usersCounters(store, { step: "all" })]);
+  const [queues, workers, all] = await Promise.all([
+    usersQueues(store),
+    listWorkers(store, undefined),
+    usersCounters(store, { step: "all" }),
+  ]);
   const { now } = all;
   const [today, latest] = await Promise.all([
     usersCounters(store, { step: "hour", from: startOf(now, DAY_MS), to: now + 1 }),
@@ -51,7 +56,7 @@ export async function readStats(store: Store): Promise<Stats> {
 /** What waits in queues of our own are not the user's jobs. */
 export async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
   const { now, rows } = await store.counters(query);
-  return { now, rows: rows.filter(({ queue }) => !isReservedQueue(queue)) };
+  return { now, rows: rows.filter(({ queue }) => !isInternalQueue(queue)) };
 }
 
 /** Minutes from the latest back to the one with which there are enough runs: `since` is where that one begins. */

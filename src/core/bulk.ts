@@ -6,11 +6,12 @@
  *   log       how far it is: a mark after each batch, and the first jobs that could not be changed. A new attempt goes on from the last mark
  *   result    what was done in all
  */
+import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
 import { type Status, TERMINAL } from "./job.ts";
 import { CANCEL, RETRY } from "./lifecycle.ts";
 
-export const BULK_TYPE = "millrace:bulk";
-export const BULK_QUEUE = "~bulk";
+export const BULK_TYPE: string = `${INTERNAL_TYPES}bulk`;
+export const BULK_QUEUE: string = `${INTERNAL_MARK}bulk`;
 
 /** What can be done to many jobs at once. */
 export const BULK_ACTIONS = ["retry", "cancel", "delete"] as const;

@@ -6,11 +6,12 @@
  * the user's queue are not theirs and they are not counted among the user's jobs; and it has the partition of the queue beside it, so that
  * on Redis one script can write both.
  */
+import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
 import type { JobRecord, NewJob, Status } from "./job.ts";
 
-export const WEBHOOK_TYPE = "millrace:webhook";
+export const WEBHOOK_TYPE = `${INTERNAL_TYPES}webhook` as const;
 
-const SUFFIX = "~webhooks";
+const SUFFIX = `${INTERNAL_MARK}webhooks`;
 
 /** What a worker says that serves all queues of the users, and all of their delivery queues. */
 export const ALL_QUEUES = "*";

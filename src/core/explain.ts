@@ -1,6 +1,7 @@
 /** WHY A JOB IS NOT RUNNING: from what is known of it, its queue and the workers, the reasons, in words for people. */
 import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
-import { isReservedQueue, kindOfQueue } from "./reserved-queues.ts";
+import { isInternalQueue } from "./internal.ts";
+import { kindOfQueue } from "./queue-kind.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 /** Every code that a reason can have. The list is closed. */
@@ -88,7 +89,7 @@ function noWorker({ job, workers }: ExplainFacts): Reason[] {
 }
 
 function nobodyServes(jobs: string, { queue }: JobSummaryRecord): string {
-  const remedy = isReservedQueue(queue)
+  const remedy = isInternalQueue(queue)
     ? "every server does: start one with millrace server or millrace start"
     : "start one that does, or check that its handlers spell both names the same way";
   return `no live worker takes ${jobs}: ${remedy}`;

@@ -1,3 +1,4 @@
+import { isInternalQueue } from "./internal.ts";
 import type { JobSummaryRecord, Status } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
 
@@ -7,6 +8,8 @@ export interface Filter {
   readonly status?: readonly Status[] | undefined;
   readonly type?: string | undefined;
   readonly queue?: string | undefined;
+  /** Jobs of our own queues, too; else they are left out: see internal.ts. */
+  readonly internal?: boolean | undefined;
   readonly priority?: { readonly min: number; readonly max: number } | undefined;
   readonly tag?: string | undefined;
   /** With an error of this group: see error-group.ts. */
@@ -16,6 +19,18 @@ export interface Filter {
   /** Created at or after, and before. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+}
+
+/** Whether a filter leaves out all jobs of a queue, because they are our own. */
+export function leavesOut({ internal }: Pick<Filter, "internal">, queue: string): boolean {
+  return internal !== true && isInternalQueue(queue);
+}
+
+/** Whether tallies can tell how many jobs a filter means: they know queue and status, and nothing else. */
+export function isInTallies(filter: object): boolean {
+  return Object.entries(filter).every(
+    ([name, value]) => value === undefined || name === "queue" || name === "status" || name === "internal",
+  );
 }
 
 /** Whether a job is meant. `isInPayload` tells whether what is searched for stands in its payload; it is asked only if that matters. */
@@ -29,6 +44,7 @@ export function matcherOf(filter: Filter): Matcher {
     (status === undefined || status.includes(job.status)) &&
     (type === undefined || job.type === type) &&
     (queue === undefined || job.queue === queue) &&
+    !leavesOut(filter, job.queue) &&
     (priority === undefined || (job.priority >= priority.min && job.priority <= priority.max)) &&
     (tag === undefined || job.tags.includes(tag)) &&
     (group === undefined || job.error?.group === group) &&

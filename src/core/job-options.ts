@@ -1,5 +1,6 @@
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
+import { INTERNAL_TYPES } from "./internal.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel } from "./job.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
@@ -138,11 +139,10 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
 /** Checks the name of a type. */
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
-  if (type.startsWith(RESERVED)) throw invalid("type", `a name that does not begin with "${RESERVED}": those are our own`, type);
+  if (type.startsWith(INTERNAL_TYPES))
+    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}": those are our own`, type);
   return type;
 }
-
-const RESERVED = "millrace:";
 
 /** Checks the name of a queue. */
 export function readQueue(queue: unknown): string {

@@ -1,7 +1,8 @@
 /** WHAT NEEDS ATTENTION: what somebody on call wants to be told before any figure, worst first. Pure: figures in, findings out. */
 import { serves } from "../core/explain.ts";
+import { isInternalWorker } from "../core/internal.ts";
 import type { JobSummary } from "../core/job.ts";
-import type { Queue, Stats, Worker } from "./api.ts";
+import type { Queue, Stats, Worker } from "./shapes.ts";
 import { counted, span } from "./format.ts";
 import type { JobSearch } from "./job-search.ts";
 
@@ -21,6 +22,7 @@ export interface Finding {
 export interface Situation {
   readonly stats: Stats;
   readonly queues: readonly Queue[];
+  /** All of them, those of our own too. */
   readonly workers: readonly Worker[];
   /** Some of the newest jobs that wait. */
   readonly pending: readonly JobSummary[];
@@ -62,8 +64,15 @@ function deadLetters({ stats }: Situation): Finding[] {
   ];
 }
 
-function nobodyWorks({ stats, workers }: Situation): Finding[] {
-  if (workers.length > 0 || stats.counts.pending === 0) return [];
+/** Workers that somebody started; not those that servers bring. */
+export function usersWorkers(workers: readonly Worker[]): Worker[] {
+  return workers.filter((worker) => !isInternalWorker(worker));
+}
+
+function nobodyWorks({ stats, workers, pending }: Situation): Finding[] {
+  if (usersWorkers(workers).length > 0 || stats.counts.pending === 0) return [];
+  // What every server works needs no other worker.
+  if (pending.length > 0 && pending.every((job) => workers.some((worker) => serves(worker, job)))) return [];
   return [
     {
       key: "no workers",
@@ -84,10 +93,10 @@ export interface Orphan {
 
 /** Types that nobody handles, as far as the given jobs show. A very common silent failure. */
 export function typesWithoutWorker({ workers, pending }: Pick<Situation, "workers" | "pending">): Orphan[] {
-  if (workers.length === 0) return [];
+  if (usersWorkers(workers).length === 0) return [];
   const orphans = new Map<string, Orphan>();
   for (const { type, queue } of pending) {
-    if (workers.some((worker) => serves(worker, { queue, type }))) continue;
+    if (workers.some((worker) => serves(worker, { type, queue }))) continue;
     const key = `${queue} ${type}`;
     orphans.set(key, { type, queue, jobs: (orphans.get(key)?.jobs ?? 0) + 1 });
   }
@@ -140,7 +149,7 @@ function oldBacklogs({ queues }: Situation): Finding[] {
 }
 
 function lateWorkers({ workers, now }: Situation): Finding[] {
-  const late = workers.filter(({ heartbeatAt }) => now - heartbeatAt > LATE_BEAT_MS);
+  const late = usersWorkers(workers).filter(({ heartbeatAt }) => now - heartbeatAt > LATE_BEAT_MS);
   const [first] = late;
   if (first === undefined) return [];
   const text = late.length === 1 ? `Worker ${first.id} on ${first.host} is silent` : `${late.length} workers are silent`;
@@ -149,7 +158,7 @@ function lateWorkers({ workers, now }: Situation): Finding[] {
 }
 
 function abandonedHandlers({ workers }: Situation): Finding[] {
-  const abandoned = workers.reduce((sum, worker) => sum + worker.abandoned, 0);
+  const abandoned = usersWorkers(workers).reduce((sum, worker) => sum + worker.abandoned, 0);
   if (abandoned === 0) return [];
   return [
     {

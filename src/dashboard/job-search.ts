@@ -1,12 +1,14 @@
 /** FILTERS AS ADDRESSES. What a list shows is in the query of its address, and what stands there is what the API is asked for. */
 import { PRIORITY_LEVELS } from "../core/job.ts";
-import type { JobFilter, ListJobs } from "./api.ts";
+import type { JobFilter, ListJobs } from "./shapes.ts";
 
 /** The filters of a list, as texts. What is not set is not there. */
 export interface JobSearch {
   readonly status?: string;
   readonly type?: string;
   readonly queue?: string;
+  /** "true": our own jobs, too. */
+  readonly internal?: string;
   readonly priority?: string;
   readonly tag?: string;
   /** A text that stands somewhere in the job. */
@@ -20,7 +22,7 @@ export interface JobSearch {
 }
 
 /** The filters that a reader sets; the cursor is only where they are. */
-export const FILTER_NAMES = ["q", "status", "type", "queue", "priority", "tag", "group", "from", "to"] as const;
+export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to"] as const;
 /** One of them. */
 export type FilterName = (typeof FILTER_NAMES)[number];
 
@@ -58,9 +60,10 @@ export const SPANS: readonly (readonly [text: string, words: string, ms: number]
 
 /** What the API is asked for. Spans are rounded to the minute, so that one list is one question for as long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
-  const { status, priority, from, to, ...rest } = search;
+  const { status, internal, priority, from, to, ...rest } = search;
   return {
     ...rest,
+    ...(internal === "true" ? { internal: true } : {}),
     ...(status === undefined ? {} : { status: status.split(",") }),
     ...(priority === undefined ? {} : { priority: readPriority(priority) }),
     ...(from === undefined ? {} : { from: readMoment(from, now) }),

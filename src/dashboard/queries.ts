@@ -65,8 +65,9 @@ export function useQueues(): UseQueryResult<Queue[]> {
   return useQuery({ queryKey: ["queues"], queryFn: () => client.queues() });
 }
 
+/** Every worker, our own too: which of them are shown is for the pages to say. */
 export function useWorkers(): UseQueryResult<Worker[]> {
-  return useQuery({ queryKey: ["workers"], queryFn: () => client.workers() });
+  return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
 }
 
 export function useSchedules(): UseQueryResult<Schedule[]> {

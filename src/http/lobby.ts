@@ -4,7 +4,7 @@
  * may be lost, each line is also woken once a second.
  */
 import type { Client, LeasedJob } from "../client/client.ts";
-import { kindOfQueue } from "../core/reserved-queues.ts";
+import { kindOfQueue } from "../core/queue-kind.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 const LOOK_AGAIN_MS = 1000;

@@ -160,7 +160,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
     dead: createRemoteDead(transport),
     bulk: createRemoteBulk(transport, clock),
     schedules: createRemoteSchedules(transport),
-    workers: async () => (await transport.ask("GET /api/v1/workers", { repeatable: true })).body.workers.map(fromWorkerWire),
+    async workers(workerOptions) {
+      const query = queryOf(workerOptions, "the options of workers");
+      return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
+    },
     events(eventOptions) {
       transport.ending.throwIfAborted();
       const { signal } = eventOptions === undefined ? {} : readFields(eventOptions, "the options of events", ["signal"]);

@@ -41,6 +41,9 @@ export const MAX_BATCH = 1000;
 /** A list looks at no more jobs than this before it answers, whatever it found. */
 export const MAX_CANDIDATES = 10_000;
 
+/** Jobs of our own that a filter leaves out are no candidates, but a call passes over no more of them than about so many. */
+export const MAX_PASSED = 100_000;
+
 export interface Store extends Feed {
   /** How many batches of a verb may usefully be under way: 1 where calls are synchronous, 2 where a server works meanwhile. */
   readonly inFlight: number;
@@ -114,7 +117,8 @@ export interface Store extends Feed {
 
   /**
    * Jobs that match, newest created first (ties: latest inserted first), from after `cursor`. Looks at MAX_CANDIDATES jobs at most, so it may
-   * give fewer than `limit` and still a cursor; a null cursor is the end. A job that neither came nor left nor changed while
+   * give fewer than `limit` and still a cursor; a null cursor is the end. Jobs of our own queues (core/internal.ts) are left out unless the
+   * filter says `internal`: they are passed over, about MAX_PASSED at most, and do not count among those that were looked at. A job that neither came nor left nor changed while
    * one paged is seen exactly once. A cursor that is not one: throws `invalid_cursor`.
    * With a text to search for it may stop sooner, when it has read through more payloads than one call should.
    */

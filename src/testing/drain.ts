@@ -1,7 +1,7 @@
 import type { Client, Handlers, WorkerHandle } from "../client/client.ts";
 import { usersQueues } from "../client/queues.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
-import { isReservedQueue } from "../core/reserved-queues.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import type { Counter } from "../core/counters.ts";
 import type { Store } from "../store/store.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -90,7 +90,7 @@ async function readCounters(store: Store): Promise<Counts> {
   const { rows } = await store.counters({ step: "all" });
   const sums: Partial<Record<Counter, number>> = {};
   for (const { queue, counts } of rows) {
-    if (isReservedQueue(queue)) continue;
+    if (isInternalQueue(queue)) continue;
     for (const [name, count] of Object.entries(counts) as [Counter, number][]) sums[name] = (sums[name] ?? 0) + count;
   }
   return sums;

@@ -3,7 +3,7 @@ import { WEBHOOK_TYPE } from "../core/delivery.ts";
 import { deliveryHandler } from "./deliver.ts";
 import { Guard } from "./guard.ts";
 import { httpRequestHandler } from "./http-request.ts";
-import { HTTP_REQUEST_TYPE } from "./http-request-type.ts";
+import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { readSecrets } from "./sign.ts";
 

@@ -10,7 +10,7 @@
 import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
 import type { Duration } from "../core/duration.ts";
 import { readFields } from "../core/read-fields.ts";
-import { kindOfQueue } from "../core/reserved-queues.ts";
+import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";

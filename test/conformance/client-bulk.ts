@@ -61,7 +61,7 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.wait(id)).toMatchObject({ status: "dead" });
       await worker.stop();
       const deliveries = async () =>
-        (await client.list()).jobs.filter(({ type }) => type === "millrace:webhook").map(({ status }) => status);
+        (await client.list({ internal: true })).jobs.filter(({ type }) => type === "millrace:webhook").map(({ status }) => status);
       expect(await deliveries()).toEqual(["pending"]);
       expect(await client.bulk.preview({ action: "cancel" })).toMatchObject({ matched: 0 });
       await run(client, { action: "cancel", all: true });
@@ -142,7 +142,7 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.bulk.stop(id)).toMatchObject({ id, status: "stopped", error: null });
       expect(await client.bulk.stop(id)).toMatchObject({ id, status: "stopped", error: null });
       // Who worked it has heard of it once there is no worker any more.
-      await until(async () => (await client.workers()).length === 0);
+      await until(async () => (await client.workers({ internal: true })).length === 0);
       const { processed, endedAt, matched } = (await client.bulk.get(id))!;
       expect(endedAt).not.toBeNull();
       const { cancelled } = (await client.stats()).counts;

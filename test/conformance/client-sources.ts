@@ -22,6 +22,8 @@ export interface ClientSource {
 
 export interface OpenedClient {
   readonly client: Client;
+  /** A client over the store itself, which may do what nobody can over a server: work what is our own. */
+  readonly direct: Client;
   /** Another client of the same store. */
   second(): Promise<Client>;
   close(): Promise<void>;
@@ -42,8 +44,10 @@ export function localSource(engine: string, fresh: () => FreshStore | Promise<Fr
         clients.push(client);
         return client;
       };
+      const client = await open();
       return {
-        client: await open(),
+        client,
+        direct: client,
         second: open,
         close: async () => {
           await Promise.all(clients.map((client) => client.close()));
@@ -74,6 +78,7 @@ export function remoteSource(engine: string, fresh: () => FreshStore | Promise<F
       };
       return {
         client: await open(),
+        direct: local,
         second: open,
         close: async () => {
           await Promise.all(clients.map((client) => client.close()));

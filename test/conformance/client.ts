@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { bulkSuite } from "./client-bulk.ts";
 import { inputSuite } from "./client-input.ts";
+import { internalSuite } from "./client-internal.ts";
 import { jobSuite } from "./client-jobs.ts";
 import { manageSuite } from "./client-manage.ts";
 import { scheduleSuite } from "./client-schedules.ts";
@@ -25,6 +26,7 @@ export function clientSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    internalSuite(promises);
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
@@ -46,6 +48,7 @@ export function mainPathSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    internalSuite(promises);
     workSuite(promises, source);
   });
 }

@@ -104,9 +104,10 @@ export class World {
   }
 
   job(wishes: Wishes = {}): NewJob {
-    const { type = "task", payload = null, ...options } = wishes;
+    // Queues of our own have names that no caller can give, so the queue is not checked here.
+    const { type = "task", payload = null, queue = JOB_DEFAULTS.queue, ...options } = wishes;
     const settings = readJobOptions(options, JOB_DEFAULTS, this.clock.now());
-    return makeJob(this.newId(settings.queue), type, payload, settings);
+    return makeJob(this.newId(queue), type, payload, { ...settings, queue });
   }
 
   jobs(count: number, wishes: Wishes | ((index: number) => Wishes) = {}): NewJob[] {

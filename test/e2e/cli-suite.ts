@@ -47,6 +47,25 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
 
     test.for(STEPS.filter(({ code }) => !mainPathOnly || code !== 2))("$name", take);
 
+    test("list and workers show what is our own only with --internal", async () => {
+      const types = async (...args: string[]): Promise<Set<string>> => {
+        const { stdout, code } = await runCli(["list", "--json", ...args], { cwd: folder, env });
+        expect(code).toBe(0);
+        return new Set(
+          stdout
+            .split("\n")
+            .filter(Boolean)
+            .map((line) => (JSON.parse(line) as { type: string }).type),
+        );
+      };
+      expect(await types()).not.toContain("millrace:bulk");
+      expect(await types("--internal")).toContain("millrace:bulk");
+      expect(await types("--internal", "--type", "millrace:bulk", "--queue", "~bulk")).toEqual(new Set(["millrace:bulk"]));
+      const refused = await runCli(["list", "--type", "millrace:bulk"], { cwd: folder, env });
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("internal") as string });
+      expect((await runCli(["workers", "--internal"], { cwd: folder, env })).code).toBe(0);
+    });
+
     test("bulk status and stop tell of an operation that has ended", async () => {
       const listed = await runCli(["bulk", "--json"], { cwd: folder, env });
       const { id } = JSON.parse(listed.stdout.split("\n")[0]!) as { id: string };

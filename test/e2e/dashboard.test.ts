@@ -140,6 +140,23 @@ describe("jobs", () => {
     await eventually(() => same.locator("tr[data-job]").count()).toBe(3);
   });
 
+  test("of our own are shown by the switch", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("order:ship", null, { webhookUrl: "https://example.com/hook" });
+    const shipper = client.work({ "order:ship": () => null });
+    await client.wait(id);
+    await shipper.stop();
+    const page = await visit("jobs");
+    const rows = page.locator("tr[data-job]");
+    await eventually(() => rows.count()).toBe(1);
+    await page.getByRole("checkbox", { name: "Internal" }).check();
+    await eventually(() => rows.count()).toBe(2);
+    expect(page.url()).toContain("?internal=true");
+    await rows.getByText("millrace:webhook").first().waitFor();
+    await page.getByRole("button", { name: "Take the filter internal away" }).click();
+    await eventually(() => rows.count()).toBe(1);
+  });
+
   test("are found by id and by what is typed", async () => {
     const { client, visit } = await open();
     const { id } = await client.enqueue("email:send", { to: "grace.kim@example.com" });
@@ -379,5 +396,19 @@ describe("workers", () => {
     const orphans = page.getByRole("region", { name: "Types without a live worker" });
     await orphans.getByText("orphan").click();
     await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  });
+
+  test("that servers bring are shown by the switch, and a worker of all queues leaves no type alone", async () => {
+    const { client, visit } = await open();
+    await client.pause("default");
+    await client.enqueue("mail");
+    await using mine = client.work({ mail: () => null }, { queues: ["*"] });
+    await using own = client.work({ "http:request": () => null }, { queues: ["*"] });
+    const page = await visit("workers");
+    await page.locator(`[data-worker="${mine.id}"]`).waitFor();
+    expect(await page.locator(`[data-worker="${own.id}"]`).count()).toBe(0);
+    await page.getByRole("checkbox", { name: "Internal" }).check();
+    await page.locator(`[data-worker="${own.id}"]`).waitFor();
+    expect(await page.getByRole("region", { name: "Types without a live worker" }).count()).toBe(0);
   });
 });

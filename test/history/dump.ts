@@ -31,7 +31,7 @@ export async function readTotals(store: Store, recorder: Recorder): Promise<void
 async function dumpJobs(store: Store, recorder: Recorder): Promise<void> {
   let cursor: string | undefined;
   do {
-    const page = await store.list({ limit: MAX_BATCH, cursor });
+    const page = await store.list({ internal: true, limit: MAX_BATCH, cursor });
     const ids = page.jobs.map(({ id }) => id);
     if (ids.length > 0) await dumpPage(store, recorder, ids);
     cursor = page.cursor ?? undefined;

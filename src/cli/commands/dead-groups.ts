@@ -5,14 +5,14 @@ import { age, count } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Column } from "../table.ts";
 
-const { type, queue, priority, tag, from, to } = JOB_FILTER;
+const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
 
 /** Shows what dead letters died of. */
 export const deadGroups = defineCommand({
   about:
     "Shows dead letters by error, the most numerous first. Errors that differ only in numbers, ids and quoted texts are one group; list, retry-dead, purge-dead and bulk take it with --group.",
   examples: ["millrace dead-groups", "millrace dead-groups --type email:send --from 1h", "millrace dead-groups --json | jq -r .group"],
-  options: { type, queue, priority, tag, from, to },
+  options: { type, queue, internal, priority, tag, from, to },
   async run(input, session) {
     const { output } = session;
     const { q: _q, group: _group, ...filter } = filterOf({ ...input, search: undefined, group: undefined });

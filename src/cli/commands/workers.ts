@@ -1,6 +1,6 @@
 import type { WorkerInfo } from "../../client/client.ts";
 import { toWorkerWire } from "../../http/wire/queue.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, toggle } from "../command.ts";
 import { age, count } from "../figures.ts";
 import type { Column } from "../table.ts";
 
@@ -8,8 +8,9 @@ import type { Column } from "../table.ts";
 export const workers = defineCommand({
   about: "Shows the workers of all processes that were heard of lately: where they run, what they take, and how busy they are.",
   examples: ["millrace workers", "millrace workers --json | jq .id"],
-  async run(_input, session) {
-    const all = await session.withClient((client) => client.workers());
+  options: { internal: toggle("also those that servers bring for webhooks, bulk operations and http:request") },
+  async run({ internal }, session) {
+    const all = await session.withClient((client) => client.workers({ internal }));
     const { output } = session;
     if (output.json) for (const worker of all) output.value(toWorkerWire(worker));
     else if (all.length === 0) output.talk("no workers: jobs wait until one starts");

@@ -1,6 +1,7 @@
 /** What `top` looks at: the figures of now, how the rate went, and the errors that were seen. */
 import type { Client, Stats, WorkerInfo } from "../../client/client.ts";
 import type { Event } from "../../core/event.ts";
+import { isInternalQueue } from "../../core/internal.ts";
 import { toStatsWire, toWorkerWire } from "../../http/wire/queue.ts";
 import { toTime } from "../../http/wire/values.ts";
 
@@ -70,7 +71,8 @@ export class Watch {
   }
 
   #hear(event: Event): void {
-    if (event.event === "job:failed" || event.event === "job:dead") this.#count(event.type, event.error, event.at);
+    if (event.event !== "job:failed" && event.event !== "job:dead") return;
+    if (!isInternalQueue(event.queue)) this.#count(event.type, event.error, event.at);
   }
 
   #count(type: string, message: string, lastAt: number): void {

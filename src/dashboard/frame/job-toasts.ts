@@ -1,6 +1,7 @@
 /** A message for each job that dies, for those who asked for them. */
 import { useEffect } from "react";
 import type { Event } from "../../core/event.ts";
+import { isInternalQueue } from "../../core/internal.ts";
 import { count } from "../format.ts";
 import { live } from "../live.ts";
 import { usePreference } from "../preferences.ts";
@@ -12,7 +13,7 @@ export function useJobToasts(): void {
   useEffect(() => {
     if (!isWanted) return;
     return live.hear((events) => {
-      const dead = events.filter((event) => event.event === "job:dead");
+      const dead = events.filter((event) => event.event === "job:dead").filter(({ queue }) => !isInternalQueue(queue));
       if (dead.length > 2) toast(`${count(dead.length)} jobs died`, { kind: "news" });
       else for (const event of dead) toast(textOf(event), { kind: "news" });
     });

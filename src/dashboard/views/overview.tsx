@@ -1,5 +1,6 @@
 /** THE OVERVIEW: in five seconds, whether anything is wrong. */
 import type { ReactElement } from "react";
+import { usersWorkers } from "../attention.ts";
 import { PageHead } from "../parts/card.tsx";
 import { Loaded, Skeleton } from "../parts/notices.tsx";
 import { useNow } from "../parts/time.tsx";
@@ -32,7 +33,7 @@ export function Overview(): ReactElement {
               ) : (
                 <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data, now }} />
               )}
-              <FigureCards stats={figures} workers={workers.data ?? []} queues={queues.data ?? []} />
+              <FigureCards stats={figures} workers={usersWorkers(workers.data ?? [])} queues={queues.data ?? []} />
               <div className="grid gap-4 xl:grid-cols-5">
                 <div className="min-w-0 xl:col-span-3">
                   <Throughput />

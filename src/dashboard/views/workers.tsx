@@ -1,12 +1,13 @@
 /** WORKERS: who is there, what they do, and what nobody does. */
 import { Link } from "@tanstack/react-router";
 import { Cpu, OctagonAlert } from "lucide-react";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import type { Worker } from "../api.ts";
-import { type Orphan, typesWithoutWorker } from "../attention.ts";
+import { type Orphan, typesWithoutWorker, usersWorkers } from "../attention.ts";
 import { counted } from "../format.ts";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
+import { InternalSwitch } from "../parts/internal-switch.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
 import { usePending, useWorkers } from "../queries.ts";
 import { WorkerTable } from "./workers/worker-table.tsx";
@@ -14,12 +15,25 @@ import { WorkerTable } from "./workers/worker-table.tsx";
 /** Every worker, in any process. */
 export function Workers(): ReactElement {
   const workers = useWorkers();
+  const [isInternal, setInternal] = useState(false);
   const { data: pending = [] } = usePending();
-  const { shown, hold } = useHeld(workers.data);
+  const listed = workers.data === undefined || isInternal ? workers.data : usersWorkers(workers.data);
+  const { shown, hold } = useHeld(listed);
   const orphans = typesWithoutWorker({ workers: workers.data ?? [], pending });
   return (
     <>
-      <PageHead title="Workers">{workers.data === undefined ? "Processes that run jobs." : summaryOf(workers.data)}</PageHead>
+      <PageHead
+        title="Workers"
+        actions={
+          <InternalSwitch
+            checked={isInternal}
+            onChange={setInternal}
+            title="Also those that servers bring for webhooks, bulk operations and http:request"
+          />
+        }
+      >
+        {listed === undefined ? "Processes that run jobs." : summaryOf(listed)}
+      </PageHead>
       <div className="space-y-4">
         {orphans.length > 0 && <Orphans orphans={orphans} />}
         <div {...hold}>

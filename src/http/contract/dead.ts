@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Route } from "./route.ts";
 import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, Time } from "./schemas.ts";
 
-const { type, queue, priority, tag, from, to } = JOB_FILTER;
+const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
 
 const ErrorGroups = Type.Object({
   groups: Type.Array(
@@ -32,7 +32,7 @@ export const deadRoutes = {
   "GET /api/v1/dead/groups": {
     summary: "Dead letters by error, the most numerous first",
     scope: "read",
-    query: closed({ type, queue, priority, tag, from, to }),
+    query: closed({ type, queue, internal, priority, tag, from, to }),
     answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
     problems: ["invalid_input"],
   },

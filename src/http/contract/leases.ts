@@ -5,7 +5,7 @@ import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_QUEUES } from "../../core/work-limits.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Id, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
+import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
 
 export const MAX_CLAIM = 1000;
 export const MAX_WAIT_MS = 30_000;
@@ -179,7 +179,14 @@ export const leaseRoutes = {
   "GET /api/v1/workers": {
     summary: "Every live worker, as it last said about itself",
     scope: "read",
-    answers: { 200: { when: "Live workers.", is: Type.Object({ workers: Type.Array(Worker) }) } },
+    query: closed({ internal: Internal }),
+    answers: {
+      200: {
+        when: "Live workers; with internal, also those that servers bring for webhooks, bulk operations and http:request.",
+        is: Type.Object({ workers: Type.Array(Worker) }),
+      },
+    },
+    problems: ["invalid_input"],
   },
   "PUT /api/v1/workers/{worker}": {
     summary: "Say what a worker does; the entry vanishes after its ttl",

@@ -164,10 +164,16 @@ export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unk
 
 const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, from the year 2000 on";
 
+/** Whether our own are shown, too. */
+export const Internal = Type.Optional(
+  Type.Boolean({ description: "true for our own, too: webhook deliveries, bulk operations, and workers that servers bring" }),
+);
+
 /** Which jobs are meant; what is not named does not matter. */
 export const JOB_FILTER = {
   type: Type.Optional(Name),
-  queue: Type.Optional(Name),
+  queue: Type.Optional(Type.String({ maxLength: 140, description: `${NAME_RULE}; with internal, also a queue of ours` })),
+  internal: Internal,
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "a text of 1 to 64 characters" })),
   group: Type.Optional(

@@ -4,6 +4,7 @@
  */
 import type { Client, JobCount, JobPage, ListJobs } from "../../client/client.ts";
 import { invalid } from "../../core/errors.ts";
+import { isInTallies } from "../../core/filter.ts";
 import type { AnswerFrom, QueryIn } from "../contract.ts";
 import { toSummaryWire } from "../wire/job.ts";
 
@@ -38,11 +39,6 @@ export async function readPage(client: Client, list: List, filter: Filter, page:
 async function countAll(client: Client, filter: Filter, seen: number, cursor: string | null, isShort: boolean): Promise<JobCount> {
   if (cursor === null) return { count: seen, isCapped: false };
   return isShort && !isInTallies(filter) ? { count: seen, isCapped: true } : client.count(filter);
-}
-
-/** Tallies know queue and status, and nothing else. */
-function isInTallies(filter: Filter): boolean {
-  return Object.entries(filter).every(([name, value]) => value === undefined || name === "queue" || name === "status");
 }
 
 function toPageWire({ jobs, cursor }: JobPage, facts: Omit<PageWire, "jobs" | "next_cursor">): PageWire {

@@ -48,8 +48,8 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
 
     "GET /api/v1/leases/watch": (input) => watchStream(parts, input),
 
-    async "GET /api/v1/workers"() {
-      return ok({ workers: (await client.workers()).map(toWorkerWire) });
+    async "GET /api/v1/workers"({ query }) {
+      return ok({ workers: (await client.workers(query)).map(toWorkerWire) });
     },
 
     async "PUT /api/v1/workers/{worker}"({ params: { worker }, body: { ttl = DEFAULT_TTL_MS, ...entry } }) {

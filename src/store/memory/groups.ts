@@ -1,5 +1,5 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
-import { matcherOf } from "../../core/filter.ts";
+import { leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Shelf } from "./shelf.ts";
 import type { StoredJob } from "./stored-job.ts";
@@ -15,7 +15,7 @@ export function groupErrors(
   let looked = 0;
   let isCapped = false;
   for (const { record } of shelf.newestFirst(shelf.lastSeq + 1, Infinity, query.status)) {
-    if (query.queue !== undefined && record.queue !== query.queue) continue;
+    if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
     if (looked++ === MAX_CANDIDATES) {
       isCapped = true;
       break;

@@ -1,7 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
-import { type Filter, matcherOf } from "../../core/filter.ts";
+import { type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Shelf } from "./shelf.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
@@ -11,8 +11,14 @@ export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryReco
   const isMeant = matcherOf(query);
   let below = query.cursor === undefined ? shelf.lastSeq + 1 : decodeCursor(query.cursor, shelf.lastSeq);
   let looked = 0;
+  let passed = 0;
   for (const job of shelf.newestFirst(below, query.to ?? Infinity, query.status)) {
     if (query.from !== undefined && job.record.createdAt < query.from) break;
+    if (leavesOut(query, job.record.queue)) {
+      if (passed++ === MAX_PASSED) return { jobs, cursor: encodeCursor(below) };
+      below = job.seq;
+      continue;
+    }
     const matches = isMeant(job.record, (search) => search.isInPayload(job.record.payload));
     // One more than was asked for is looked up, so that the last page says that it is the last.
     if (looked === MAX_CANDIDATES || (matches && jobs.length === query.limit)) return { jobs, cursor: encodeCursor(below) };
@@ -28,8 +34,13 @@ export function countMatches(shelf: Shelf, filter: Filter): { count: number; isC
   const isMeant = matcherOf(filter);
   let count = 0;
   let looked = 0;
+  let passed = 0;
   for (const job of shelf.newestFirst(shelf.lastSeq + 1, filter.to ?? Infinity, filter.status)) {
     if (filter.from !== undefined && job.record.createdAt < filter.from) break;
+    if (leavesOut(filter, job.record.queue)) {
+      if (passed++ === MAX_PASSED) return { count, isCapped: true };
+      continue;
+    }
     if (looked++ === MAX_CANDIDATES) return { count, isCapped: true };
     if (isMeant(job.record, (search) => search.isInPayload(job.record.payload))) count++;
   }

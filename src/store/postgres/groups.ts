@@ -7,7 +7,7 @@ import { findJobs } from "./manage.ts";
 /** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
 export async function groupErrors(desk: Desk, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
   const states = numbers(query.status.map(stateNumber));
-  const [ended] = await desk.connections.call(desk.sql.countEnded, [states, query.queue ?? null]);
+  const [ended] = await desk.connections.call(desk.sql.countEnded, [states, query.queue ?? null, query.internal ?? false]);
   const [count, queues] = ended as [number, number];
   const isTooMuch = count > MAX_CANDIDATES;
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
@@ -31,8 +31,8 @@ type CountedRow = [group: string, type: string, count: number, first: number, la
 async function countErrors(desk: Desk, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
   const { min = null, max = null } = query.priority ?? {};
   const tag = query.tag === undefined ? null : encodeText(query.tag);
-  const { queue = null, from = null, to = null, type: wanted = null } = query;
-  const rows = await desk.connections.call(desk.sql.countErrors, [states, share, queue, from, to, wanted, min, max, tag]);
+  const { queue = null, from = null, to = null, type: wanted = null, internal = false } = query;
+  const rows = await desk.connections.call(desk.sql.countErrors, [states, share, queue, from, to, wanted, min, max, tag, internal]);
   const tally = new ErrorTally();
   for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
     tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });

@@ -2,40 +2,106 @@ import { MillraceError } from "../../core/errors.ts";
 import { type Filter, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { searchFor } from "../../core/search.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { encodeText, numbers, type Row, stateNumber } from "./codec.ts";
 import { type Desk, readSummaries } from "./desk.ts";
 
 /** The place of a job in a list: when it was created, and its sequence among those of the same moment. */
 type Place = readonly [createdAt: number, seq: number];
 
+/** How often a list goes on that passed over jobs of our own. */
+const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
+
 /**
  * Lists newest first. Two ways lead there: jobs of statuses that few have are picked from the places where these stand; otherwise one walks
- * down from the newest and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most.
+ * down from the newest and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk on which some of these were our own
+ * and are left out goes on for as many more.
  */
 export async function listJobs(desk: Desk, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
-  const range = rangeOf(query, query.cursor === undefined ? null : decodeCursor(query.cursor));
+  const areFew = await hasFew(desk, query);
+  const jobs: JobSummaryRecord[] = [];
+  let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
+  for (const way = new Way(desk, query); ;) {
+    const limit = query.limit - jobs.length;
+    const page = await listStretch(desk, query, after, areFew, way.left, limit);
+    jobs.push(...page.jobs);
+    if (page.last !== null) return { jobs, cursor: encodeCursor(page.last) };
+    after = areFew ? null : await way.goOn(after);
+    if (after === null || way.isOver) return { jobs, cursor: after === null ? null : encodeCursor(after) };
+  }
+}
+
+/** One stretch of a list; `last` is the place of the last job when the limit was reached. */
+async function listStretch(
+  desk: Desk,
+  query: ListQuery,
+  after: Place | null,
+  areFew: boolean,
+  most: number,
+  limit: number,
+): Promise<{ jobs: JobSummaryRecord[]; last: Place | null }> {
   const search = query.q === undefined ? null : searchFor(query.q);
   const texts = search === null ? [] : [search.text, search.inJson];
-  const areFew = await hasFew(desk, query);
   const { pick, walk } = search === null ? desk.sql : desk.sql.search;
-  const rows = await desk.connections.call(areFew ? pick : walk, [...range, ...wordsOf(query), MAX_CANDIDATES, query.limit, ...texts]);
+  const rows = await desk.connections.call(areFew ? pick : walk, [...rangeOf(query, after), ...wordsOf(query), most, limit, ...texts]);
   const found = await readSummaries(desk, rows, 2);
   // What a search found beside the payload was compared as it is stored: some of it may not be what was asked for.
-  const isMeant = matcherOf({ q: query.q });
+  const isMeant = matcherOf({ q: query.q, internal: true });
   const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
-  if (rows.length === query.limit) return { jobs, cursor: encodeCursor([found.at(-1)!.createdAt, rows.at(-1)![0] as number]) };
-  const last = areFew ? null : await candidate(desk, range, MAX_CANDIDATES);
-  return { jobs, cursor: last === null ? null : encodeCursor(last) };
+  return { jobs, last: rows.length === limit ? [found.at(-1)!.createdAt, rows.at(-1)![0] as number] : null };
 }
 
 /** How many jobs a list would find among the candidates that it looks at. */
 export async function countMatches(desk: Desk, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
-  const range = rangeOf(filter, null);
-  const values = [...range, ...wordsOf(filter), MAX_CANDIDATES, MAX_CANDIDATES];
   const areFew = await hasFew(desk, filter);
-  const count = await (filter.q === undefined ? countPlain(desk, filter, areFew, values) : countFound(desk, filter.q, areFew, values));
-  return { count, isCapped: !areFew && (await candidate(desk, range, MAX_CANDIDATES + 1)) !== null };
+  let count = 0;
+  let after: Place | null = null;
+  for (const way = new Way(desk, filter); ;) {
+    const values = [...rangeOf(filter, after), ...wordsOf(filter), way.left, MAX_CANDIDATES];
+    count += await (filter.q === undefined ? countPlain(desk, filter, areFew, values) : countFound(desk, filter.q, areFew, values));
+    after = areFew ? null : await way.goOn(after);
+    if (after === null) return { count, isCapped: false };
+    if (way.isOver) return { count, isCapped: await way.goesOn(after) };
+  }
+}
+
+/** THE WAY of a walk: how many candidates it may still look at, and where it goes on. */
+class Way {
+  readonly #desk: Desk;
+  readonly #filter: Filter;
+  /** How many jobs the next stretch looks at. */
+  left: number = MAX_CANDIDATES;
+  #stretches = 0;
+
+  constructor(desk: Desk, filter: Filter) {
+    this.#desk = desk;
+    this.#filter = filter;
+  }
+
+  get isOver(): boolean {
+    return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
+  }
+
+  /** The end of the stretch behind this place, if there is more behind it perhaps; null at the end of the list. */
+  async goOn(after: Place | null): Promise<Place | null> {
+    const end = await this.#ask(after, this.left);
+    if (end === null) return null;
+    this.left -= end[2];
+    this.#stretches++;
+    return [end[0], end[1]];
+  }
+
+  /** Whether there is a job behind this place. */
+  async goesOn(after: Place): Promise<boolean> {
+    return (await this.#ask(after, 1)) !== null;
+  }
+
+  async #ask(after: Place | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
+    const { connections, sql } = this.#desk;
+    const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false];
+    const [row] = (await connections.call(sql.lastCandidate, values)) as (Row | undefined)[];
+    return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
+  }
 }
 
 async function countPlain(desk: Desk, { status, group }: Filter, areFew: boolean, values: readonly unknown[]): Promise<number> {
@@ -61,9 +127,9 @@ function rangeOf({ from, to }: Filter, after: Place | null): (number | null)[] {
 }
 
 /** What it filters by, as statements take it. */
-function wordsOf({ status, type, queue, priority, tag, group }: Filter): unknown[] {
+function wordsOf({ status, type, queue, priority, tag, group, internal = false }: Filter): unknown[] {
   const { min = null, max = null } = priority ?? {};
-  return [statesOf(status), type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null];
+  return [statesOf(status), type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
 }
 
 function statesOf(status: Filter["status"]): string | null {
@@ -71,22 +137,12 @@ function statesOf(status: Filter["status"]): string | null {
 }
 
 /** Whether so few jobs are in the wanted statuses that all of them can be looked at. Those that wait for their time stand in one place. */
-async function hasFew(desk: Desk, { status, queue }: Filter): Promise<boolean> {
+async function hasFew(desk: Desk, { status, queue, internal = false }: Filter): Promise<boolean> {
   if (status === undefined) return false;
   const isDue = status.includes("scheduled") || status.includes("retrying");
   const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  return (await countOf(desk, numbers([...looked].map(stateNumber)), queue)) <= MAX_CANDIDATES;
-}
-
-async function countOf(desk: Desk, states: string, queue: string | undefined): Promise<number> {
-  const [row] = await desk.connections.call(desk.sql.countStates, [states, queue ?? null]);
-  return row![0] as number;
-}
-
-/** The place of the n-th candidate; null when there are not so many. */
-async function candidate(desk: Desk, range: readonly unknown[], n: number): Promise<Place | null> {
-  const [row] = (await desk.connections.call(desk.sql.lastCandidate, [...range, n])) as (Row | undefined)[];
-  return row === undefined ? null : [row[0] as number, row[1] as number];
+  const [row] = await desk.connections.call(desk.sql.countStates, [numbers([...looked].map(stateNumber)), queue ?? null, internal]);
+  return (row![0] as number) <= MAX_CANDIDATES;
 }
 
 function encodeCursor([createdAt, seq]: Place): string {

@@ -2,6 +2,7 @@
  * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration. Above each are its
  * inputs, in order, and what an answer means. `now` is null, but in tests that rule the time.
  */
+import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { FIRST_COUNTER, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
@@ -106,19 +107,26 @@ const reads = (s: string) => ({
 const BEGINS = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($4::bigint is null or j.created_at < $4)`;
 const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
-/** In: states, type, queue, lowest and highest priority, tag, group of errors, which is found by its place: see encodeError. */
-const OF_BODY = `($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
+/** The queues that are our own. */
+const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
+/** Not "= 0": the server believes of an equation that few rows meet it, and would then read all jobs instead of the newest. */
+const IS_USERS = `strpos(q.name, '${INTERNAL_MARK}') < 1`;
+/**
+ * In: states, type, queue, lowest and highest priority, tag, group of errors (which is found by its place: see encodeError), whether jobs of our
+ * own are meant, too.
+ */
+const OF_BODY = `($12::boolean or ${IS_USERS}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
 const FILTER = `($5::smallint[] is null or s.state = any($5)) and ${OF_BODY} and ($11::text is null or substr(s.error, 11, 12) = $11)`;
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 /** In: text. The part of a payload that is looked through is measured in bytes, so a longer one has to be cut as bytes. */
-const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $14::text) > 0
-  else position(convert_to($14::text, 'UTF8') in
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $15::text) > 0
+  else position(convert_to($15::text, 'UTF8') in
     substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
 /** In: text, the same inside a JSON text. What may have it beside the payload; who reads the row has to look more closely. */
-const IN_SUMMARY = `(select strpos(t.text, $14::text) > 0 or strpos(t.text, $15::text) > 0 from (select ${lowered(
+const IN_SUMMARY = `(select strpos(t.text, $15::text) > 0 or strpos(t.text, $16::text) > 0 from (select ${lowered(
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
@@ -131,38 +139,45 @@ const lists = (s: string) => ({
   count: waysOfCount(s, "true"),
   countInPayload: waysOfCount(s, IN_PAYLOAD),
   /** In: as count. Where neither the state nor the error matters, it is not looked at. Out: how many. */
-  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $12) j
+  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${OF_BODY} and $5::smallint[] is null and $11::text is null and $13::bigint > 0`,
-  /** In: where the list begins and ends, most candidates. Out: the place of the last candidate, if there were so many. */
-  lastCandidate: `select j.created_at, j.seq
-    from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+    where ${ENDS} and ${OF_BODY} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
+  /**
+   * In: where the list begins and ends, how many jobs, whether those of our own are meant, too. Out: the place of the last of so many, if there
+   * are, and how many of them are meant as far as that goes.
+   */
+  lastCandidate: `with c as materialized (select j.created_at, j.seq, j.lane from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint)
+    select j.created_at, j.seq, (select count(*) from c
+      where $6::boolean or lane <> all(array(select id from ${s}.lane where queue = any(${internalQueues(s)}))))
+    from (select created_at, seq from c order by created_at, seq limit 1) j where ${ENDS} and (select count(*) from c) = $5`,
   /**
    * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
-   * tag (each null: any). Out: group of errors, type, how many, first and last end, the id of the last.
+   * tag (each null: any), whether jobs of our own are meant, too. Out: group of errors, type, how many, first and last end, the id of the last.
    */
   countErrors: `select substr(s.error, 11, 12), l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state order by e.ended_at desc limit $2::bigint) s
     join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
-    where s.error is not null and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+    where s.error is not null and ($10::boolean or ${IS_USERS}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
     group by 1, 2`,
-  /** In: states, queue (null: all). Out: how many jobs stand there, and in how many queues. */
+  /** In: states, queue (null: all), whether our own are meant, too. Out: how many jobs stand there, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (
         select queue, metric, amount from ${s}.tally
         union all select queue, metric, amount from ${s}.cell
       ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
-        and ($2::text is null or queue = (select id from ${s}.queue where name = $2)) group by queue
+        and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
+        and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
     ) queues where amount > 0`,
-  /** In: states, queue (null: all). Out: how many jobs stand there. */
+  /** In: states, queue (null: all), whether our own are meant, too. Out: how many jobs stand there; those that have not ended, over all queues. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
     ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
-      and ($2::text is null or metric / 4 < 4 or queue = (select id from ${s}.queue where name = $2))`,
+      and (metric / 4 < 4 or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
+        and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 
 /** `found` tells whether what is searched for stands in the payload, `meant` which jobs may have it at all. */
@@ -171,30 +186,31 @@ const waysOfList = (s: string, found: string, meant: string) => ({
    * In: where the list begins and ends, what FILTER says, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
    * down from the newest and leaves out what does not match.
    */
-  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $13`,
+  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $14`,
   /** In: as walk. Picks the jobs of the wanted states from the places where these stand; right when they are few. */
-  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $13`,
+  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $14`,
 });
 
 /** The same, counted. In: as above, the text only plain. */
 const waysOfCount = (s: string, meant: string) => ({
-  walk: `select count(*) ${walked(s, meant)} and $13::bigint > 0`,
-  pick: `${standing(s)} select count(*) ${picked(s, meant)} and $13::bigint > 0`,
+  walk: `select count(*) ${walked(s, meant)} and $14::bigint > 0`,
+  pick: `${standing(s)} select count(*) ${picked(s, meant)} and $14::bigint > 0`,
 });
 
 /** The row of the same id, found by its key one by one: the server must not read a whole table because it thinks that many are wanted. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
 
-const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $12) j
+const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
     ${eachOf(s, "state", "s", "j")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
     where ${ENDS} and ${FILTER} and ${meant}`;
 
 const standing = (s: string): string => `with s as materialized (
       select * from ${s}.ready where 2 = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{0,1}'::smallint[] and state = any($5)
       union all select * from ${s}.running where 3 = any($5)
-      union all select * from ${s}.ended where queue = any(array(select id from ${s}.queue where $7::text is null or name = $7)) and state = any($5)
-      limit $12
+      union all select * from ${s}.ended where queue = any(array(
+        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${IS_USERS}))) and state = any($5)
+      limit $13
     )`;
 
 const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane

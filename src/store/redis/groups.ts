@@ -1,4 +1,5 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { listOf, numberOf, readLanes, statesOf, textOf } from "./codec.ts";
@@ -61,6 +62,7 @@ async function countErrors(
     for (const row of listOf(rows)) {
       const [group, lane, count, first, last, sample] = listOf(row);
       const { type, queue } = names.get(numberOf(lane))!;
+      if (leavesOut(query, queue)) continue;
       if ((query.type !== undefined && type !== query.type) || (query.queue !== undefined && queue !== query.queue)) continue;
       tally.add({
         group: textOf(group),

@@ -3,7 +3,7 @@ import { type Filter, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { searchFor } from "../../core/search.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { ALL_STATES, listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
@@ -41,7 +41,7 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
   const below = query.cursor === undefined ? "" : decodeCursor(query.cursor);
   const sources = await sourcesOf(context, query, below);
   const jobs: JobSummaryRecord[] = [];
-  let looked = 0;
+  const looked = new Looked();
   for (;;) {
     const source = newest(sources);
     // One that holds nothing above the newest job need not be looked at before that is shown. So a page always gets further than where it began.
@@ -49,18 +49,37 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
       rows.length === 0 && below !== null && (source === null || below === "" || Number(below) > source.rows[0]!.seq);
     const empty = sources.filter(isOpen);
     if (empty.length > 0) {
-      if (looked >= MAX_CANDIDATES) return { jobs, cursor: highest(sources) };
+      if (looked.isEnough) return { jobs, cursor: highest(sources) };
       // Where some may be passed over here, one does not know how many it takes.
       const stretch = isPicky(query) ? LONGEST_STRETCH : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
-      const most = Math.max(1, Math.floor((MAX_CANDIDATES - looked) / empty.length));
-      const counts = await Promise.all(empty.map((source) => fill(context, source, query, stretch, most)));
-      looked += counts.reduce((sum, count) => sum + count, 0);
+      const most = looked.share(empty.length);
+      await Promise.all(empty.map(async (source) => looked.add(await fill(context, source, query, stretch, most))));
       continue;
     }
     if (source === null) return { jobs, cursor: null };
     // One more than was asked for is looked up, so that the last page says that it is the last.
     if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(source.rows[0]!.seq + 1) };
     jobs.push(source.rows.shift()!.job);
+  }
+}
+
+/** How many jobs a call has looked at. Those of our own that are left out are no candidates, but have a bound of their own. */
+class Looked {
+  #candidates = 0;
+  #passed = 0;
+
+  add({ looked, passed }: { readonly looked: number; readonly passed: number }): void {
+    this.#candidates += looked - passed;
+    this.#passed += passed;
+  }
+
+  get isEnough(): boolean {
+    return this.#candidates >= MAX_CANDIDATES || this.#passed >= MAX_PASSED;
+  }
+
+  /** How many each of so many sources may still look at. */
+  share(sources: number): number {
+    return Math.max(1, Math.floor((MAX_CANDIDATES - this.#candidates) / sources));
   }
 }
 
@@ -79,9 +98,15 @@ function highest(sources: readonly Source[]): string {
   return encodeCursor(Math.max(...marks));
 }
 
-/** Reads the next stretch of a source. Tells how many jobs were looked at. */
-async function fill(context: Context, source: Source, query: ListQuery, want: number, most: number): Promise<number> {
-  const [parts, below, looked, lanes] = listOf(await readStretch(context, source, query, want, most));
+/** Reads the next stretch of a source. Tells how many jobs were looked at, and how many of these are our own and left out. */
+async function fill(
+  context: Context,
+  source: Source,
+  query: ListQuery,
+  want: number,
+  most: number,
+): Promise<{ looked: number; passed: number }> {
+  const [parts, below, looked, lanes, , passed] = listOf(await readStretch(context, source, query, want, most));
   const isMeant = matcherOf({ ...query, from: undefined });
   source.below = textOf(below) === "" ? null : textOf(below);
   for (const { seq, job, isInPayload } of readRows(parts, lanes)) {
@@ -89,7 +114,7 @@ async function fill(context: Context, source: Source, query: ListQuery, want: nu
     if (query.from !== undefined && job.createdAt < query.from) source.below = null;
     else if (isMeant(job, () => isInPayload)) source.rows.push({ seq, job });
   }
-  return numberOf(looked);
+  return { looked: numberOf(looked), passed: numberOf(passed) };
 }
 
 function readRows(parts: Reply | undefined, lanes: Reply | undefined): (Row & { isInPayload: boolean })[] {
@@ -110,10 +135,10 @@ function readStretch({ session, keys }: Context, source: Source, query: ListQuer
 
 /** What every script is told that looks through jobs. */
 function wordsOf(source: Source, filter: Filter, want: number, most: number): string[] {
-  const { status, type, queue, priority, tag, from, to } = filter;
+  const { status, type, queue, priority, tag, from, to, internal } = filter;
   const states = status === undefined ? ALL_STATES : statesOf([...new Set(status)]);
   const [min, max, since, before] = [priority?.min, priority?.max, from, to].map((value) => (value === undefined ? "" : String(value)));
-  const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag)];
+  const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag), internal === true ? "1" : ""];
   return [source.below!, before!, states, String(want), String(most), ...wanted];
 }
 
@@ -134,13 +159,13 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
   }
   const sources = await sourcesOf(context, filter, "");
   let count = 0;
-  for (let looked = 0; looked < MAX_CANDIDATES;) {
+  for (const looked = new Looked(); !looked.isEnough;) {
     const open = sources.filter((source) => source.below !== null);
     if (open.length === 0) return { count, isCapped: false };
-    const most = Math.max(1, Math.min(MOST_LOOKED_AT, Math.floor((MAX_CANDIDATES - looked) / open.length)));
+    const most = Math.min(MOST_LOOKED_AT, looked.share(open.length));
     for (const some of await Promise.all(open.map((source) => countStretch(context, source, filter, most)))) {
       count += some.count;
-      looked += some.looked;
+      looked.add(some);
     }
   }
   return { count, isCapped: sources.some((source) => source.below !== null) };
@@ -151,17 +176,17 @@ async function countStretch(
   source: Source,
   filter: Filter,
   most: number,
-): Promise<{ count: number; looked: number }> {
+): Promise<{ count: number; looked: number; passed: number }> {
   const place = keys.partition(source.partition);
   const reply =
     filter.q === undefined
       ? await session.run(COUNT, place, wordsOf(source, filter, most, most))
       : await session.run(COUNT_FOUND, place, searchWordsOf(source, filter, filter.q, most, most));
-  const [parts, below, looked, lanes, shown] = listOf(reply);
+  const [parts, below, looked, lanes, shown, passed] = listOf(reply);
   source.below = textOf(below) === "" ? null : textOf(below);
   const isMeant = matcherOf(filter);
   const doubtful = readRows(parts, lanes).filter(({ job }) => isMeant(job, () => false));
-  return { count: numberOf(shown) + doubtful.length, looked: numberOf(looked) };
+  return { count: numberOf(shown) + doubtful.length, looked: numberOf(looked), passed: numberOf(passed) };
 }
 
 async function sourcesOf({ registry }: Context, { status, queue }: Filter, below: string): Promise<Source[]> {

@@ -1,7 +1,17 @@
 import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
 import type { Names, Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { ADD_LANE, ADD_QUEUE, ALL_QUEUES, FIND_LANE, FIND_LANE_BY_ID, FIND_QUEUE, NEW_LANES, READY_LANES } from "./statements.ts";
+import {
+  ADD_LANE,
+  ADD_QUEUE,
+  ALL_QUEUES,
+  FIND_LANE,
+  FIND_LANE_BY_ID,
+  FIND_QUEUE,
+  INTERNAL_QUEUES,
+  NEW_LANES,
+  READY_LANES,
+} from "./statements.ts";
 
 export interface QueueRow {
   readonly id: number;
@@ -65,6 +75,11 @@ export class Catalog {
 
   allQueues(): QueueRow[] {
     return this.#on.all(ALL_QUEUES).map((row) => this.#remember(readQueueRow(row)));
+  }
+
+  /** The queues that are our own. */
+  internalQueues(): number[] {
+    return (this.#on.all(INTERNAL_QUEUES) as [number][]).map(([id]) => id);
   }
 
   queueById(id: number): QueueRow {

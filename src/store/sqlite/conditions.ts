@@ -35,6 +35,8 @@ export function conditionsOf(catalog: Catalog, filter: Filter): Conditions {
   };
   if (status !== undefined) demand(`state in (${status.map(stateNumber).join(", ")})`);
   if (queue !== undefined) demand("queue = ?", catalog.findQueue(queue)?.id ?? 0);
+  const leftOut = leftOutBy(catalog, filter);
+  if (leftOut.length > 0) demand("queue not in (select value from json_each(?))", JSON.stringify(leftOut));
   if (type !== undefined)
     demand(
       IN_LANES,
@@ -48,6 +50,11 @@ export function conditionsOf(catalog: Catalog, filter: Filter): Conditions {
   if (search !== null) demand(...searched(catalog, search));
   const isExact = tag === undefined && search === null;
   return { text: texts.join(" and "), values, isExact, search };
+}
+
+/** The queues of our own whose jobs a filter leaves out. */
+export function leftOutBy(catalog: Catalog, { internal }: Pick<Filter, "internal">): number[] {
+  return internal === true ? [] : catalog.internalQueues();
 }
 
 const IN_LANES = "lane in (select value from json_each(?))";

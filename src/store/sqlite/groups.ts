@@ -1,4 +1,5 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { leavesOut } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { hexToId, idToBlob, readError, stateNumber } from "./codec.ts";
@@ -25,7 +26,7 @@ interface Place {
 
 /** Where there are such jobs, by the tallies: at most as many places as jobs may be looked at. */
 function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] {
-  const queues = catalog.allQueues().filter(({ name }) => query.queue === undefined || name === query.queue);
+  const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   return queues
     .flatMap(({ id }) => query.status.map((status) => ({ queue: id, state: stateNumber(status) })))
     .map((place) => ({ ...place, count: on.number(TALLY_OF_STATE, place.queue, place.state)! }))

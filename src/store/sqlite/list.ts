@@ -1,11 +1,11 @@
 import { MillraceError } from "../../core/errors.ts";
-import { type Filter, type Matcher, matcherOf } from "../../core/filter.ts";
+import { type Filter, leavesOut, type Matcher, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { type Search, searchFor } from "../../core/search.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Catalog, QueueRow } from "./catalog.ts";
 import { FIRST_ENDED, laneOf, readSummary, type Row, searchedOf, seqOf, stateNumber } from "./codec.ts";
-import { type Conditions, conditionsOf } from "./conditions.ts";
+import { type Conditions, conditionsOf, leftOutBy } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
 import {
   countJobs,
@@ -13,6 +13,7 @@ import {
   HIGHEST_SEQ,
   lookAtJob,
   NTH_BELOW,
+  NTH_CANDIDATE_BELOW,
   SEARCH_PAYLOAD,
   searchJob,
   searchJobs,
@@ -61,6 +62,8 @@ class Look {
   /** The candidates, where they are few. */
   readonly #picked: readonly number[] | null;
   readonly #isMeant: Matcher;
+  /** Queues of our own whose jobs are no candidates. */
+  readonly #leftOut: readonly number[];
   /** How many bytes of payloads were read. */
   #bytes = 0;
 
@@ -71,6 +74,7 @@ class Look {
     this.#range = seqRange(on, query);
     this.#picked = pickFew(on, catalog, query, this.#range);
     this.#isMeant = matcherOf(query);
+    this.#leftOut = leftOutBy(catalog, query);
   }
 
   list(limit: number): Page {
@@ -98,14 +102,14 @@ class Look {
       below = next;
       if (this.#isTired) break;
     }
-    return { count, isCapped: below !== null && this.#nthBelow(below, 0) !== null };
+    return { count, isCapped: below !== null && this.#hasBelow(below) };
   }
 
   #countAtOnce({ text, values }: Conditions): { count: number; isCapped: boolean } {
     const { below, from } = this.#range;
     const end = this.#nthBelow(below, MAX_CANDIDATES - 1);
     const count = this.#on.number(countJobs(text), ...values, below, end ?? from)!;
-    return { count, isCapped: end !== null && this.#nthBelow(end, 0) !== null };
+    return { count, isCapped: end !== null && this.#hasBelow(end) };
   }
 
   get #isTired(): boolean {
@@ -161,9 +165,19 @@ class Look {
     return this.#on.number(SEARCH_PAYLOAD, search.text, seqOf(row)) === 1;
   }
 
-  /** The sequence of the candidate that `passed` others stand before, if there are so many. */
-  #nthBelow(below: number, passed: number): number | null {
-    return this.#on.number(NTH_BELOW, below, this.#range.from, passed);
+  #hasBelow(below: number): boolean {
+    return this.#nthBelow(below, 0, MAX_PASSED) !== null;
+  }
+
+  /**
+   * The sequence of the candidate that `passed` others stand before, if there are so many; or, where too many of our own stand between, of the
+   * last job that one gets to.
+   */
+  #nthBelow(below: number, passed: number, most: number = (passed + 1) * (MAX_PASSED / MAX_CANDIDATES)): number | null {
+    const { from } = this.#range;
+    if (this.#leftOut.length === 0) return this.#on.number(NTH_BELOW, below, from, passed);
+    const nth = this.#on.number(NTH_CANDIDATE_BELOW, below, from, most, JSON.stringify(this.#leftOut), passed);
+    return nth ?? this.#on.number(NTH_BELOW, below, from, most - 1);
   }
 }
 
@@ -171,7 +185,7 @@ class Look {
 function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
   if (query.status === undefined) return null;
   const all = catalog.allQueues();
-  const queues = query.queue === undefined ? all : all.filter(({ name }) => name === query.queue);
+  const queues = all.filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   const picks = query.status.map((status) => pickOf(on, catalog, stateNumber(status), queues, all));
   if (picks.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES) return null;
   return picks

@@ -4,6 +4,7 @@
  * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. The
  * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
  */
+import { INTERNAL_MARK } from "../../core/internal.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
 
@@ -14,6 +15,8 @@ const QUEUE_COLUMNS = "id, name, paused, capacity, head_start, dead_letters, kee
 /** In: name. */
 export const FIND_QUEUE = `select ${QUEUE_COLUMNS} from millrace_queue where name = ?`;
 export const ALL_QUEUES = `select ${QUEUE_COLUMNS} from millrace_queue order by name`;
+/** Out: the queues that are our own. */
+export const INTERNAL_QUEUES = `select id from millrace_queue where instr(name, '${INTERNAL_MARK}') > 0`;
 /** In: name, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
 export const ADD_QUEUE =
   "insert into millrace_queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least) values (?, ?, ?, ?, ?, ?) on conflict do nothing";
@@ -179,6 +182,12 @@ export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq 
 export const countJobs = (where: string): string => `select count(*) from millrace_job where ${where} and seq < ? and seq >= ?`;
 /** In: seq to start below, seq to end at, n. Out: the seq that n others are passed over to get to. */
 export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
+/**
+ * The same where jobs of some queues are not counted. In: seq to start below, seq to end at, how many to look at at most, those queues, n. The
+ * rows come in the order of the inner statement, which is read no further than needed.
+ */
+export const NTH_CANDIDATE_BELOW = `select seq from (select seq, queue from millrace_job where seq < ? and seq >= ? order by seq desc limit ?)
+  where queue not in (select value from json_each(?)) limit 1 offset ?`;
 /** In: seq to start below, seq to end at. Out: the bytes of payloads that are searched without being looked at by themselves. */
 export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
   where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;

@@ -10,7 +10,7 @@ import { scheduleCommands } from "./schedule-commands.ts";
 import { command, type Command, pickFrom } from "./step.ts";
 import { happened, type Model } from "./state.ts";
 
-const QUEUES = ["a", "b", "c"];
+const QUEUES = ["a", "b", "c", "a~webhooks"];
 const TYPES = ["t0", "t1", "t2"];
 
 // ── Jobs come in ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,6 +271,7 @@ const query = fc.record({
   status: fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
   type: fc.constantFrom(undefined, undefined, ...TYPES),
   queue: fc.constantFrom(undefined, undefined, ...QUEUES),
+  internal: fc.constantFrom(undefined, true),
   priority: fc.constantFrom(undefined, { min: 0, max: 10 }, { min: 1, max: 1 }),
   tag: fc.constantFrom(undefined, undefined, "red", "blue"),
   q: fc.constantFrom(undefined, undefined, undefined, "RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
@@ -288,6 +289,7 @@ const list = command("list", fc.record({ query, limit: fc.integer({ min: 1, max:
     cursor = page.cursor;
   } while (cursor !== null && found.length <= model.reference.jobs.size);
   happened(found.length > 0 ? "list some" : "list none");
+  if (found.some((id) => model.reference.jobs.get(id)?.record.queue.includes("~"))) happened("list internal");
   same(found, model.reference.list(wanted), "the list");
 });
 

@@ -20,7 +20,7 @@ const MUST_HAPPEN = `
   settle completed ok, settle failed ok, settle discard ok, settle snooze ok, settle release ok, settle lost ok,
   settle completed stale, settle failed stale, settle discard stale, settle snooze stale, settle release stale, settle lost stale,
   settle completed cancelled, cancel ok, cancel refused, retry ok, retry refused, run now ok, run now refused,
-  remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some,
+  remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some, list internal,
   put schedule, put schedule refused, tick ticked, tick stale`
   .split(",")
   .map((effect) => effect.trim());

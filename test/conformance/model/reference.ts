@@ -371,11 +371,12 @@ export class Reference {
     return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
   }
 
-  list({ status, type, queue, priority, tag, q, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
+  list({ status, type, queue, internal, priority, tag, q, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
     const matching = [...this.jobs.values()].filter(({ record }) => {
       if (status !== undefined && !status.includes(record.status)) return false;
       if (type !== undefined && record.type !== type) return false;
       if (queue !== undefined && record.queue !== queue) return false;
+      if (internal !== true && record.queue.includes("~")) return false;
       if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
       if (tag !== undefined && !record.tags.includes(tag)) return false;
       if (q !== undefined && !textsOf(record).some((text) => text.toLowerCase().includes(q.toLowerCase()))) return false;

@@ -11,6 +11,7 @@ import { followUpSuite } from "./follow-up.ts";
 import { groupSuite } from "./groups.ts";
 import { inputSuite } from "./input.ts";
 import { insertSuite } from "./insert.ts";
+import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
 import { orderSuite } from "./order.ts";
@@ -38,6 +39,7 @@ const FAMILIES = [
   searchSuite,
   groupSuite,
   bulkSuite,
+  internalSuite,
   waitingSuite,
   queueSuite,
   counterSuite,

@@ -55,6 +55,7 @@ describe("the OpenAPI document", () => {
       "status",
       "type",
       "queue",
+      "internal",
       "priority",
       "tag",
       "group",

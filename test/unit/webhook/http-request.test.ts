@@ -3,7 +3,7 @@ import type { Job } from "../../../src/core/job.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
 import { readHttpRequest } from "../../../src/webhook/http-request-payload.ts";
-import { HTTP_REQUEST_TYPE } from "../../../src/webhook/http-request-type.ts";
+import { HTTP_REQUEST_TYPE } from "../../../src/core/internal.ts";
 import { webhookHandlers } from "../../../src/webhook/webhook-handlers.ts";
 import { bodyOf, serve, serveRaw, writeForEver } from "./loopback-server.ts";
 

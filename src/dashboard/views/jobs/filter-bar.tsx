@@ -6,12 +6,13 @@ import { STATUSES } from "../../../core/job.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch, SPANS } from "../../job-search.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
 import { Button } from "../../parts/button.tsx";
+import { InternalSwitch } from "../../parts/internal-switch.tsx";
 import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
 
 /** Filters that have a field here; the status has its tabs. */
-const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to"];
+const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to", "internal"];
 
 /** A line of fields. On a narrow screen they fold away. */
 export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; readonly fixed?: readonly FilterName[] }): ReactElement {
@@ -84,6 +85,9 @@ function Fields({ search, set, shown }: FieldsProps): ReactElement {
       )}
       {has("tag") && <TypedFilter label="Tag" name="tag" items={[]} search={search} set={set} />}
       {has("from") && <TimeFilter search={search} set={set} />}
+      {has("internal") && (
+        <InternalSwitch checked={search.internal === "true"} onChange={(isOn) => set({ internal: isOn ? "true" : undefined })} />
+      )}
     </>
   );
 }

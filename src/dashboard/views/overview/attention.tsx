@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronRight, CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
-import { type Finding, findings, type Situation } from "../../attention.ts";
+import { type Finding, findings, type Situation, usersWorkers } from "../../attention.ts";
 import { counted } from "../../format.ts";
 import { Button } from "../../parts/button.tsx";
 
@@ -59,7 +59,7 @@ function AllWell({ situation: { queues, workers } }: { readonly situation: Situa
       <p className="min-w-0">
         <strong className="font-semibold">Nothing needs attention.</strong>{" "}
         <span className="text-muted-foreground">
-          {counted(queues.length, "queue")} and {counted(workers.length, "worker")} are as they should be.
+          {counted(queues.length, "queue")} and {counted(usersWorkers(workers).length, "worker")} are as they should be.
         </span>
       </p>
     </section>

@@ -1,3 +1,4 @@
+import { INTERNAL_MARK } from "../../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
 import { LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
@@ -96,7 +97,7 @@ end
  * closely. It is enough for one call when so many bytes of bodies were read.
  */
 const FIND_TEXT = `
-local text, inJson, isLikeId = ARGV[13], ARGV[14], ARGV[15] == '1'
+local text, inJson, isLikeId = ARGV[14], ARGV[15], ARGV[16] == '1'
 local find, lower, format = string.find, string.lower, string.format
 local typeHas, triples, values, spent = {}, {}, {}, 0
 for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
@@ -138,12 +139,21 @@ end
 const WANTED = `
 local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
-local jobs, looked, shown, isState, isOver = {}, 0, 0, {}, false
+local leavesOut, isOwn = ARGV[13] ~= '1', {}
+local jobs, looked, passed, shown, isState, isOver = {}, 0, 0, 0, {}, false
 for state in string.gmatch(ARGV[4], '.') do isState[tonumber(state)] = true end
 
+-- Whether a job is our own, and these are left out. Each is counted.
+local function isLeftOut(number)
+  if isOwn[number] == nil then isOwn[number] = string.find(laneOf(number).queue.name, '${INTERNAL_MARK}', 1, true) and true or false end
+  if isOwn[number] then passed = passed + 1 end
+  return isOwn[number]
+end
+
 local function isWanted(record)
-  if not isState[string.byte(record)] then return false end
   local priority, number = open('>bI3', record, 3)
+  if leavesOut and isLeftOut(number) then return false end
+  if not isState[string.byte(record)] then return false end
   if low and (priority < low or priority > high) then return false end
   if type == '' and queue == '' then return true end
   local lane = laneOf(number)
@@ -155,13 +165,14 @@ end
  * Looks at jobs by falling sequence, from below a given one. A job is passed over by its state before its body is read, which may be large.
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted, as digits; how many jobs to show, and about how many to
- *     look at, at most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or "".
+ *     look at, at most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" if jobs of our
+ *     own are meant, too.
  * Out: { jobs as (id, body, record, 1 if what is searched for stands in the payload) without bodies …, from below which sequence to go on ("":
- *     there are no more), how many were looked at, lanes, how many were shown }
+ *     there are no more), how many were looked at, lanes, how many were shown, how many of those that were looked at are our own and left out }
  */
 const WAYS = `
 local function answer(last)
-  return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown }
+  return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown, passed }
 end
 
 -- Few jobs run, wait for their time or are dead, as a rule: then they are picked, wherever they are among all others.
