@@ -3,7 +3,7 @@ import type { Client } from "../../../src/client/client.ts";
 import { clientOver, type ClientOverOptions } from "../../../src/client-over.ts";
 import { MAX_FAILURES } from "../../../src/core/bulk.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
-import { CANCEL } from "../../../src/core/lifecycle.ts";
+import { CANCEL, RETRY } from "../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { until } from "../../faults/until.ts";
@@ -35,16 +35,20 @@ export function bulkSuite(engine: Engine): void {
     keeps("jobs that changed or vanished before their turn are told, a hundred at most", async (world) => {
       const jobs = await world.addMany(MAX_FAILURES + 20);
       const [gone, ...others] = jobs.slice(0, MAX_FAILURES + 10).map(({ id }) => id);
+      await world.store.change(
+        jobs.map(({ id }) => id),
+        CANCEL,
+      );
       const client = openClient(world, {
         list: async (query) => {
           const page = await world.store.list(query);
           // Between the look and the change somebody else acts.
-          await world.store.change([gone!, ...others], CANCEL);
+          await world.store.change(others, RETRY);
           await world.store.remove([gone!], ["cancelled"]);
           return page;
         },
       });
-      const { id } = await client.bulk.start({ action: "cancel", all: true });
+      const { id } = await client.bulk.start({ action: "delete", all: true });
       await client.wait(id);
       const operation = (await client.bulk.get(id))!;
       expect(operation).toMatchObject({ status: "completed", processed: jobs.length, succeeded: 10, failed: MAX_FAILURES + 10 });
@@ -53,7 +57,22 @@ export function bulkSuite(engine: Engine): void {
         expect(code).toBe(failed === gone ? "not_found" : "wrong_status");
         expect(message).toContain(failed);
       }
-      expect(await world.counts()).toMatchObject({ cancelled: jobs.length - 1 });
+      expect(await world.counts()).toMatchObject({ pending: others.length });
+    });
+
+    keeps("a job that somebody else cancelled before its turn is cancelled, as was asked", async (world) => {
+      const jobs = await world.addMany(3);
+      const client = openClient(world, {
+        list: async (query) => {
+          const page = await world.store.list(query);
+          await world.store.change([jobs[0]!.id], CANCEL);
+          return page;
+        },
+      });
+      const { id } = await client.bulk.start({ action: "cancel", all: true });
+      await client.wait(id);
+      expect(await client.bulk.get(id)).toMatchObject({ status: "completed", processed: 3, succeeded: 3, failed: 0, failures: [] });
+      expect(await world.counts()).toMatchObject({ cancelled: 3 });
     });
 
     keeps("one whose process is cut off goes on elsewhere, from where it was", async (world) => {
