@@ -1,6 +1,7 @@
 /** A job as people look at it: all that is known of it, its attempts, and the end of its log. */
 import type { Client } from "../client/client.ts";
 import type { Attempt, Job, LogLine, Status } from "../core/job.ts";
+import { payloadOf, resultOf } from "../core/json-text.ts";
 import { toAttemptWire, toJobWire, toLogLineWire } from "../http/wire/job.ts";
 import { toPriority } from "../http/wire/values.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
@@ -64,8 +65,8 @@ function printJob(job: Job, output: Output): void {
   ];
   for (const [name, value, style] of facts) if (value !== NOTHING) output.fact(name, value, style);
   if (job.meta !== null) output.block("meta", safePrettyJson(job.meta));
-  output.block("payload", safePrettyJson(job.payload));
-  if (job.status === "completed") output.block("result", safePrettyJson(job.result));
+  output.block("payload", safePrettyJson(payloadOf(job)));
+  if (job.status === "completed") output.block("result", safePrettyJson(resultOf(job)));
   if (job.error !== null) output.block("error", safeLines(job.error.stack ?? `${job.error.name}: ${job.error.message}`));
 }
 

@@ -92,10 +92,10 @@ export class Session {
   }
 
   /** What was piped in. */
-  async readInput(): Promise<string> {
+  async readInput(): Promise<Buffer> {
     const parts: Buffer[] = [];
     for await (const part of this.terminal.stdin) parts.push(Buffer.from(part as Buffer));
-    return Buffer.concat(parts).toString("utf8");
+    return Buffer.concat(parts);
   }
 
   /** What the server decides has no effect in a worker that only talks to it. */

@@ -1,4 +1,5 @@
 /** THE CLIENT. All that producers, workers and operators can ask for; the same over a store and over HTTP. */
+import type { BodyTexts } from "../core/json-text.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { BulkAction, BulkFailure, BulkStatus } from "../core/bulk.ts";
 import type { Duration } from "../core/duration.ts";
@@ -512,6 +513,8 @@ export interface LeasedJob {
   readonly fence: number;
   readonly leaseUntil: number;
   readonly facts: LeaseFacts;
+  /** Payload and result as they are stored, where they are known: for those who hand the job on. */
+  readonly texts?: BodyTexts | undefined;
 }
 
 /** What the rules need to know of a claimed job when its attempt ends. */

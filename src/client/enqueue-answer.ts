@@ -1,6 +1,7 @@
 import { MillraceError, preview } from "../core/errors.ts";
 import type { Event } from "../core/event.ts";
 import { type Job, levelOf, type NewJob, type Status, toJob } from "../core/job.ts";
+import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
 import type { InsertAnswer } from "../store/store.ts";
 import type { EnqueuedJob } from "./client.ts";
@@ -14,7 +15,7 @@ export function answerOf(job: NewJob, answer: InsertAnswer): EnqueuedJob | Millr
     case "created":
       return createdJob(job, answer.status, answer.createdAt, answer.runAt);
     case "known":
-      return { ...toJob(answer.job), created: false, pruned: false };
+      return withTexts({ ...toJob(answer.job), created: false, pruned: false }, answer.job.payload, answer.job.result);
     case "pruned":
       return prunedJob(job, answer.id, answer.status);
     case "conflict":

@@ -1,6 +1,15 @@
 /** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
 import { invalid } from "../core/errors.ts";
-import { type Attempt, type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJob, toJobSummary } from "../core/job.ts";
+import {
+  type Attempt,
+  type Job,
+  type JobRecord,
+  type JobSummary,
+  type LogLine,
+  TERMINAL,
+  toJobSummary,
+  toJobWithTexts,
+} from "../core/job.ts";
 import { readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
@@ -40,7 +49,7 @@ export class Manager {
 
   async get(id: string): Promise<Job | null> {
     const record = await this.#finds.add(readId(id));
-    return record === null ? null : toJob(record);
+    return record === null ? null : toJobWithTexts(record);
   }
 
   async list(query: unknown): Promise<JobPage> {

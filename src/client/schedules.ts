@@ -1,6 +1,7 @@
 /** Schedules are kept by name. Every write is made only if nothing changed since one looked, and tried again if something did. */
 import { invalid, MillraceError } from "../core/errors.ts";
 import { type Status, toJob } from "../core/job.ts";
+import { withTexts } from "../core/json-text.ts";
 import type { JobSettings } from "../core/job-options.ts";
 import { readInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
@@ -126,10 +127,11 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
     if (answer !== "ticked") return null; // it was changed since we looked
-    const created = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
-    if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, created)]);
+    const fresh = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
+    if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, fresh)]);
     const [record] = await store.find([job.id]);
-    return record ? { ...toJob(record), created: true, pruned: false } : createdJob(job, "pending", now, now);
+    const created = record ? { ...toJob(record), created: true, pruned: false } : createdJob(job, "pending", now, now);
+    return withTexts(created, job.payload, record?.result);
   });
 }
 
@@ -152,7 +154,7 @@ function specOf({ name, timing, job, catchUp, overlap, paused }: ScheduleRecord)
 
 function toSchedule(record: ScheduleRecord): Schedule {
   const { timing, job } = record;
-  return {
+  const schedule: Schedule = {
     name: record.name,
     cron: timing.kind === "cron" ? timing.cron : null,
     every: timing.kind === "every" ? timing.everyMs : null,
@@ -177,4 +179,5 @@ function toSchedule(record: ScheduleRecord): Schedule {
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
   };
+  return withTexts(schedule, job.payload);
 }

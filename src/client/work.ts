@@ -108,7 +108,7 @@ function factsFrom(record: Omit<LeaseFacts, "deadLetters">): Omit<LeaseFacts, "d
 
 function toLeasedJob(record: LeasedRecord): LeasedJob {
   const { fence, leaseUntil, deadLetters } = record;
-  return { job: toJob(record), fence, leaseUntil, facts: { ...factsFrom(record), deadLetters } };
+  return { job: toJob(record), fence, leaseUntil, facts: { ...factsFrom(record), deadLetters }, texts: record };
 }
 
 function announceStarted({ announcer, clock }: WorkParts, claimed: readonly LeasedRecord[]): void {

@@ -1,3 +1,5 @@
+import { withTexts } from "./json-text.ts";
+
 /** Every status of a job. What leads from one to another is in lifecycle.ts. */
 export const STATUSES = ["scheduled", "pending", "running", "retrying", "completed", "failed", "dead", "cancelled"] as const;
 /** Where a job is in its life. */
@@ -152,6 +154,11 @@ export function toJob(record: JobRecord): Job {
   summary.payload = JSON.parse(record.payload) as unknown;
   summary.result = record.result === null ? null : (JSON.parse(record.result) as unknown);
   return summary;
+}
+
+/** The same, which also remembers the texts of payload and result. */
+export function toJobWithTexts(record: JobRecord): Job {
+  return withTexts(toJob(record), record.payload, record.result);
 }
 
 export function toJobSummary(record: JobSummaryRecord): JobSummary {

@@ -1,4 +1,5 @@
 import { MillraceError, preview } from "./errors.ts";
+import { JsonText } from "./json-text.ts";
 
 /** How deep arrays and objects may nest. The bound also ends the walk over a cycle. */
 export const MAX_JSON_DEPTH = 100;
@@ -11,12 +12,13 @@ export const MAX_META_BYTES: number = 16 * 1024;
  *
  * `JSON.stringify` alone is silent about what it cannot say: NaN becomes null, a function or a Map disappears. A job would then run
  * with other data than its caller gave, so these are refused here. Properties that are `undefined` are left out, as everywhere in
- * JavaScript, and what has a `toJSON` (a Date) speaks for itself.
+ * JavaScript, and what has a `toJSON` (a Date) speaks for itself. Of a JsonText the answer is its text.
  */
 export function encodeJson(value: unknown, field: string, maxBytes: number): string {
   try {
-    if (!isFaithful(value, 0, { left: maxBytes })) throw refusal(value, field, maxBytes);
-    const text = JSON.stringify(value === undefined ? null : value);
+    const given = value instanceof JsonText ? value.value : value;
+    if (!isFaithful(given, 0, { left: maxBytes })) throw refusal(given, field, maxBytes);
+    const text = value instanceof JsonText ? value.text : JSON.stringify(value === undefined ? null : value);
     // No UTF-16 unit takes more than three bytes: most texts need not be counted.
     if (text.length * 3 > maxBytes && utf8Length(text) > maxBytes) throw tooLarge(field, maxBytes, `; got ${utf8Length(text)}`);
     return text;

@@ -5,7 +5,7 @@ import { type JobOptions, type JobSettings, readJobOptions, readType } from "./j
 import { isName, NAME_RULE, readFields } from "./read-fields.ts";
 import { CATCH_UPS, parseTiming } from "./schedule.ts";
 import type { ScheduledJob, ScheduleSpec } from "./schedule-record.ts";
-import { canonicalJson } from "./unique.ts";
+import { canonicalJson, canonicalText } from "./unique.ts";
 
 const OVERLAPS = ["allow", "skip"] as const;
 
@@ -72,7 +72,8 @@ export function sameSchedule(a: ScheduleSpec, b: ScheduleSpec): boolean {
 
 function canonicalSpec({ name, timing, job, catchUp, overlap }: ScheduleSpec): string {
   const { payload, meta, ...rest } = job;
-  return canonicalJson([name, timing, rest, JSON.parse(payload), meta === null ? null : JSON.parse(meta), catchUp, overlap]);
+  const others = canonicalJson([name, timing, rest, meta === null ? null : JSON.parse(meta), catchUp, overlap]);
+  return `${others} ${canonicalText(payload)}`;
 }
 
 /** The job that a tick makes. It carries no key: that a tick makes one job only is the schedule's own last tick's doing. */

@@ -1,6 +1,7 @@
 /** THE SAME JOB FROM ELSEWHERE: what one would type to enqueue it by curl, by the command line, or in TypeScript. */
 import { formatDuration } from "../core/duration.ts";
 import { type JobSummary, PRIORITY_LEVELS } from "../core/job.ts";
+import { jsonOf, payloadOf } from "../core/json-text.ts";
 import type { EnqueueOptions } from "./api.ts";
 import { API_URL } from "./places.ts";
 
@@ -23,7 +24,7 @@ export function requestLike(job: JobSummary & { readonly payload: unknown }): Jo
     ...(job.meta === null ? {} : { meta: job.meta }),
     ...(job.webhookUrl === null ? {} : { webhookUrl: job.webhookUrl }),
   };
-  return { type: job.type, payload: job.payload, options };
+  return { type: job.type, payload: payloadOf(job), options };
 }
 
 function levelName(priority: number): NonNullable<EnqueueOptions["priority"]> {
@@ -35,11 +36,8 @@ const SERVER = API_URL.href.replace(/\/$/, "");
 
 /** For a shell with curl. The key comes from the environment: a key in a command would end up in its history. */
 export function asCurl({ type, payload, options }: JobRequest): string {
-  const body = JSON.stringify({
-    type,
-    payload,
-    ...Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value])),
-  });
+  const others = JSON.stringify(Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value])));
+  const body = `{"type":${JSON.stringify(type)},"payload":${jsonOf(payload)}${others === "{}" ? "}" : `,${others.slice(1)}`}`;
   return [
     `curl ${quote(`${SERVER}/api/v1/jobs`)}`,
     `--header "X-API-Key: $API_KEY"`,
@@ -59,7 +57,7 @@ export function asCommand({ type, payload, options }: JobRequest): string {
     ...(meta === undefined || meta === null ? [] : [`--meta ${quote(JSON.stringify(meta))}`]),
     `--url ${quote(SERVER)}`,
   ];
-  return [`millrace enqueue ${quote(type)} ${quote(JSON.stringify(payload))}`, ...flags].join(" \\\n  ");
+  return [`millrace enqueue ${quote(type)} ${quote(jsonOf(payload))}`, ...flags].join(" \\\n  ");
 }
 
 /** For a program. */

@@ -70,8 +70,11 @@ export function useWorkers(): UseQueryResult<Worker[]> {
   return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
 }
 
+/** No copy is made of it: the texts of payload and result are known of the object that came, and of no other. */
+const AS_IT_CAME = { structuralSharing: false } as const;
+
 export function useSchedules(): UseQueryResult<Schedule[]> {
-  return useQuery({ queryKey: ["schedules"], queryFn: () => client.schedules.list() });
+  return useQuery({ queryKey: ["schedules"], queryFn: () => client.schedules.list(), ...AS_IT_CAME });
 }
 
 /** Jobs by filter, newest first. While another page is fetched, the one before stays. */
@@ -114,7 +117,7 @@ export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">
 
 /** One job; null when there is none. */
 export function useJob(id: string | null): UseQueryResult<Job | null> {
-  return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null });
+  return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null, ...AS_IT_CAME });
 }
 
 export function useAttempts(id: string): UseQueryResult<Attempt[]> {

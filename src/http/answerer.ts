@@ -3,6 +3,7 @@
  * problem. Nothing is made for a call that it does not need: this runs for every request.
  */
 import { MillraceError } from "../core/errors.ts";
+import { jsonOf, stringifyJson } from "../core/json-text.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Answer, Call } from "./call.ts";
@@ -192,13 +193,13 @@ function answerOf(reply: Reply<unknown> | RawReply, requestId: string): Answer {
   return {
     status: reply.status,
     headers: reply.headers === undefined ? headers : Object.assign(headers, reply.headers),
-    body: reply.status === 204 ? null : JSON.stringify(reply.body),
+    body: reply.status === 204 ? null : jsonOf(reply.body),
   };
 }
 
 function problemAnswer(error: unknown, requestId: string, inputStatus: number | undefined): Answer {
   const { status, headers, body } = toProblem(error, requestId, inputStatus);
-  return { status, headers: { ...headersOf("application/problem+json", requestId), ...headers }, body: JSON.stringify(body) };
+  return { status, headers: { ...headersOf("application/problem+json", requestId), ...headers }, body: stringifyJson(body) };
 }
 
 /** What is said is for this caller and this moment, and is what it says it is. */

@@ -2,7 +2,7 @@
 import type { TObject, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { plainName } from "./plain-name.ts";
+import { plainName } from "../core/plain-name.ts";
 
 /** Throws `invalid_input` for the first thing that does not fit. `place` stands before the names of fields. */
 export type InputCheck = (value: unknown, place?: string) => void;

@@ -2,7 +2,7 @@
 import type { TObject } from "typebox";
 import { MillraceError } from "../core/errors.ts";
 import { type InputCheck, inputCheck } from "./check-input.ts";
-import { plainName } from "./plain-name.ts";
+import { plainName } from "../core/plain-name.ts";
 
 /** Reads a query string. Throws `invalid_input` for the first parameter that is unknown, given twice, or bad. */
 export type QueryReader = (search: string) => Record<string, unknown>;

@@ -12,6 +12,8 @@ import type {
 } from "../client/client.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { textsIn } from "../core/json-source.ts";
+import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
@@ -23,7 +25,7 @@ import { readId } from "./remote/ids.ts";
 import { RemoteLeases } from "./remote/leases.ts";
 import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
-import { Transport } from "./remote/transport.ts";
+import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
 import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
@@ -75,7 +77,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
 
   async function get(id: string): Promise<Job | null> {
     const found = await orNull(transport.ask("GET /api/v1/jobs/{id}", { params: { id: readId(id) }, repeatable: true }));
-    return found === null ? null : fromJobWire(found.body);
+    return found === null ? null : jobWithTexts(found);
   }
 
   function work(handlers: Handlers, workOptions?: WorkOptions): WorkerHandle {
@@ -193,8 +195,9 @@ async function waitForEnd({ transport, clock }: { transport: Transport; clock: C
   for (;;) {
     const waitMs = Math.ceil(Math.min(Math.max(0, until - clock.monotonic()), LONG_POLL_MS));
     const demand = { params: { id: readId(id) }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal };
-    const { body } = await transport.ask("GET /api/v1/jobs/{id}", demand);
-    if (isTerminal(body.status)) return fromJobWire(body);
+    const found = await transport.ask("GET /api/v1/jobs/{id}", demand);
+    const { body } = found;
+    if (isTerminal(body.status)) return jobWithTexts(found);
     if (clock.monotonic() >= until) {
       throw new MillraceError("wait_timeout", `job ${id} did not end within ${timeoutMs} ms: it is ${body.status}`, {
         jobId: id,
@@ -202,6 +205,12 @@ async function waitForEnd({ transport, clock }: { transport: Transport; clock: C
       });
     }
   }
+}
+
+/** A job that remembers its payload and result as the server wrote them. */
+function jobWithTexts({ body, text }: Answered<"GET /api/v1/jobs/{id}">): Job {
+  const texts = new Map(textsIn(text, { fields: ["payload", "result"] }).map((field) => [field.field, field.text]));
+  return withTexts(fromJobWire(body), texts.get("payload") ?? "null", texts.get("result"));
 }
 
 function changed({ body }: { readonly body: { readonly job: Parameters<typeof fromSummaryWire>[0] } }): JobSummary {

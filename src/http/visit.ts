@@ -4,7 +4,7 @@ import type { Call } from "./call.ts";
 import type { Occupancy } from "./limits.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import { WireError } from "./problem.ts";
-import { readJson } from "./read-json.ts";
+import { putTexts, readJson } from "./read-json.ts";
 import type { RouteInput } from "./route-input.ts";
 
 /** What stands in the path, by its names. */
@@ -91,9 +91,10 @@ export class Visit implements RouteInput<never> {
       throw new WireError("malformed_body", "the body is missing");
     }
     demandJson(this.call);
-    const body = readJson(bytes);
-    checkBody?.(body);
-    this.body = body as never;
+    const body = readJson(bytes, rule.keepsText);
+    checkBody?.(body.value);
+    if (rule.keepsText !== undefined) putTexts(body, rule.keepsText);
+    this.body = body.value as never;
   }
 
   hold(bytes: number): void {

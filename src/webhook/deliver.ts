@@ -11,6 +11,7 @@
 import type { Client, Handler } from "../client/client.ts";
 import { Discard, RetryAfter } from "../core/control-errors.ts";
 import { queueBeside } from "../core/delivery.ts";
+import { stringifyJson } from "../core/json-text.ts";
 import type { Job } from "../core/job.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import { DELIVERED, type DeliveredStatus, deliveryBody, type JobEnd } from "./delivery-body.ts";
@@ -40,7 +41,7 @@ export function deliveryHandler(parts: DeliveryParts): Handler {
     const end = readEnd(payload, delivery);
     const job = await parts.client.get(end.jobId);
     const url = urlOf(delivery, job);
-    const body = Buffer.from(JSON.stringify(deliveryBody(end, job)));
+    const body = Buffer.from(stringifyJson(deliveryBody(end, job)));
     const headers = {
       "content-type": "application/json",
       "content-length": String(body.length),

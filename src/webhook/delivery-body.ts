@@ -1,4 +1,5 @@
 /** WHAT A DELIVERY SAYS: that a job has ended, and how. Built when it is sent, in the words of the HTTP API. */
+import { resultOf } from "../core/json-text.ts";
 import type { AttemptError, Job, Status } from "../core/job.ts";
 
 /** The ends of a job that are delivered. */
@@ -31,7 +32,7 @@ function describe(job: Job): Record<string, unknown> {
     type: job.type,
     queue: job.queue,
     status: job.status,
-    result: job.result,
+    result: resultOf(job),
     error: withoutStack(job.error),
     attempt: job.attempt,
     retry_count: job.retryCount,

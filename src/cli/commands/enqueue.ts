@@ -1,5 +1,6 @@
 import type { Client, EnqueuedJob } from "../../client/client.ts";
 import type { Duration } from "../../core/duration.ts";
+import type { JsonText } from "../../core/json-text.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
 import { defineCommand, optional, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
@@ -40,7 +41,7 @@ export const enqueue = defineCommand({
     return session.withClient(async (client) => {
       const job = await client.enqueue(type, payload, options);
       if (input.wait) return waitFor(client, job, input.waitTimeout, session);
-      tell(job, session);
+      tell(job, payload, session);
       return EXIT.ok;
     });
   },
@@ -50,8 +51,9 @@ function millisOr(given: string | undefined): string | number | undefined {
   return given !== undefined && /^\d+$/.test(given) ? Number(given) : given;
 }
 
-function tell(job: EnqueuedJob, { output }: Session): void {
-  if (output.json) return output.value({ ...toEnqueuedWire(job, false), created: job.created });
+function tell(job: EnqueuedJob, sent: JsonText | null, { output }: Session): void {
+  const wire = toEnqueuedWire(job);
+  if (output.json) return output.value({ ...wire, ...(job.created ? { payload: sent } : {}), created: job.created });
   output.line(job.id);
   if (!job.created) output.talk(`the key is known: this is the job that has it, and it is ${job.status}`);
 }

@@ -7,6 +7,7 @@ import { type CommandGroup, defineCommand, number, optional, required, toggle } 
 import { confirm } from "../confirm.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { moment, NOTHING } from "../figures.ts";
+import { payloadOf } from "../../core/json-text.ts";
 import type { Output } from "../output.ts";
 import { safePrettyJson } from "../safe-text.ts";
 import { changedSchedule, readScheduleInput, SCHEDULE_INPUT, TIMING_INPUT } from "../schedule-input.ts";
@@ -114,7 +115,7 @@ export const schedules: CommandGroup = {
         arguments: { name },
         async run({ name }, session) {
           const job = await session.withClient((client) => client.schedules.run(name));
-          if (session.output.json) session.output.value(toEnqueuedWire(job, false));
+          if (session.output.json) session.output.value(toEnqueuedWire(job));
           else session.output.line(job.id);
         },
       }),
@@ -201,5 +202,5 @@ function print(schedule: Schedule, output: Output): void {
     ["tags", schedule.tags.join(", ") || NOTHING],
   ];
   for (const [fact, value] of facts) if (value !== NOTHING) output.fact(fact, value);
-  output.block("payload", safePrettyJson(schedule.payload));
+  output.block("payload", safePrettyJson(payloadOf(schedule)));
 }

@@ -1,6 +1,9 @@
 /** A JOB THAT IS BEING WRITTEN: every field as text, as it stands in the form; and the same as the API takes it. */
 import { formatDuration } from "../../core/duration.ts";
+import { MillraceError } from "../../core/errors.ts";
 import { type Job, PRIORITY_LEVELS } from "../../core/job.ts";
+import { parseJson } from "../../core/json-source.ts";
+import { JsonText, payloadOf, prettyJson } from "../../core/json-text.ts";
 import type { EnqueueOptions } from "../api.ts";
 
 /** The fields of the form. Empty is "as usual". */
@@ -42,7 +45,7 @@ export function draftOf(job: Job): EnqueueDraft {
   return {
     ...EMPTY_DRAFT,
     type: job.type,
-    payload: JSON.stringify(job.payload, null, 2),
+    payload: prettyJson(payloadOf(job)),
     queue: job.queue,
     priority: priorityOf(job.priority),
     maxRetries: String(job.maxRetries),
@@ -71,7 +74,7 @@ export type ReadDraft =
 export function readDraft(draft: EnqueueDraft): ReadDraft {
   const problems: { -readonly [Field in keyof EnqueueDraft]?: string } = {};
   const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
-  const meta = draft.meta.trim() === "" ? undefined : readJson(draft.meta, (problem) => (problems.meta = problem));
+  const meta = draft.meta.trim() === "" ? undefined : readJson(draft.meta, (problem) => (problems.meta = problem))?.value;
   const priority = readPriority(draft.priority);
   const maxRetries = draft.maxRetries.trim() === "" ? undefined : Number(draft.maxRetries);
   const runAt = draft.runAt === "" ? undefined : new Date(draft.runAt);
@@ -112,11 +115,12 @@ function tagsIn(value: string): string[] | undefined {
   return tags.length === 0 ? undefined : tags;
 }
 
-function readJson(value: string, problem: (text: string) => void): unknown {
+/** JSON with its text, so that numbers are sent as they were written. */
+export function readJson(value: string, problem: (text: string) => void): JsonText | undefined {
   try {
-    return JSON.parse(value) as unknown;
+    return new JsonText(value.trim(), parseJson(value).value);
   } catch (error) {
-    problem(`Not JSON: ${(error as Error).message}`);
+    problem(`${error instanceof MillraceError ? "Not accepted" : "Not JSON"}: ${(error as Error).message}`);
     return undefined;
   }
 }

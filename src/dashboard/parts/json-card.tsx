@@ -1,6 +1,7 @@
 /** A JSON value with all one may want to do with it: look, fold, see it as text, copy, keep. */
 import { Download } from "lucide-react";
 import { type ReactElement, useMemo, useState } from "react";
+import { asWritten, prettyJson } from "../../core/json-text.ts";
 import { bytes } from "../format.ts";
 import { visible } from "../safe-text.ts";
 import { CopyButton } from "./bits.tsx";
@@ -22,7 +23,8 @@ interface JsonCardProps {
 /** The value as a tree, or as text. */
 export function JsonCard({ title, value, file }: JsonCardProps): ReactElement {
   const [isText, setText] = useState(false);
-  const text = useMemo(() => JSON.stringify(value, null, 2), [value]);
+  const text = useMemo(() => prettyJson(value), [value]);
+  const shown = useMemo(() => asWritten(value), [value]);
   const what = title.toLowerCase();
   const controls = (
     <div className="flex items-center gap-1">
@@ -53,7 +55,7 @@ export function JsonCard({ title, value, file }: JsonCardProps): ReactElement {
             {text.length > MAX_TEXT && `\n… cut here: ${bytes(text.length - MAX_TEXT)} more. Copy or download it to see all.`}
           </pre>
         ) : (
-          <JsonTree value={value} />
+          <JsonTree value={shown} />
         )}
       </div>
     </Card>

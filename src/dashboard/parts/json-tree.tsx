@@ -4,6 +4,7 @@
  */
 import { ChevronRight } from "lucide-react";
 import { type ReactElement, type ReactNode, useState } from "react";
+import { WrittenNumber } from "../../core/json-text.ts";
 import { count } from "../format.ts";
 import { visible } from "../safe-text.ts";
 
@@ -30,7 +31,7 @@ interface BranchProps {
 }
 
 function Branch({ name, value, depth }: BranchProps): ReactElement {
-  return typeof value === "object" && value !== null ? (
+  return typeof value === "object" && value !== null && !(value instanceof WrittenNumber) ? (
     <Container name={name} value={value} depth={depth} />
   ) : (
     <div className="py-px pl-4.5">
@@ -121,6 +122,7 @@ function Name({ name }: { readonly name: string | number | null }): ReactNode {
 
 function Leaf({ value }: { readonly value: unknown }): ReactNode {
   if (typeof value === "string") return <Text text={value} />;
+  if (value instanceof WrittenNumber) return <span className="break-all text-json-number">{value.text}</span>;
   if (typeof value === "number") return <span className="break-all text-json-number">{String(value)}</span>;
   return <span className="text-json-word">{String(value)}</span>;
 }

@@ -2,6 +2,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { FileQuestion } from "lucide-react";
 import { type ReactElement, useEffect } from "react";
+import { payloadOf, resultOf } from "../../core/json-text.ts";
 import type { Job } from "../../core/job.ts";
 import { Card } from "../parts/card.tsx";
 import { JsonCard } from "../parts/json-card.tsx";
@@ -58,8 +59,8 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
             </Loaded>
           </Card>
           {attempts.data !== undefined && attempts.data.length > 0 && <Attempts attempts={attempts.data} job={job} />}
-          <JsonCard title="Payload" value={job.payload} file={`${job.id}-payload.json`} />
-          {job.status === "completed" && <JsonCard title="Result" value={job.result} file={`${job.id}-result.json`} />}
+          <JsonCard title="Payload" value={payloadOf(job)} file={`${job.id}-payload.json`} />
+          {job.status === "completed" && <JsonCard title="Result" value={resultOf(job)} file={`${job.id}-result.json`} />}
           <Logs job={job} />
         </div>
         <JobFacts job={job} />

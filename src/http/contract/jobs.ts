@@ -82,6 +82,7 @@ export const jobRoutes = {
     summary: "Enqueue a job",
     scope: "enqueue",
     body: NewJob,
+    keepsText: { fields: ["payload"] },
     maxBody: MAX_BODY_BYTES,
     headers: { "Idempotency-Key": "The same as `idempotency_key`.", ...PREFER },
     answers: {
@@ -109,6 +110,7 @@ export const jobRoutes = {
     body: closed({
       jobs: Type.Array(Type.Unknown({ description: "What POST /api/v1/jobs takes." }), { description: "a list of jobs" }),
     }),
+    keepsText: { list: "jobs", fields: ["payload"] },
     maxBody: MAX_BATCH_BYTES,
     headers: PREFER,
     answers: {

@@ -108,6 +108,7 @@ export const leaseRoutes = {
   "POST /api/v1/leases": {
     summary: "Claim jobs to work on, and report outcomes in the same round trip",
     scope: "work",
+    keepsText: { list: "outcomes", fields: ["result"] },
     body: closed({
       worker_id: Name,
       queues: Type.Optional(Queues),
@@ -152,6 +153,7 @@ export const leaseRoutes = {
     summary: "Report how attempts ended",
     scope: "work",
     body: closed({ outcomes }),
+    keepsText: { list: "outcomes", fields: ["result"] },
     maxBody: MAX_BATCH_BYTES,
     answers: { 200: { when: "In order.", is: Results } },
     problems: INPUT_PROBLEMS,

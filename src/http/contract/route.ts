@@ -1,5 +1,6 @@
 /** What the contract says about one route. */
 import type { Static, TObject, TSchema } from "typebox";
+import type { TextPlace } from "../../core/json-source.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 
 /** What an API key may be allowed to do. */
@@ -24,6 +25,8 @@ export interface Route {
   readonly scope: Scope | "open";
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Fields whose values are kept as they were sent: handlers are given a JsonText for each. */
+  readonly keepsText?: TextPlace;
   /** The body may be left out altogether. */
   readonly bodyIsOptional?: boolean;
   /** The most bytes that a body may have. */

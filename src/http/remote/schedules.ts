@@ -1,12 +1,14 @@
 /** Schedules, over the wire. */
 import type { EnqueuedJob, Schedule, ScheduleInput, Schedules, ScheduleTiming } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
+import { textsIn } from "../../core/json-source.ts";
+import { withTexts } from "../../core/json-text.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
 import { fromJobWire } from "../wire/job.ts";
 import { fromScheduleWire } from "../wire/schedule.ts";
 import { fromTime } from "../wire/values.ts";
 import { queryOf } from "./queries.ts";
-import type { Transport } from "./transport.ts";
+import type { Answered, Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
 export function createRemoteSchedules(transport: Transport): Schedules {
@@ -15,8 +17,9 @@ export function createRemoteSchedules(transport: Transport): Schedules {
     get: (name) => get(transport, name),
 
     async list() {
-      const { body } = await transport.ask("GET /api/v1/schedules", { repeatable: true });
-      return body.schedules.map(fromScheduleWire);
+      const { body, text } = await transport.ask("GET /api/v1/schedules", { repeatable: true });
+      const payloads = textsIn(text, { list: "schedules", fields: ["payload"] });
+      return body.schedules.map((wire, index) => withTexts(fromScheduleWire(wire), payloads[index]!.text));
     },
 
     /** Sent again, a removal that was done finds nothing any more: whether there was one is then not known, and false. */
@@ -27,18 +30,21 @@ export function createRemoteSchedules(transport: Transport): Schedules {
     },
 
     async pause(name) {
-      const { body } = await transport.ask("POST /api/v1/schedules/{name}/pause", { params: { name: readName(name) }, repeatable: true });
-      return fromScheduleWire(body);
+      return scheduleIn(await transport.ask("POST /api/v1/schedules/{name}/pause", { params: { name: readName(name) }, repeatable: true }));
     },
 
     async resume(name) {
-      const { body } = await transport.ask("POST /api/v1/schedules/{name}/resume", { params: { name: readName(name) }, repeatable: true });
-      return fromScheduleWire(body);
+      return scheduleIn(
+        await transport.ask("POST /api/v1/schedules/{name}/resume", { params: { name: readName(name) }, repeatable: true }),
+      );
     },
 
     async run(name): Promise<EnqueuedJob> {
-      const { body } = await transport.ask("POST /api/v1/schedules/{name}/run", { params: { name: readName(name) }, repeatable: false });
-      return { ...fromJobWire(body), created: true, pruned: false };
+      const { body, text } = await transport.ask("POST /api/v1/schedules/{name}/run", {
+        params: { name: readName(name) },
+        repeatable: false,
+      });
+      return withTexts({ ...fromJobWire(body), created: true, pruned: false }, payloadIn(text));
     },
 
     preview: (schedule, count) => preview(transport, schedule, count),
@@ -48,17 +54,23 @@ export function createRemoteSchedules(transport: Transport): Schedules {
 async function upsert(transport: Transport, input: ScheduleInput): Promise<Schedule> {
   if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
   const { name, ...rest } = input;
-  const { body } = await transport.ask("PUT /api/v1/schedules/{name}", {
-    params: { name: readName(name) },
-    body: wireText(rest),
-    repeatable: true,
-  });
-  return fromScheduleWire(body);
+  return scheduleIn(
+    await transport.ask("PUT /api/v1/schedules/{name}", { params: { name: readName(name) }, body: wireText(rest), repeatable: true }),
+  );
 }
 
 async function get(transport: Transport, name: string): Promise<Schedule | null> {
   const found = await orNull(transport.ask("GET /api/v1/schedules/{name}", { params: { name: readName(name) }, repeatable: true }));
-  return found === null ? null : fromScheduleWire(found.body);
+  return found === null ? null : scheduleIn(found);
+}
+
+/** A schedule that remembers its payload as the server wrote it. */
+function scheduleIn({ body, text }: Pick<Answered<"GET /api/v1/schedules/{name}">, "body" | "text">): Schedule {
+  return withTexts(fromScheduleWire(body), payloadIn(text));
+}
+
+function payloadIn(text: string): string {
+  return textsIn(text, { fields: ["payload"] })[0]?.text ?? "null";
 }
 
 async function preview(transport: Transport, schedule: string | ScheduleTiming, count: number | undefined): Promise<number[]> {

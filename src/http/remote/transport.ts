@@ -38,6 +38,8 @@ export interface Demand<Name extends RouteName> {
 export interface Answered<Name extends RouteName> {
   readonly status: number;
   readonly body: AnswerFrom<Name>;
+  /** The body as it was written. */
+  readonly text: string;
 }
 
 const FIRST_PAUSE_MS = 50;
@@ -80,7 +82,7 @@ export class Transport {
     const [, path = ""] = name.split(" ");
     const response = await fetch(url + path, { headers: { ...this.#headers(), ...headers, Accept: "text/event-stream" }, signal });
     if (response.ok && response.body !== null) return response.body;
-    throw errorIn(response.status, await readBody(response));
+    throw errorIn(response.status, read(await response.text()));
   }
 
   async #try<Name extends RouteName>(name: Name, demand: Demand<Name>, until: number): Promise<Answered<Name> | Failure> {
@@ -115,7 +117,7 @@ export class Transport {
         body: body ?? null,
         signal,
       });
-      return judge<Name>(response.status, await readBody(response));
+      return judge<Name>(response.status, await response.text());
     } finally {
       if (!isLong) this.#turnstile.leave();
     }
@@ -157,8 +159,9 @@ class Failure {
 
 class TooLate extends Error {}
 
-function judge<Name extends RouteName>(status: number, body: unknown): Answered<Name> | Failure {
-  if (status >= 200 && status < 300 && body !== undefined) return { status, body: body as AnswerFrom<Name> };
+function judge<Name extends RouteName>(status: number, text: string): Answered<Name> | Failure {
+  const body = read(text);
+  if (status >= 200 && status < 300 && body !== undefined) return { status, body: body as AnswerFrom<Name>, text };
   const error = errorIn(status, body);
   if (!isProblem(body)) return status >= 500 ? new Failure(error, "unknown") : raise(error);
   if (REFUSED_FOR_NOW.has(body.code)) return new Failure(error, "nothing");
@@ -181,8 +184,7 @@ function errorIn(status: number, body: unknown): MillraceError {
 }
 
 /** undefined where the body is not JSON. */
-async function readBody(response: Response): Promise<unknown> {
-  const text = await response.text();
+function read(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

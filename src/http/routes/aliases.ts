@@ -1,7 +1,8 @@
 /** The routes of the first source design: the same calls, in its words. */
 import type { aliasRoutes } from "../contract/aliases.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
-import { toEnqueuedWire, toJobWire, toSummaryWire } from "../wire/job.ts";
+import { toSummaryWire } from "../wire/job.ts";
+import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { demandJob, enqueueOne } from "./jobs.ts";
 import { readNewJob } from "./new-job.ts";
 
@@ -14,13 +15,16 @@ export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<ke
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
       const job = await enqueueOne(client, body.type ?? DEFAULT_TYPE, payload, options);
       const accepted = { job_id: job.id, status: job.status };
-      if (!job.created) return { status: 409, body: { ...accepted, job: toEnqueuedWire(job, false) } };
+      if (!job.created) {
+        const original = enqueuedText(job, payload, false);
+        return { status: 409, body: written(`${JSON.stringify(accepted).slice(0, -1)},"job":${original}}`) };
+      }
       const notice = await handledTypes?.noticeOf(job);
       return { status: 202, body: notice === undefined ? accepted : { ...accepted, notice } };
     },
 
     async "GET /jobs/{id}"({ params: { id } }) {
-      return ok(toJobWire(await demandJob(client, id)));
+      return ok(written(jobText(await demandJob(client, id))));
     },
 
     async "GET /dlq"() {

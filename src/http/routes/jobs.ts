@@ -8,14 +8,14 @@ import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
 import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
-import { toAttemptWire, toEnqueuedWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
+import { toAttemptWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
+import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { toReasonWire } from "../wire/reason.ts";
 import { readPage } from "./job-page.ts";
 import { prefersMinimal, readNewJob } from "./new-job.ts";
 import { readWait } from "./wait.ts";
 
-type EnqueuedWire = AnswerFrom<"POST /api/v1/jobs"> & { notice?: string };
-type BatchResults = AnswerFrom<"POST /api/v1/jobs/batch">["results"];
+type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 
 const REPLAYED = { "Idempotent-Replayed": "true" };
 const checkNewJob = inputCheck(NewJob);
@@ -25,10 +25,9 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
     async "POST /api/v1/jobs"({ body, call }) {
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
       const job = await enqueueOne(client, body.type, payload, options);
-      const wire: EnqueuedWire = toEnqueuedWire(job, prefersMinimal(call.header("prefer")));
       const looking = job.created ? handledTypes?.noticeOf(job) : undefined;
       const notice = looking === undefined ? undefined : await looking;
-      if (notice !== undefined) wire.notice = notice;
+      const wire = written(enqueuedText(job, payload, prefersMinimal(call.header("prefer")), notice));
       // Relative to this very route, so that it is right under any mount.
       return job.created
         ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
@@ -39,7 +38,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       if (body.jobs.length > MAX_BATCH_JOBS) {
         throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH_JOBS} jobs; got ${body.jobs.length}`, { field: "jobs" });
       }
-      return ok({ results: await enqueueBatch(client, body.jobs, prefersMinimal(call.header("prefer")), requestId) });
+      return ok(written(await enqueueBatch(client, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
     },
 
     async "GET /api/v1/jobs"({ query }) {
@@ -48,7 +47,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
     },
 
     async "GET /api/v1/jobs/{id}"(input) {
-      return ok(toJobWire(await lookAtJob(client, input)));
+      return ok(written(jobText(await lookAtJob(client, input))));
     },
 
     async "DELETE /api/v1/jobs/{id}"({ params: { id }, query }) {
@@ -96,12 +95,12 @@ export async function enqueueOne(client: Client, type: string, payload: unknown,
   }
 }
 
-/** Each item is checked by itself, and its refusal is its alone. */
-async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: boolean, requestId: string): Promise<BatchResults> {
-  const results: BatchResults = [];
+/** Each item is checked by itself, and its refusal is its alone. Answers the JSON text of all results. */
+async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: boolean, requestId: string): Promise<string> {
+  const results: string[] = [];
   const refuse = (index: number, error: unknown): void => {
     const { status, body } = toProblem(error, requestId);
-    results[index] = { status, error: body };
+    results[index] = JSON.stringify({ status, error: body } satisfies BatchResult);
   };
   const sound: { readonly index: number; readonly input: Parameters<Client["enqueueMany"]>[0][number] }[] = [];
   jobs.forEach((job, index) => {
@@ -115,11 +114,11 @@ async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: b
   });
   const answers = await client.enqueueMany(sound.map(({ input }) => input));
   answers.forEach((answer, at) => {
-    const { index } = sound[at]!;
+    const { index, input } = sound[at]!;
     if (!answer.ok) refuse(index, answer.error);
-    else results[index] = { status: answer.job.created ? 201 : 200, job: toEnqueuedWire(answer.job, minimal) };
+    else results[index] = `{"status":${answer.job.created ? 201 : 200},"job":${enqueuedText(answer.job, input.payload, minimal)}}`;
   });
-  return results;
+  return `{"results":[${results.join(",")}]}`;
 }
 
 /** The job; with `wait`, once it has ended or the time is over. */

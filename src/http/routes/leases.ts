@@ -9,7 +9,7 @@ import type { BodyIn } from "../contract.ts";
 import { Grants } from "../granted.ts";
 import { Lobby } from "../lobby.ts";
 import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
-import { toLeasedWire } from "../wire/job.ts";
+import { leasedText, written } from "../wire/job-text.ts";
 import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { readWait } from "./wait.ts";
@@ -29,7 +29,7 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
   return {
     async "POST /api/v1/leases"(input) {
       const { jobs, results } = await desk.exchange(input);
-      return ok({ jobs: jobs.map(toLeasedWire), results });
+      return ok(written(`{"jobs":[${jobs.map(leasedText).join(",")}],"results":${JSON.stringify(results)}}`));
     },
 
     async "POST /api/v1/leases/extend"({ body }) {

@@ -38,8 +38,10 @@ function readOutcome(given: OutcomeWire, runMs: number, place: string): Outcome 
   }
 }
 
+/** A JsonText, as the contract keeps it. */
 function readResult(result: unknown, field: string): string | null {
-  return result === undefined || result === null ? null : encodeJson(result, field, MAX_PAYLOAD_BYTES);
+  const text = result === undefined ? "null" : encodeJson(result, field, MAX_PAYLOAD_BYTES);
+  return text === "null" ? null : text;
 }
 
 function readError(error: OutcomeWire["error"], place: string): AttemptError {

@@ -1,10 +1,11 @@
 /** Schedules. */
 import type { Client, ScheduleInput, ScheduleTiming } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
+import { stringifyJson } from "../../core/json-text.ts";
 import type { scheduleRoutes } from "../contract/schedules.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
-import { toJobWire } from "../wire/job.ts";
+import { jobText, written } from "../wire/job-text.ts";
 import { toScheduleWire } from "../wire/schedule.ts";
 import { fieldsToCamelCase, toTime } from "../wire/values.ts";
 
@@ -13,7 +14,7 @@ type ScheduleBody = BodyIn<"PUT /api/v1/schedules/{name}">;
 export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof scheduleRoutes> {
   return {
     async "GET /api/v1/schedules"() {
-      return ok({ schedules: (await client.schedules.list()).map(toScheduleWire) });
+      return ok(writtenOf({ schedules: (await client.schedules.list()).map(toScheduleWire) }));
     },
 
     "POST /api/v1/schedules": ({ body: { name, ...body } }) => upsert(client, name, body),
@@ -27,7 +28,7 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
     async "GET /api/v1/schedules/{name}"({ params: { name } }) {
       const schedule = await client.schedules.get(name);
       if (schedule === null) throw noSchedule(name);
-      return ok(toScheduleWire(schedule));
+      return ok(writtenOf(toScheduleWire(schedule)));
     },
 
     async "DELETE /api/v1/schedules/{name}"({ params: { name } }) {
@@ -37,15 +38,15 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 
     async "POST /api/v1/schedules/{name}/run"({ params: { name } }) {
       const job = await client.schedules.run(name);
-      return { status: 201, body: toJobWire(job), headers: { Location: `../../jobs/${job.id}` } };
+      return { status: 201, body: written(jobText(job)), headers: { Location: `../../jobs/${job.id}` } };
     },
 
     async "POST /api/v1/schedules/{name}/pause"({ params: { name } }) {
-      return ok(toScheduleWire(await client.schedules.pause(name)));
+      return ok(writtenOf(toScheduleWire(await client.schedules.pause(name))));
     },
 
     async "POST /api/v1/schedules/{name}/resume"({ params: { name } }) {
-      return ok(toScheduleWire(await client.schedules.resume(name)));
+      return ok(writtenOf(toScheduleWire(await client.schedules.resume(name))));
     },
 
     async "GET /api/v1/schedules/{name}/preview"({ params: { name }, query }) {
@@ -59,7 +60,7 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 async function upsert(client: Client, name: string, body: ScheduleBody): Promise<Reply<AnswerFrom<"PUT /api/v1/schedules/{name}">>> {
   const before = await client.schedules.get(name);
   const schedule = await client.schedules.upsert({ ...scheduleFields(body), name } as ScheduleInput);
-  return { status: before === null ? 201 : 200, body: toScheduleWire(schedule) };
+  return { status: before === null ? 201 : 200, body: writtenOf(toScheduleWire(schedule)) };
 }
 
 /** What a schedule shows as null may be sent back as null. */
@@ -70,6 +71,11 @@ function scheduleFields(body: ScheduleBody): Record<string, unknown> {
     ...(meta === null || meta === undefined ? {} : { meta }),
     ...(webhook_url === null || webhook_url === undefined ? {} : { webhook_url }),
   });
+}
+
+/** With payloads as they are stored. */
+function writtenOf(body: unknown): never {
+  return written(stringifyJson(body));
 }
 
 function noSchedule(name: string): MillraceError {

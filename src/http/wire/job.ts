@@ -1,7 +1,10 @@
-/** A JOB ON THE WIRE, both ways. Written out field by field: this runs for every job that goes over the wire. */
-import type { EnqueuedJob, LeasedJob } from "../../client/client.ts";
+/**
+ * A JOB ON THE WIRE, both ways. Written out field by field: this runs for every job that goes over the wire. Payload and result may be JsonText:
+ * what is made here is written by `stringifyJson`.
+ */
+import type { EnqueuedJob } from "../../client/client.ts";
 import type { Attempt, Job, JobSummary, LogLine } from "../../core/job.ts";
-import type { LeasedJobWire } from "../contract/leases.ts";
+import { payloadOf, resultOf } from "../../core/json-text.ts";
 import type { JobSummaryWire, JobWire, PrunedJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromPriority, fromTime, fromTimeOrNull, toPriority, toTime, toTimeOrNull } from "./values.ts";
@@ -11,8 +14,8 @@ type LogLineWire = AnswerFrom<"GET /api/v1/jobs/{id}/logs">["lines"][number];
 
 export function toJobWire(job: Job): JobWire {
   const wire = toSummaryWire(job) as JobWire;
-  wire.payload = job.payload;
-  wire.result = job.result;
+  wire.payload = payloadOf(job);
+  wire.result = resultOf(job);
   return wire;
 }
 
@@ -45,14 +48,10 @@ export function toSummaryWire(job: JobSummary): JobSummaryWire {
   };
 }
 
-/** What enqueue answers with. With `minimal` the payload is left out: who sent it has it. */
-export function toEnqueuedWire(job: EnqueuedJob, minimal: boolean): JobWire | PrunedJobWire {
+/** What enqueue answers with. */
+export function toEnqueuedWire(job: EnqueuedJob): JobWire | PrunedJobWire {
   if (job.pruned) return { id: job.id, type: job.type, queue: job.queue, status: job.status, pruned: true };
-  if (!minimal) return toJobWire(job);
-  // Left out, not deleted: an object from which something was deleted is slow to write.
-  const wire = toSummaryWire(job) as JobWire;
-  wire.result = job.result;
-  return wire;
+  return toJobWire(job);
 }
 
 export function fromJobWire(wire: JobWire): Job {
@@ -120,12 +119,6 @@ export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | nul
     created: false,
     pruned: true,
   };
-}
-
-export function toLeasedWire({ job, leaseUntil }: LeasedJob): LeasedJobWire {
-  const wire = toJobWire(job) as LeasedJobWire;
-  wire.lease_expires_at = toTime(leaseUntil);
-  return wire;
 }
 
 export function toAttemptWire(attempt: Attempt): AttemptWire {

@@ -1,5 +1,6 @@
 /** A schedule on the wire, both ways. */
 import type { Schedule } from "../../client/client.ts";
+import { payloadOf } from "../../core/json-text.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromPriority, fromTime, fromTimeOrNull, toPriority, toTime, toTimeOrNull } from "./values.ts";
 
@@ -12,7 +13,7 @@ export function toScheduleWire(schedule: Schedule): ScheduleWire {
     every: schedule.every,
     time_zone: schedule.timeZone,
     type: schedule.type,
-    payload: schedule.payload,
+    payload: payloadOf(schedule),
     queue: schedule.queue,
     priority: toPriority(schedule.priority),
     max_retries: schedule.maxRetries,

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { withGroup } from "../../../src/core/error-group.ts";
+import { JsonText } from "../../../src/core/json-text.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, type World } from "../world.ts";
 
@@ -7,6 +8,7 @@ const deep = (levels: number): unknown => (levels === 0 ? "bottom" : levels % 2 
 
 /** Payloads whose text must come back unit by unit. `parsed` so that `__proto__` is a plain key, as it is in a body from outside. */
 const PAYLOADS: readonly [name: string, payload: unknown][] = [
+  ["a text as it was written", new JsonText(String.raw`{ "n": 9007199254740993, "zero":-0, "one":1.0 ,"b":1,"1":"\u00e9\/" }`, null)],
   ["U+0000", { "\u0000": "a\u0000b" }],
   ["lone surrogates", ["\ud800", "\udc00x", "a\udfff"]],
   ["emoji and combining marks", { "\u{1F469}\u200d\u{1F680}": "e\u0301 \u00e9 \u202e \ufeff" }],

@@ -36,7 +36,7 @@ export function folderOfOwn(): string {
 export interface Around {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string;
+  readonly input?: string | Buffer;
   /** Whether a person sits there; their answers are `input`. */
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -48,7 +48,7 @@ export function fakeTerminal(
   around: Around,
 ): Terminal & { readonly stdout: FakeScreen; readonly stderr: FakeScreen } {
   const { cwd = folderOfOwn(), env = {}, input = "", isTTY = false, columns = 80 } = around;
-  const stdin: Input = Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY });
+  const stdin: Input = Object.assign(Readable.from(input.length === 0 ? [] : [Buffer.from(input as string)]), { isTTY });
   const screen = (): FakeScreen & Screen => new FakeScreen({ isTTY, columns });
   return { args, env, cwd, stdin, stdout: screen(), stderr: screen() };
 }

@@ -122,10 +122,11 @@ describe.each(WAYS)("by %s: a body", (way) => {
     expect(await response.text()).toContain('"payload":"a\\u0000b\\ud800c"');
   });
 
-  test("B06: numbers are doubles; 1e400 is none", async () => {
+  test("B06: numbers are kept as they were written; 1e400 is none", async () => {
     const { ask, refuse } = await openApi({}, way);
     const { body } = await ask("POST /api/v1/jobs", { body: '{"type":"t","payload":[9007199254740993,-0,1e-400]}', headers: JSON_TYPE });
-    expect((body as { payload: unknown }).payload).toEqual([9007199254740992, 0, 0]);
+    // As doubles: what the answer says to the letter is in json-texts.test.ts.
+    expect((body as { payload: unknown }).payload).toEqual([9007199254740992, -0, 0]);
     expect(
       await refuse("POST /api/v1/jobs", { body: '{"type":"t","payload":[1e400]}', headers: JSON_TYPE }, "invalid_input"),
     ).toMatchObject({ field: "payload[0]" });
@@ -226,7 +227,7 @@ describe("readJson", () => {
   test("reads what JSON.parse reads, for any JSON", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
-        expect(readJson(bytes(text))).toEqual(JSON.parse(text));
+        expect(readJson(bytes(text)).value).toEqual(JSON.parse(text));
       }),
     );
   });
@@ -239,7 +240,7 @@ describe("readJson", () => {
           fc.string({ unit: fc.constantFrom(":", '"', "\\", "{", "a") }),
         ),
         (value) => {
-          expect(readJson(bytes(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value)));
+          expect(readJson(bytes(JSON.stringify(value))).value).toEqual(JSON.parse(JSON.stringify(value)));
         },
       ),
     );

@@ -2,6 +2,8 @@
 import { type Duration, formatDuration } from "../../../core/duration.ts";
 import { PRIORITY_LEVELS } from "../../../core/job.ts";
 import type { Client, Schedule, ScheduleInput } from "../../api.ts";
+import { payloadOf, prettyJson } from "../../../core/json-text.ts";
+import { readJson } from "../../enqueue/draft.ts";
 
 /** When it fires, as text. */
 export interface TimingDraft {
@@ -46,7 +48,7 @@ export function formOf(schedule: Schedule | null): ScheduleDraft {
   return {
     name: schedule.name,
     type: schedule.type,
-    payload: JSON.stringify(schedule.payload, null, 2),
+    payload: prettyJson(payloadOf(schedule)),
     kind: schedule.cron === null ? "every" : "cron",
     cron: schedule.cron ?? "0 3 * * *",
     timeZone: schedule.timeZone ?? "UTC",
@@ -73,12 +75,7 @@ export function readForm(draft: ScheduleDraft, stored: Schedule | null): ReadSch
   const problems: { -readonly [Field in keyof ScheduleDraft]?: string } = {};
   if (draft.name.trim() === "") problems.name = "A schedule needs a name.";
   if (draft.type.trim() === "") problems.type = "Its jobs need a type.";
-  let payload: unknown = null;
-  try {
-    payload = JSON.parse(draft.payload) as unknown;
-  } catch (error) {
-    problems.payload = `Not JSON: ${(error as Error).message}`;
-  }
+  const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
   if (Object.keys(problems).length > 0) return { ok: false, problems };
   const schedule: ScheduleInput = {
     name: draft.name.trim(),
