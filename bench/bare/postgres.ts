@@ -12,8 +12,8 @@ const INSERT = `
   with item as materialized (
     select nextval('bare.job_seq_seq') as seq, i.id, i.payload from unnest($1::uuid[], $2::text[]) i(id, payload)
   ), body as (
-    insert into bare.job (seq, id, lane, created_at, max_retries, retry_delay, timeout, payload)
-    select seq, id, 1, $3::bigint, 3, 1000, 30000, payload from item
+    insert into bare.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, payload)
+    select seq, id, 1, $3::bigint, 3, 3, 1000, 30000, payload from item
   )
   insert into bare.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
   select id, seq, 1, 1, 0, 2, $3::bigint, $3::bigint from item`;

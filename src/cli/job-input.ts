@@ -23,6 +23,7 @@ export const JOB_INPUT = {
   queue: text("<name>", "the queue it goes to (default: default)"),
   priority: priority("low, default, high, critical, or -100 to 100; higher goes first"),
   maxRetries: number("how often a failed attempt is tried again"),
+  maxLost: number("how often it runs again after its worker died or was cut off (default: 3, or 0 with no retries)"),
   retryDelay: time("the delay before the first retry, which doubles with each: 500ms, 30s, 5m"),
   timeout: time("how long an attempt may take; 0 is no limit"),
   tag: { ...texts("<tag>", "a tag; may be given several times"), field: "tags" },
@@ -34,9 +35,9 @@ type JobInput = { readonly [Name in keyof typeof JOB_INPUT]: ReturnType<(typeof 
 
 /** The same as the client takes them. What was not said is left out. */
 export async function readJobInput(input: JobInput, session: Session): Promise<JobOptions> {
-  const { queue, priority, maxRetries, retryDelay, timeout, tag: tags, webhookUrl } = input;
+  const { queue, priority, maxRetries, maxLost, retryDelay, timeout, tag: tags, webhookUrl } = input;
   const meta = input.meta === undefined ? undefined : ((await readJson(input.meta, "--meta", session)).value as JobOptions["meta"]);
-  return { queue, priority, maxRetries, retryDelay, timeout, tags, meta, webhookUrl };
+  return { queue, priority, maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl };
 }
 
 /** JSON as it was typed; from a file as `@file`, from what is piped in as `-`. The text is kept: numbers are sent as they were written. */

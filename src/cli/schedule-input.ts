@@ -1,5 +1,6 @@
 /** What can be said about a schedule on the command line. */
 import type { Schedule, ScheduleInput, ScheduleTiming } from "../client/client.ts";
+import { usualMaxLost } from "../core/job.ts";
 import { payloadOf } from "../core/json-text.ts";
 import { text, time } from "./command.ts";
 import { JOB_INPUT, readJobInput, readJson } from "./job-input.ts";
@@ -34,10 +35,12 @@ export async function readScheduleInput(name: string, input: Input, session: Ses
 
 /** A stored schedule with changes: what was not named stays, and a new kind of timing takes the place of the old one. */
 export function changedSchedule(stored: Schedule, changes: ScheduleInput): ScheduleInput {
-  const { name, type, queue, priority, maxRetries, retryDelay, timeout, tags, meta, webhookUrl, catchUp, overlap } = stored;
+  const { name, type, queue, priority, maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl, catchUp, overlap } = stored;
   const payload = payloadOf(stored);
   const kept = { name, type, payload, queue, priority, maxRetries, retryDelay, timeout, tags, catchUp, overlap };
-  const set = { ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
+  // What only followed from maxRetries follows from it again, also when that changes.
+  const lost = maxLost === usualMaxLost(maxRetries) ? {} : { maxLost };
+  const set = { ...lost, ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
   return { ...kept, ...set, ...keptTiming(stored, changes), ...changes } as ScheduleInput;
 }
 

@@ -15,6 +15,7 @@ export interface Settled {
   readonly type: string;
   readonly queue: string;
   readonly retryCount: number;
+  readonly lostCount: number;
   readonly transition: Transition;
 }
 
@@ -70,14 +71,17 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
 }
 
 /** The event that tells of an ended attempt; a release and a snooze are none. */
-function eventOf({ id, type, queue, retryCount, transition }: Settled, at: number): Event | null {
+function eventOf({ id, type, queue, transition, ...before }: Settled, at: number): Event | null {
   const fact = { at, jobId: id, type, queue };
   const error = transition.error?.message ?? "";
   switch (transition.to) {
     case "completed":
       return { event: "job:completed", ...fact, durationMs: transition.runMs ?? 0 };
-    case "retrying":
-      return { event: "job:failed", ...fact, error, retryCount: retryCount + 1, retryAt: at + (transition.delayMs ?? 0) };
+    case "retrying": {
+      const retryCount = before.retryCount + (transition.retries === "add" ? 1 : 0);
+      const lostCount = before.lostCount + (transition.losses === "add" ? 1 : 0);
+      return { event: "job:failed", ...fact, error, retryCount, lostCount, retryAt: at + (transition.delayMs ?? 0) };
+    }
     case "dead":
     case "failed":
       return { event: "job:dead", ...fact, error };

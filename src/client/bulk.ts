@@ -70,6 +70,7 @@ function newOperation(id: string, { action, filter }: Wanted, count: Matched): N
     priority: 0,
     payload: JSON.stringify(payload),
     maxRetries: RETRIES,
+    maxLost: RETRIES,
     retryDelayMs: FIRST_PAUSE_MS,
     timeoutMs: 0,
     delayMs: 0,

@@ -373,7 +373,7 @@ export type ScheduleInput = {
   /** Whether a tick makes a job while the last run is unfinished (default: it does). */
   readonly overlap?: "allow" | "skip" | undefined;
 } & ScheduleTiming &
-  Pick<JobOptions, "queue" | "priority" | "maxRetries" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
+  Pick<JobOptions, "queue" | "priority" | "maxRetries" | "maxLost" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
 
 /** When a schedule fires: a cron in a time zone, or an interval. */
 export type ScheduleTiming =
@@ -392,6 +392,7 @@ export interface Schedule {
   readonly queue: string;
   readonly priority: number;
   readonly maxRetries: number;
+  readonly maxLost: number;
   readonly retryDelay: number;
   readonly timeout: number;
   readonly tags: readonly string[];
@@ -523,6 +524,8 @@ export interface LeaseFacts {
   readonly queue: string;
   readonly retryCount: number;
   readonly maxRetries: number;
+  readonly lostCount: number;
+  readonly maxLost: number;
   readonly retryDelayMs: number;
   readonly snoozes: number;
   readonly webhookUrl: string | null;

@@ -1,6 +1,6 @@
 import { MillraceError, preview } from "../core/errors.ts";
 import type { Event } from "../core/event.ts";
-import { type Job, levelOf, type NewJob, type Status, toJob } from "../core/job.ts";
+import { type Job, levelOf, type NewJob, type Status, toJob, usualMaxLost } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
 import type { InsertAnswer } from "../store/store.ts";
@@ -35,6 +35,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     status,
     maxRetries: job.maxRetries,
     retryCount: 0,
+    maxLost: job.maxLost,
+    lostCount: 0,
     attempt: 0,
     retryDelay: job.retryDelayMs,
     timeout: job.timeoutMs,
@@ -65,6 +67,7 @@ function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
   const blank: Job = {
     ...createdJob({ ...job, id, payload: "null", meta: null, tags: [], webhookUrl: null, priority: 0 }, status, 0, 0),
     maxRetries: JOB_DEFAULTS.maxRetries,
+    maxLost: usualMaxLost(JOB_DEFAULTS.maxRetries),
     retryDelay: JOB_DEFAULTS.retryDelay,
     timeout: JOB_DEFAULTS.timeout,
   };

@@ -58,6 +58,8 @@ const facts = shape({
   queue: name,
   retryCount: integer(0),
   maxRetries: integer(0),
+  lostCount: integer(0),
+  maxLost: integer(0),
   retryDelayMs: delayMs,
   snoozes: integer(0),
   webhookUrl: nullable(is("a text", (value) => typeof value === "string")),

@@ -6,7 +6,7 @@ import type { JobSettings } from "../core/job-options.ts";
 import { readInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
-import { jobOfSchedule, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
+import { jobOfSchedule, maxLostOf, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 import { canonicalJson } from "../core/unique.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -164,6 +164,7 @@ function toSchedule(record: ScheduleRecord): Schedule {
     queue: job.queue,
     priority: job.priority,
     maxRetries: job.maxRetries,
+    maxLost: maxLostOf(job),
     retryDelay: job.retryDelayMs,
     timeout: job.timeoutMs,
     tags: job.tags,

@@ -70,7 +70,7 @@ function decide(
     const transition = settle(job, outcome, job, parts.random());
     const followUp = deliveryOf({ id, queue: job.queue, webhookUrl: job.webhookUrl }, fence, transition.to);
     settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, followUp });
-    settled.push({ id, type: job.type, queue: job.queue, retryCount: job.retryCount, transition });
+    settled.push({ id, type: job.type, queue: job.queue, retryCount: job.retryCount, lostCount: job.lostCount, transition });
   });
   return { settlements, settled };
 }
@@ -102,8 +102,8 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
 }
 
 function factsFrom(record: Omit<LeaseFacts, "deadLetters">): Omit<LeaseFacts, "deadLetters"> {
-  const { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, webhookUrl } = record;
-  return { type, queue, retryCount, maxRetries, retryDelayMs, snoozes, webhookUrl };
+  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl } = record;
+  return { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl };
 }
 
 function toLeasedJob(record: LeasedRecord): LeasedJob {

@@ -5,8 +5,8 @@ export type Event =
   | (JobFact<"job:created"> & { readonly priority: number; readonly level: PriorityLevel })
   | (JobFact<"job:started"> & { readonly workerId: string; readonly attempt: number })
   | (JobFact<"job:completed"> & { readonly durationMs: number })
-  /** The attempt failed and a retry follows at `retryAt`. */
-  | (JobFact<"job:failed"> & { readonly error: string; readonly retryCount: number; readonly retryAt: number })
+  /** The attempt failed or was lost, and it runs again at `retryAt`. The counts are those after it: of retries used and of attempts lost. */
+  | (JobFact<"job:failed"> & { readonly error: string; readonly retryCount: number; readonly lostCount: number; readonly retryAt: number })
   /** The job failed for good. */
   | (JobFact<"job:dead"> & { readonly error: string })
   | JobFact<"job:cancelled">

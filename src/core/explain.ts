@@ -126,11 +126,15 @@ function time({ job, now, workers }: ExplainFacts): Reason {
     const message = `it was due at ${when}, and nobody has made it ready since: ${whoShould}, ${why}`;
     return { code: "overdue", message, at };
   }
-  const message =
-    job.status === "retrying"
-      ? `attempt ${job.attempt} failed${becauseOf(job)}; retry ${job.retryCount} of ${job.maxRetries} is due at ${when}`
-      : `it is due at ${when}`;
+  const message = job.status === "retrying" ? `${setbackInWords(job)} ${when}` : `it is due at ${when}`;
   return { code: "due_later", message, at };
+}
+
+function setbackInWords(job: JobSummaryRecord): string {
+  if (job.error?.kind === "lost") {
+    return `attempt ${job.attempt} was lost${becauseOf(job)}, ${job.lostCount} of ${job.maxLost} times allowed; it runs again at`;
+  }
+  return `attempt ${job.attempt} failed${becauseOf(job)}; retry ${job.retryCount} of ${job.maxRetries} is due at`;
 }
 
 /** `startsNext`: nothing but the jobs before it keeps it from being taken. */

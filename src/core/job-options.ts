@@ -1,7 +1,7 @@
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES } from "./internal.ts";
-import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel } from "./job.ts";
+import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, usualMaxLost } from "./job.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
 import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
@@ -39,6 +39,8 @@ export const JOB_OPTIONS = {
     readTime,
   ),
   maxRetries: field<number, number>("a whole number from 0 to 100", 3, (input) => readInteger(input, 0, 100)),
+  /** null: by maxRetries, see `usualMaxLost`. */
+  maxLost: field<number, number | null>("a whole number from 0 to 100", null, (input) => readInteger(input, 0, 100)),
   retryDelay: field<Duration, number>('a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"', 1000, (input) =>
     durationWithin(input, 0, RETRY_CAP_MS),
   ),
@@ -123,6 +125,7 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
     priority: settings.priority,
     payload: text,
     maxRetries: settings.maxRetries,
+    maxLost: settings.maxLost ?? usualMaxLost(settings.maxRetries),
     retryDelayMs: settings.retryDelay,
     timeoutMs: settings.timeout,
     delayMs: settings.delay,

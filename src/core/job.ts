@@ -28,6 +28,11 @@ export function levelOf(priority: number): PriorityLevel {
   return priority >= PRIORITY_LEVELS.default ? "default" : "low";
 }
 
+/** How often a job of which nothing is said runs again after it was lost. One that shall not be retried is never run twice unasked. */
+export function usualMaxLost(maxRetries: number): number {
+  return maxRetries === 0 ? 0 : 3;
+}
+
 /** Why an attempt did not succeed, as its worker says. */
 export interface AttemptError {
   readonly name: string;
@@ -81,6 +86,10 @@ export interface JobRecord {
   readonly payload: string;
   readonly maxRetries: number;
   readonly retryCount: number;
+  /** How often it runs again in a life after a lease of it ran out. Such an attempt is lost, and costs no retry. */
+  readonly maxLost: number;
+  /** Attempts of this life that were lost; the last one counts too, so it may be one more than `maxLost`. */
+  readonly lostCount: number;
   /** Attempts started; given back on release and snooze. */
   readonly attempt: number;
   readonly snoozes: number;
@@ -125,6 +134,10 @@ export interface JobSummary {
   readonly status: Status;
   readonly maxRetries: number;
   readonly retryCount: number;
+  /** How often it runs again in a life after its worker died or was cut off. */
+  readonly maxLost: number;
+  /** Attempts of this life that were lost that way. */
+  readonly lostCount: number;
   readonly attempt: number;
   /** Base delay of the retry curve, in milliseconds. */
   readonly retryDelay: number;
@@ -170,6 +183,8 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     status: record.status,
     maxRetries: record.maxRetries,
     retryCount: record.retryCount,
+    maxLost: record.maxLost,
+    lostCount: record.lostCount,
     attempt: record.attempt,
     retryDelay: record.retryDelayMs,
     timeout: record.timeoutMs,
@@ -198,6 +213,7 @@ export interface NewJob {
   readonly priority: number;
   readonly payload: string;
   readonly maxRetries: number;
+  readonly maxLost: number;
   readonly retryDelayMs: number;
   readonly timeoutMs: number;
   /** Due so long after the store's now; 0 is at once. */
@@ -224,6 +240,8 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     payload: job.payload,
     maxRetries: job.maxRetries,
     retryCount: 0,
+    maxLost: job.maxLost,
+    lostCount: 0,
     attempt: 0,
     snoozes: 0,
     retryDelayMs: job.retryDelayMs,

@@ -2,8 +2,8 @@
  * The life of a job.
  *
  *   scheduled ─→ pending ─→ running ─→ completed
- *                   ↑          ├───→ retrying ─→ pending   attempts remain
- *                   │          ├───→ dead                  retries spent, or not retryable
+ *                   ↑          ├───→ retrying ─→ pending   attempts remain, or it was lost and may run again
+ *                   │          ├───→ dead                  retries spent, not retryable, or lost too often
  *                   │          ├───→ failed                the same, in a queue without dead letters
  *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
  *                   └── retry by hand from dead, failed, cancelled
@@ -14,7 +14,7 @@
  */
 import { withGroup } from "./error-group.ts";
 import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
-import { retryDelay } from "./retry.ts";
+import { lostDelay, retryDelay } from "./retry.ts";
 
 /** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
 export type Outcome =
@@ -39,6 +39,8 @@ export interface Transition {
   readonly giveBackAttempt: boolean;
   /** `add`: one more was used. `reset`: a new life, in which retries and snoozes start again. */
   readonly retries: "keep" | "add" | "reset";
+  /** `add`: one more attempt was lost. `reset`: they are counted from 0 again. */
+  readonly losses: "keep" | "add" | "reset";
   readonly countSnooze: boolean;
   /** Due so long after the store's now; null keeps the due time, and with it the rank. */
   readonly delayMs: number | null;
@@ -56,6 +58,7 @@ const NOTHING = {
   bumpFence: false,
   giveBackAttempt: false,
   retries: "keep",
+  losses: "keep",
   countSnooze: false,
   delayMs: null,
   result: undefined,
@@ -66,7 +69,7 @@ const NOTHING = {
 } as const satisfies Partial<Transition>;
 
 /** What the rules need to know of the job whose attempt ended. These facts cannot change while its lease holds. */
-export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "retryDelayMs" | "snoozes">;
+export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "lostCount" | "maxLost" | "retryDelayMs" | "snoozes">;
 
 export interface Policy {
   readonly deadLetters: boolean;
@@ -89,8 +92,7 @@ export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, rand
     case "release":
       return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true };
     case "lost":
-      // The holder may still be alive and only cut off: the fence moves, so that nothing it says later is heard.
-      return { ...fail(job, LOST, undefined, null, policy, random), bumpFence: true };
+      return lose(job, policy, random);
   }
 }
 
@@ -117,12 +119,32 @@ function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: numb
   return { ...NOTHING, to: "scheduled", giveBackAttempt: true, countSnooze: true, delayMs: delay };
 }
 
+/**
+ * A lost attempt is as a rule not the job's fault (a deploy, a neighbour that brought the process down), so it costs no retry: losses are
+ * counted apart. The holder may still be alive and only cut off: the fence moves, so that nothing it says later is heard.
+ */
+function lose(job: AttemptFacts, policy: Policy, random: number): Transition {
+  const losses = job.lostCount + 1;
+  const lost = { bumpFence: true, losses: "add" } as const;
+  if (losses > job.maxLost) return { ...giveUp(lostTooOften(losses), null, policy), ...lost };
+  const delayMs = lostDelay(job.retryDelayMs, losses, random);
+  return { ...NOTHING, ...lost, to: "retrying", delayMs, result: null, error: withGroup(LOST), endsAttempt: true };
+}
+
 const LOST: AttemptError = {
   name: "LeaseLost",
   message: "the lease ran out: the worker died, was cut off from the store, or did not renew it in time",
   stack: null,
   kind: "lost",
 };
+
+function lostTooOften(losses: number): AttemptError {
+  const times = losses === 1 ? "once" : `${losses} times`;
+  return {
+    ...LOST,
+    message: `its worker died or was cut off ${times} while it ran: find out what ended these workers, then retry the job`,
+  };
+}
 
 const TOO_MANY_SNOOZES: AttemptError = {
   name: "TooManySnoozes",
@@ -149,13 +171,13 @@ export const CANCEL: Move = {
   },
 };
 
-/** A new life: retries and snoozes start again, while attempt, fence and history go on counting. */
+/** A new life: retries, losses and snoozes start again, while attempt, fence and history go on counting. */
 export const RETRY: Move = {
   from: ["dead", "failed", "cancelled"],
-  transition: { ...NOTHING, to: "pending", retries: "reset", delayMs: 0 },
+  transition: { ...NOTHING, to: "pending", retries: "reset", losses: "reset", delayMs: 0 },
 };
 
-/** Starts a job at once that would have waited for its time. It is not a new life: the retries used so far stay used. */
+/** Starts a job at once that would have waited for its time. It is not a new life: retries used and attempts lost so far still count. */
 export const RUN_NOW: Move = {
   from: ["scheduled", "retrying"],
   transition: { ...NOTHING, to: "pending", delayMs: 0 },

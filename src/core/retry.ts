@@ -3,6 +3,9 @@ export const RETRY_CAP_MS: number = 5 * 60_000;
 
 const JITTER = 0.25;
 
+/** The far end of the wait after the second loss; each further loss makes it four times as long, up to the cap. */
+const LOST_SPREAD_MS = 30_000;
+
 /**
  * The delay before the n-th retry (n = 1 for the first): base × 2^(n−1), capped, ± 25 %, capped again.
  * `random` is in [0, 1). The result is a whole number of milliseconds, finite for any n.
@@ -13,4 +16,16 @@ export function retryDelay(baseMs: number, n: number, random: number): number {
   const capped = Math.min(RETRY_CAP_MS, baseMs * 2 ** doublings);
   const jittered = capped * (1 + JITTER * (2 * random - 1));
   return Math.round(Math.min(RETRY_CAP_MS, Math.max(0, jittered)));
+}
+
+/**
+ * The wait after the n-th loss (n = 1 for the first). The first one is taken for an accident: the delay of a first retry. From the second on it
+ * is drawn evenly between the base delay and 30 s × 4^(n−2), capped. Jobs that were lost together may have been lost because of one of them:
+ * spread so far, they do not come back together, and the one that brings its process down ends alone.
+ */
+export function lostDelay(baseMs: number, n: number, random: number): number {
+  if (n <= 1) return retryDelay(baseMs, 1, random);
+  const near = Math.min(RETRY_CAP_MS, baseMs);
+  const far = Math.min(RETRY_CAP_MS, LOST_SPREAD_MS * 4 ** Math.min(n - 2, 60));
+  return Math.round(near + (far - near) * random);
 }

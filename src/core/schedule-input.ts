@@ -1,6 +1,6 @@
 import { invalid } from "./errors.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "./json.ts";
-import type { NewJob } from "./job.ts";
+import { type NewJob, usualMaxLost } from "./job.ts";
 import { type JobOptions, type JobSettings, readJobOptions, readType } from "./job-options.ts";
 import { isName, NAME_RULE, readFields } from "./read-fields.ts";
 import { CATCH_UPS, parseTiming } from "./schedule.ts";
@@ -14,6 +14,7 @@ const JOB_FIELDS = [
   "queue",
   "priority",
   "maxRetries",
+  "maxLost",
   "retryDelay",
   "timeout",
   "tags",
@@ -51,6 +52,7 @@ function readScheduledJob(fields: Fields, defaults: JobSettings, now: number): S
     priority: settings.priority,
     payload: encodeJson(fields.payload, "payload", MAX_PAYLOAD_BYTES),
     maxRetries: settings.maxRetries,
+    maxLost: settings.maxLost ?? usualMaxLost(settings.maxRetries),
     retryDelayMs: settings.retryDelay,
     timeoutMs: settings.timeout,
     webhookUrl: settings.webhookUrl,
@@ -72,11 +74,17 @@ export function sameSchedule(a: ScheduleSpec, b: ScheduleSpec): boolean {
 
 function canonicalSpec({ name, timing, job, catchUp, overlap }: ScheduleSpec): string {
   const { payload, meta, ...rest } = job;
-  const others = canonicalJson([name, timing, rest, meta === null ? null : JSON.parse(meta), catchUp, overlap]);
+  const whole = { ...rest, maxLost: maxLostOf(job) };
+  const others = canonicalJson([name, timing, whole, meta === null ? null : JSON.parse(meta), catchUp, overlap]);
   return `${others} ${canonicalText(payload)}`;
 }
 
 /** The job that a tick makes. It carries no key: that a tick makes one job only is the schedule's own last tick's doing. */
 export function jobOfSchedule(job: ScheduledJob, id: string): NewJob {
-  return { ...job, id, delayMs: 0, runAt: null, idempotencyKey: null, keyTtlMs: 0, fingerprint: null };
+  return { ...job, maxLost: maxLostOf(job), id, delayMs: 0, runAt: null, idempotencyKey: null, keyTtlMs: 0, fingerprint: null };
+}
+
+/** How often jobs of a schedule run again after they were lost. */
+export function maxLostOf({ maxLost, maxRetries }: Pick<ScheduledJob, "maxLost" | "maxRetries">): number {
+  return maxLost ?? usualMaxLost(maxRetries);
 }

@@ -2,7 +2,10 @@ import type { Timing } from "./schedule.ts";
 import type { NewJob } from "./job.ts";
 
 /** What a schedule makes at each tick: a job without an id and a time. */
-export type ScheduledJob = Omit<NewJob, "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint">;
+export type ScheduledJob = Omit<NewJob, "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost"> & {
+  /** Not there where the schedule was stored by a version that did not know of it: see `maxLostOf` in schedule-input.ts. */
+  readonly maxLost?: number;
+};
 
 /** What a schedule was told. */
 export interface ScheduleSpec {

@@ -1,6 +1,6 @@
 /** THE SAME JOB FROM ELSEWHERE: what one would type to enqueue it by curl, by the command line, or in TypeScript. */
 import { formatDuration } from "../core/duration.ts";
-import { type JobSummary, PRIORITY_LEVELS } from "../core/job.ts";
+import { type JobSummary, PRIORITY_LEVELS, usualMaxLost } from "../core/job.ts";
 import { jsonOf, payloadOf } from "../core/json-text.ts";
 import type { EnqueueOptions } from "./api.ts";
 import { API_URL } from "./places.ts";
@@ -18,6 +18,7 @@ export function requestLike(job: JobSummary & { readonly payload: unknown }): Jo
     ...(job.queue === "default" ? {} : { queue: job.queue }),
     ...(job.priority === 0 ? {} : { priority: levelName(job.priority) }),
     ...(job.maxRetries === 3 ? {} : { maxRetries: job.maxRetries }),
+    ...(job.maxLost === usualMaxLost(job.maxRetries) ? {} : { maxLost: job.maxLost }),
     ...(job.retryDelay === 1000 ? {} : { retryDelay: job.retryDelay }),
     ...(job.timeout === 30_000 ? {} : { timeout: job.timeout }),
     ...(job.tags.length === 0 ? {} : { tags: job.tags }),

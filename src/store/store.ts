@@ -100,7 +100,7 @@ export interface Store extends Feed {
   /**
    * Applies a move that someone asked for to each job whose status is one of `move.from`; else answers the status that forbade it, which
    * is never one of `move.from`. A running job that is moved rings `lease`, one that becomes pending rings `work`.
-   * With `retries: "reset"` snoozes start again too.
+   * With `retries: "reset"` snoozes start again too; losses only with `losses: "reset"`.
    * A job that leaves a terminal status: its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired by time, it goes on without a key for good (another job may have it by now).
    */

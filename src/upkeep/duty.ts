@@ -25,6 +25,7 @@ export interface Announce {
       readonly type: string;
       readonly queue: string;
       readonly retryCount: number;
+      readonly lostCount: number;
       readonly transition: Transition;
     }[],
   ): void;

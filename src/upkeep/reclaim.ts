@@ -7,7 +7,7 @@ const BATCH = 200;
 const AFTER_NOTHING_MS = 1000;
 
 /**
- * Leases that ran out. The outcome is "lost" and the road is that of any failed attempt. Rests until the next lease ends.
+ * Leases that ran out. The outcome is "lost": the core counts it apart from failures and says when the job runs again. Rests until the next lease ends.
  *
  * The look and the write are two steps, and a holder may finish or renew in between: `ifExpired` makes the store look again in the write.
  */
@@ -36,8 +36,8 @@ async function reclaim({ store, random, announce, beforeReclaim }: DutyParts, jo
     jobs.map((job, index) => settlementOf(job, transitions[index]!)),
     [],
   );
-  const lost = jobs.flatMap(({ id, type, queue, retryCount }, index) => {
-    return settled[index] === "ok" ? [{ id, type, queue, retryCount, transition: transitions[index]! }] : [];
+  const lost = jobs.flatMap(({ id, type, queue, retryCount, lostCount }, index) => {
+    return settled[index] === "ok" ? [{ id, type, queue, retryCount, lostCount, transition: transitions[index]! }] : [];
   });
   announce.settled(lost);
   return lost.length;

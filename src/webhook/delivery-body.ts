@@ -37,6 +37,8 @@ function describe(job: Job): Record<string, unknown> {
     attempt: job.attempt,
     retry_count: job.retryCount,
     max_retries: job.maxRetries,
+    lost_count: job.lostCount,
+    max_lost: job.maxLost,
     tags: job.tags,
     meta: job.meta,
     created_at: time(job.createdAt),

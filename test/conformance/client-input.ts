@@ -35,6 +35,8 @@ export function inputSuite(promises: Promises, source: ClientSource): void {
         ["t", null, { delay: 5, runAt: Date.now() }, "runAt"],
         ["t", null, { maxRetries: 101 }, "maxRetries"],
         ["t", null, { maxRetries: -1 }, "maxRetries"],
+        ["t", null, { maxLost: 101 }, "maxLost"],
+        ["t", null, { maxLost: null }, "maxLost"],
         ["t", null, { retryDelay: "6m" }, "retryDelay"],
         ["t", null, { timeout: "25d" }, "timeout"],
         ["t", null, { idempotencyKey: "" }, "idempotencyKey"],

@@ -45,7 +45,7 @@ export const STEPS: readonly Step[] = [
   { name: "enqueue takes type and payload without flags", args: `enqueue double {"n":2} --priority high`, lines: ONE_ID, as: "two" },
   {
     name: "enqueue as JSON is the job",
-    args: `enqueue --type later --delay 1h --queue reports --max-retries 7 --retry-delay 2s --timeout 1m --meta {"by":"ann"} --json`,
+    args: `enqueue --type later --delay 1h --queue reports --max-retries 7 --max-lost 2 --retry-delay 2s --timeout 1m --meta {"by":"ann"} --json`,
     json: [
       {
         type: "later",
@@ -54,6 +54,8 @@ export const STEPS: readonly Step[] = [
         priority: "default",
         payload: null,
         max_retries: 7,
+        max_lost: 2,
+        lost_count: 0,
         retry_delay: 2000,
         timeout: 60000,
         meta: { by: "ann" },

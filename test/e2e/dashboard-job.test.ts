@@ -24,6 +24,7 @@ describe("a job", () => {
         meta: { trace: "abc" },
         idempotencyKey: "march",
         maxRetries: 7,
+        maxLost: 2,
         timeout: "2m",
       },
     );
@@ -35,7 +36,7 @@ describe("a job", () => {
     await eventually(() => payload.innerText()).toMatch(/month: 3[\s\S]*title: "March"/);
     await eventually(() => page.getByRole("region", { name: "Result" }).innerText()).toContain("pages: 12");
     const fields = page.locator("dl", { hasText: "Retry delay" });
-    await eventually(() => fields.innerText()).toMatch(/high[\s\S]*0 of 7 used[\s\S]*2m[\s\S]*march[\s\S]*monthly/);
+    await eventually(() => fields.innerText()).toMatch(/high[\s\S]*0 of 7 used[\s\S]*0 of 2 allowed[\s\S]*2m[\s\S]*march[\s\S]*monthly/);
     await page.getByText('trace: "abc"').waitFor();
     await page.getByText("Attempt 1: completed").waitFor();
     await page.getByText("Ended completed").waitFor();
@@ -58,6 +59,18 @@ describe("a job", () => {
     await page.getByRole("button", { name: "Error of attempt 1" }).click();
     await attempts.locator("pre", { hasText: "attempt 1 broke" }).waitFor();
     await page.getByText("Rested before the retry").waitFor();
+  });
+
+  test("that was lost tells how often, and how often it may be", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("t", null, { maxLost: 2, retryDelay: "5m" });
+    const claim = { workerId: "w", queues: ["default"], types: "*", limit: 1, leaseMs: 30_000, turn: 1, again: false } as const;
+    const { jobs } = await client.leases.exchange([], claim);
+    await client.leases.exchange([{ id, fence: jobs[0]!.fence, outcome: { kind: "lost" } }], null);
+    const page = await visit(`jobs/${id}`);
+    await page.getByRole("heading", { name: "t retrying" }).waitFor();
+    const fields = page.locator("dl", { hasText: "Retry delay" });
+    await eventually(() => fields.innerText()).toMatch(/0 of 3 used[\s\S]*1 of 2 allowed/);
   });
 
   test("is followed while it runs: progress, log, and its end", async () => {
@@ -154,7 +167,11 @@ describe("a job", () => {
 
   test("is copied as what one would type elsewhere", async () => {
     const { client, visit, url } = await open();
-    const { id } = await client.enqueue("email:send", { to: "o'neill@example.com" }, { queue: "mail", maxRetries: 5, tags: ["a b"] });
+    const { id } = await client.enqueue(
+      "email:send",
+      { to: "o'neill@example.com" },
+      { queue: "mail", maxRetries: 5, maxLost: 1, tags: ["a b"] },
+    );
     const page = await visit(`jobs/${id}`);
     const copyAs = async (name: string): Promise<string> => {
       await page.getByRole("button", { name: "Copy as" }).click();
@@ -168,7 +185,7 @@ describe("a job", () => {
         `curl ${server}/api/v1/jobs \\`,
         '  --header "X-API-Key: $API_KEY" \\',
         "  --header 'Content-Type: application/json' \\",
-        `  --data '{"type":"email:send","payload":{"to":"o'\\''neill@example.com"},"queue":"mail","max_retries":5,"tags":["a b"]}'`,
+        `  --data '{"type":"email:send","payload":{"to":"o'\\''neill@example.com"},"queue":"mail","max_retries":5,"max_lost":1,"tags":["a b"]}'`,
       ].join("\n"),
     );
     expect(await copyAs("Command line")).toBe(
@@ -176,6 +193,7 @@ describe("a job", () => {
         `millrace enqueue email:send '{"to":"o'\\''neill@example.com"}' \\`,
         "  --queue mail \\",
         "  --max-retries 5 \\",
+        "  --max-lost 1 \\",
         "  --tag 'a b' \\",
         `  --url ${server}`,
       ].join("\n"),
@@ -219,6 +237,7 @@ describe("the enqueue dialog", () => {
     await dialog.getByLabel("Priority").selectOption("critical");
     await dialog.getByLabel("Delay", { exact: true }).fill("1h");
     await dialog.getByLabel("Retries", { exact: true }).fill("9");
+    await dialog.getByLabel("Runs again after a loss").fill("4");
     await dialog.getByLabel("Tags").fill("one, two");
     await dialog.getByLabel("Idempotency key").fill("order-42");
     await dialog.getByLabel("Timeout").fill("never");
@@ -231,7 +250,16 @@ describe("the enqueue dialog", () => {
     await page.locator("[data-toast=done]", { hasText: "This key is known" }).waitFor();
     const jobs = (await client.list()).jobs.filter(({ id }) => id !== other.id);
     expect(jobs).toMatchObject([
-      { type: "email:send", queue: "mail", priority: 20, status: "scheduled", maxRetries: 9, tags: ["one", "two"], timeout: 300_000 },
+      {
+        type: "email:send",
+        queue: "mail",
+        priority: 20,
+        status: "scheduled",
+        maxRetries: 9,
+        maxLost: 4,
+        tags: ["one", "two"],
+        timeout: 300_000,
+      },
     ]);
   });
 

@@ -5,6 +5,7 @@ import { type Client, connect } from "millrace";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type LedgerLine, readLedger } from "../faults/ledger.ts";
 import { until } from "../faults/until.ts";
+import { untilHurried } from "../faults/hurry.ts";
 import { expectAllDoneOnce } from "../faults/verdict.ts";
 import { startCli } from "./run-cli.ts";
 import { type Program, startProgram, temporaryFolder } from "./run-program.ts";
@@ -80,12 +81,12 @@ export function processSuite(engine: string, emptyStore: () => string): void {
         await client.configure("default", { retention: { count: JOBS * 2 } });
         const startWorker = (): Program => worker({ runMs: 10 });
         const workers = [startWorker(), startWorker(), startWorker()];
-        const sender = producer(JOBS, { maxRetries: 100, retryDelay: "20ms" });
+        const sender = producer(JOBS, { maxLost: 100, retryDelay: "20ms" });
         const nemesis = keepKilling(workers, startWorker);
         expect((await sender.ended).code).toBe(0);
         await until(async () => (await client.stats()).counts.completed >= JOBS * 0.9);
         nemesis.stop();
-        await until(async () => (await client.stats()).counts.completed === JOBS);
+        await untilHurried(client, async () => (await client.stats()).counts.completed === JOBS);
         // One that is only starting knows nothing of signals yet.
         await Promise.all(workers.map((worker) => worker.printed("ready")));
         for (const { child } of workers) child.kill("SIGTERM");

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connect, type ConnectOptions, type Context, MillraceError } from "millrace";
 import { onTestFinished } from "vitest";
 import { type LedgerLine, MemoryLedger } from "./ledger.ts";
+import { untilHurried } from "./hurry.ts";
 import { until } from "./until.ts";
 import { type Allowance, expectAllDoneOnce, type Verdict } from "./verdict.ts";
 
@@ -67,7 +68,7 @@ export class Load {
   async finish(allowance?: Allowance): Promise<Verdict> {
     this.#enough.abort();
     await this.#producing;
-    await until(async () => {
+    await untilHurried(this.#witness, async () => {
       const { scheduled, pending, running, retrying } = (await this.#witness.stats()).counts;
       return scheduled + pending + running + retrying === 0;
     });
@@ -99,7 +100,7 @@ export class Load {
 
   async #enqueue(client: Client, number: number): Promise<void> {
     try {
-      const { id } = await client.enqueue("task", { number }, { maxRetries: 100, retryDelay: "20ms" });
+      const { id } = await client.enqueue("task", { number }, { maxLost: 100, retryDelay: "20ms" });
       this.#ledger.note({ op: "accepted", number, id });
     } catch (error) {
       if (!(error instanceof MillraceError) || error.code !== "store_unavailable") throw error;

@@ -75,7 +75,7 @@ describe.each(ENGINES)("$name", ({ start }) => {
       url,
       ledger,
       String(JOBS),
-      JSON.stringify({ maxRetries: 100, retryDelay: "20ms" }),
+      JSON.stringify({ maxLost: 100, retryDelay: "20ms" }),
     ]);
     await until(() => readLedger(ledger).filter(({ op }) => op === "end").length > JOBS / 10);
     await server.kill();

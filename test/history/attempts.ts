@@ -13,13 +13,17 @@ import {
   successionsOf,
 } from "./story.ts";
 
-/** I6: failed and lost attempts are counted and bounded; what was released or snoozed costs nothing; the history has each attempt once. */
+/**
+ * I6: failed attempts and lost ones are counted and bounded, each by a count of their own; what was released or snoozed costs nothing; the
+ * history has each attempt once.
+ */
 export const attempts: Family = {
   covers: ["I6"],
   begin: (bench) => ({
     job(story) {
       checkBound(bench, story);
       checkCounting(bench, story);
+      checkLosses(bench, story);
       for (const job of story.stored) checkStoredAttempts(bench, story, job);
     },
   }),
@@ -29,51 +33,70 @@ function checkBound({ report }: Bench, story: JobStory): void {
   const { id, sendings, retries } = story;
   const [sending] = sendings;
   if (sending === undefined) return;
-  const { maxRetries } = sending.sent;
+  const { maxRetries, maxLost } = sending.sent;
   for (const lease of leasesOf(story)) {
-    if (lease.retryCount > maxRetries) {
-      report("I6", id, `was claimed after ${lease.retryCount} retries; ${maxRetries} are allowed`, [
-        sending.invoked.line,
-        lease.answered.line,
-      ]);
-    }
+    const lines = [sending.invoked.line, lease.answered.line];
+    if (lease.retryCount > maxRetries) report("I6", id, `was claimed after ${lease.retryCount} retries; ${maxRetries} are allowed`, lines);
+    if (lease.lostCount > maxLost) report("I6", id, `was claimed after ${lease.lostCount} losses; ${maxLost} are allowed`, lines);
   }
-  const failures = failuresOf(story);
   const lives = retries.filter(mayHaveHappened);
-  const parts = splitByLife(story, failures, lives) ?? [failures];
-  const allowed = (maxRetries + 1) * (parts.length === 1 ? lives.length + 1 : 1);
-  for (const part of parts) {
-    if (part.length > allowed) report("I6", id, `failed ${part.length} times; ${allowed} are allowed`, part.flatMap(linesOf));
+  for (const [how, outcomes, most] of [
+    ["failed", ["failed", "discard"], maxRetries],
+    ["was lost", ["lost"], maxLost],
+  ] as const) {
+    const ended = endedAs(story, outcomes);
+    const parts = splitByLife(story, ended, lives) ?? [ended];
+    const allowed = (most + 1) * (parts.length === 1 ? lives.length + 1 : 1);
+    for (const part of parts) {
+      if (part.length > allowed) report("I6", id, `${how} ${part.length} times; ${allowed} are allowed`, part.flatMap(linesOf));
+    }
   }
 }
 
-/** The attempts that surely failed or were lost, each once. */
-function failuresOf({ settles }: JobStory): Op<"settle">[] {
+/** The attempts that surely ended in one of these ways, each once. */
+function endedAs({ settles }: JobStory, outcomes: readonly string[]): Op<"settle">[] {
   const byFence = new Map<number, Op<"settle">>();
   for (const settle of settles) {
     const { outcome, fence } = settle.ask;
-    const isFailure = outcome === "failed" || outcome === "lost" || outcome === "discard";
-    if (isFailure && happened(settle) && !byFence.has(fence)) byFence.set(fence, settle);
+    if (outcomes.includes(outcome) && happened(settle) && !byFence.has(fence)) byFence.set(fence, settle);
   }
   return [...byFence.values()];
 }
 
+/** A lost attempt ends the job only when it may not be lost again: a process that dies takes no job of its neighbours with it. */
+function checkLosses({ report }: Bench, story: JobStory): void {
+  const maxLost = story.sendings[0]?.sent.maxLost;
+  if (maxLost === undefined) return;
+  for (const lease of leasesOf(story)) {
+    for (const settle of story.settles) {
+      if (settle.ask.outcome !== "lost" || settle.ask.fence !== lease.fence || !mayHaveHappened(settle)) continue;
+      const isLast = lease.lostCount >= maxLost;
+      if ((settle.ask.to === "retrying") !== isLast) continue;
+      report("I6", story.id, `was lost ${lease.lostCount + 1} times, may be ${maxLost} times, and then was ${settle.ask.to}`, [
+        lease.answered.line,
+        ...linesOf(settle),
+      ]);
+    }
+  }
+}
+
 /** By the life in which each lease was granted; null when it cannot be told, for then only the sum can be judged. */
-function splitByLife(story: JobStory, failures: readonly Op<"settle">[], lives: readonly Op<"retry">[]): Op<"settle">[][] | null {
+function splitByLife(story: JobStory, ended: readonly Op<"settle">[], lives: readonly Op<"retry">[]): Op<"settle">[][] | null {
   const parts: Op<"settle">[][] = Array.from({ length: lives.length + 1 }, () => []);
   const leases = new Map(leasesOf(story).map((lease) => [lease.fence, lease]));
-  for (const failure of failures) {
-    const lease = leases.get(failure.ask.fence);
+  for (const settle of ended) {
+    const lease = leases.get(settle.ask.fence);
     const isClear =
       lease !== undefined && lives.every((life) => lastLine(life) < lease.invoked.line || lease.answered.line < life.invoked.line);
     if (!isClear) return null;
-    parts[lives.filter((life) => lastLine(life) < lease.invoked.line).length]!.push(failure);
+    parts[lives.filter((life) => lastLine(life) < lease.invoked.line).length]!.push(settle);
   }
   return parts;
 }
 
 function checkCounting({ report }: Bench, story: JobStory): void {
   for (const { before, settle, after } of successionsOf(story)) {
+    const isLost = settle.ask.outcome === "lost";
     const cost = settle.ask.outcome === "release" || settle.ask.outcome === "snooze" ? 0 : 1;
     const lines = [before.answered.line, ...linesOf(settle), after.answered.line];
     if (after.attempt !== before.attempt + cost) {
@@ -84,7 +107,11 @@ function checkCounting({ report }: Bench, story: JobStory): void {
         lines,
       );
     }
-    if (after.retryCount !== before.retryCount + cost) {
+    if (after.lostCount !== before.lostCount + (isLost ? 1 : 0)) {
+      const says = `loss ${before.lostCount} ended as ${settle.ask.outcome} and was followed by loss ${after.lostCount}`;
+      report("I6", story.id, says, lines);
+    }
+    if (after.retryCount !== before.retryCount + (isLost ? 0 : cost)) {
       report(
         "I6",
         story.id,

@@ -47,7 +47,22 @@ async function dumpPage(store: Store, recorder: Recorder, ids: readonly string[]
 }
 
 function storedJobOf(record: JobRecord, attempts: readonly Attempt[]): StoredJob {
-  const { id: job, queue, type, priority, status, retryCount, maxRetries, attempt, fence, createdAt, runAt, completedAt } = record;
+  const {
+    id: job,
+    queue,
+    type,
+    priority,
+    status,
+    retryCount,
+    maxRetries,
+    lostCount,
+    maxLost,
+    attempt,
+    fence,
+    createdAt,
+    runAt,
+    completedAt,
+  } = record;
   return {
     job,
     queue,
@@ -58,6 +73,8 @@ function storedJobOf(record: JobRecord, attempts: readonly Attempt[]): StoredJob
     key: record.idempotencyKey,
     retryCount,
     maxRetries,
+    lostCount,
+    maxLost,
     attempt,
     fence,
     result: printOfText(record.result),

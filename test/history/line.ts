@@ -26,6 +26,7 @@ export interface SentJob {
   readonly type: string;
   readonly priority: number;
   readonly maxRetries: number;
+  readonly maxLost: number;
   readonly retryDelayMs: number;
   readonly delayMs: number;
   readonly runAt: number | null;
@@ -42,6 +43,7 @@ export interface Granted {
   readonly fence: number;
   readonly attempt: number;
   readonly retryCount: number;
+  readonly lostCount: number;
   readonly runAt: number;
   readonly startedAt: number;
   readonly leaseUntil: number;
@@ -221,6 +223,8 @@ export interface StoredJob {
   readonly key: string | null;
   readonly retryCount: number;
   readonly maxRetries: number;
+  readonly lostCount: number;
+  readonly maxLost: number;
   readonly attempt: number;
   readonly fence: number;
   readonly result: string | null;

@@ -48,7 +48,7 @@ function checkContent({ report }: Bench, { id, sendings, starts, stored }: JobSt
     if (!isSent) report("I2", id, "its handler got another payload than was sent", [invoked.line, start.line]);
   }
   for (const job of stored) {
-    const changed = (["print", "queue", "type", "priority", "maxRetries"] as const).filter((field) =>
+    const changed = (["print", "queue", "type", "priority", "maxRetries", "maxLost"] as const).filter((field) =>
       possible.every(({ sent }) => sent[field] !== job[field]),
     );
     if (changed.length > 0) report("I2", id, `is stored with another ${changed.join(", ")} than was sent`, [invoked.line, job.line]);

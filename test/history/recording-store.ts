@@ -166,9 +166,9 @@ async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], cal
 // ── What is asked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function sentOf(job: NewJob): SentJob {
-  const { id, queue, type, priority, maxRetries, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, payload } = job;
+  const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, payload } = job;
   const print = printOfJob(type, payload);
-  return { job: id, queue, type, priority, maxRetries, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
+  return { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
 }
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
@@ -258,8 +258,8 @@ function saidOfChange(answer: ChangeAnswer): Said<"cancel"> {
   }
 }
 
-function grantedOf({ id: job, queue, fence, attempt, retryCount, runAt, startedAt, leaseUntil }: LeasedRecord): Granted {
-  return { job, queue, fence, attempt, retryCount, runAt, startedAt: startedAt!, leaseUntil };
+function grantedOf({ id: job, queue, fence, attempt, retryCount, lostCount, runAt, startedAt, leaseUntil }: LeasedRecord): Granted {
+  return { job, queue, fence, attempt, retryCount, lostCount, runAt, startedAt: startedAt!, leaseUntil };
 }
 
 /** Of a stored result. */

@@ -102,7 +102,15 @@ export class Tale {
   /** A lease that is granted at this moment. */
   lease(job: string, fence: number, wishes: Partial<Granted> = {}): Granted {
     const startedAt = this.engine;
-    const usual = { queue: "q", attempt: fence, retryCount: fence - 1, runAt: startedAt, startedAt, leaseUntil: startedAt + LEASE_MS };
+    const usual = {
+      queue: "q",
+      attempt: fence,
+      retryCount: fence - 1,
+      lostCount: 0,
+      runAt: startedAt,
+      startedAt,
+      leaseUntil: startedAt + LEASE_MS,
+    };
     return { job, fence, ...usual, ...wishes };
   }
 
@@ -191,6 +199,7 @@ export function sentJob(job: string, wishes: Partial<SentJob> = {}): SentJob {
     type: "t",
     priority: 0,
     maxRetries: 3,
+    maxLost: 3,
     retryDelayMs: 1_000,
     delayMs: 0,
     runAt: null,
@@ -223,6 +232,8 @@ export function storedJob(job: string, status: Status, now: number, wishes: Part
     key: null,
     retryCount: 0,
     maxRetries: 3,
+    lostCount: 0,
+    maxLost: 3,
     attempt,
     fence: attempt,
     result: status === "completed" ? "done" : null,

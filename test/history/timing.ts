@@ -14,6 +14,8 @@ import {
 // The retry curve, written down a second time on purpose: base × 2^(n−1), at most five minutes, ± 25 %, at most five minutes.
 const CAP_MS = 300_000;
 const JITTER = 0.25;
+// After a loss: the first waits as a first retry does, the n-th somewhere between the base and this × 4^(n−2), at most five minutes.
+const LOST_SPREAD_MS = 30_000;
 const ROUNDING_MS = 1;
 const SHORTEST_SNOOZE_MS = 1_000;
 
@@ -39,7 +41,11 @@ function checkDelays({ report }: Bench, story: JobStory): void {
     if (lease === undefined || base === undefined || (to !== "retrying" && outcome !== "snooze")) continue;
     const asked = story.ends.find((end) => end.fence === fence && end.delayMs !== undefined)?.delayMs;
     const [least, most] =
-      outcome === "snooze" ? snoozeBounds(asked) : retryBounds(base, lease.retryCount + 1, outcome === "failed" ? asked : undefined);
+      outcome === "snooze"
+        ? snoozeBounds(asked)
+        : outcome === "lost"
+          ? lostBounds(base, lease.lostCount + 1)
+          : retryBounds(base, lease.retryCount + 1, asked);
     if (delayMs !== null && delayMs >= least && delayMs <= most) continue;
     report("I7", story.id, `${outcome} attempt ${lease.attempt} waits ${delayMs} ms; it should be ${least} to ${most}`, [
       lease.answered.line,
@@ -58,6 +64,12 @@ function retryBounds(base: number, n: number, asked: number | undefined): [numbe
   for (let doubled = 1; doubled < n && delay < CAP_MS; doubled++) delay *= 2;
   delay = Math.min(delay, CAP_MS);
   return [Math.floor(delay * (1 - JITTER)) - ROUNDING_MS, Math.min(CAP_MS, Math.ceil(delay * (1 + JITTER))) + ROUNDING_MS];
+}
+
+function lostBounds(base: number, n: number): [number, number] {
+  if (n === 1) return retryBounds(base, 1, undefined);
+  const ends = [base, LOST_SPREAD_MS * 4 ** (n - 2)].map((end) => Math.min(end, CAP_MS));
+  return [Math.min(...ends) - ROUNDING_MS, Math.max(...ends) + ROUNDING_MS];
 }
 
 /** What the settlement said is what the next lease had to wait for. */

@@ -37,6 +37,18 @@ export const attemptBugs: readonly PlantedBug[] = [
     store: (inner) => decidingOtherwise(inner, ({ transition }) => (transition.retries === "add" ? { retries: "keep" } : {})),
   },
   {
+    name: "a lost attempt spends a retry",
+    breaks: ["I6"],
+    needs: ({ faults }) => faults.has("crash"),
+    store: (inner) => decidingOtherwise(inner, ({ transition }) => (transition.losses === "add" ? { retries: "add" } : {})),
+  },
+  {
+    name: "a loss is not counted",
+    breaks: ["I6"],
+    needs: ({ faults }) => faults.has("crash"),
+    store: (inner) => decidingOtherwise(inner, ({ transition }) => (transition.losses === "add" ? { losses: "keep" } : {})),
+  },
+  {
     name: "a release costs an attempt",
     breaks: ["I6"],
     needs: ({ faults, traits }) => faults.has("redeploy") && traits.has("long"),

@@ -115,6 +115,7 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     // Jobs with a key are the same request again and again, now and then another one.
     payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 100]] } : { tag, steps: stepsFor(random, has) },
     maxRetries: random.pick([0, 1, 3]),
+    maxLost: random.pick([undefined, undefined, 0, 1, 2]),
     retryDelay: random.pick([0, 200, 1_000]),
     ...(has("priorities", 0.7) ? { priority: random.pick(["low", "default", "high", "critical", 5] as const) } : {}),
     ...(has("delays", 0.4) ? { delay: random.int(1, 8_000) } : {}),

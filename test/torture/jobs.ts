@@ -56,6 +56,8 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
     // Jobs with a key are the same request again and again, now and then another one.
     payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random) },
     maxRetries: random.pick([0, 2, 4]),
+    // No more: after a third loss it would stay away for up to two minutes, and the end of the run with it.
+    maxLost: random.pick([0, 1, 2]),
     retryDelay: random.pick([0, 20, 100]),
     ...(random.chance(0.5) ? { priority: random.pick(["low", "default", "high", "critical", 5] as const) } : {}),
     ...(random.chance(0.1) ? { delay: random.int(1, 3_000) } : {}),

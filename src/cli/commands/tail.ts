@@ -67,7 +67,7 @@ function detail(event: Event): string {
     case "job:completed":
       return `in ${took(event.durationMs)}`;
     case "job:failed":
-      return `${event.error} (retry ${event.retryCount} at ${new Date(event.retryAt).toISOString()})`;
+      return `${event.error} (retries ${event.retryCount}, lost ${event.lostCount}; runs again at ${new Date(event.retryAt).toISOString()})`;
     case "job:dead":
       return event.error;
     case "job:progress":

@@ -1,7 +1,7 @@
 /** A JOB THAT IS BEING WRITTEN: every field as text, as it stands in the form; and the same as the API takes it. */
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
-import { type Job, PRIORITY_LEVELS } from "../../core/job.ts";
+import { type Job, PRIORITY_LEVELS, usualMaxLost } from "../../core/job.ts";
 import { parseJson } from "../../core/json-source.ts";
 import { JsonText, payloadOf, prettyJson } from "../../core/json-text.ts";
 import type { EnqueueOptions } from "../api.ts";
@@ -15,6 +15,7 @@ export interface EnqueueDraft {
   readonly delay: string;
   readonly runAt: string;
   readonly maxRetries: string;
+  readonly maxLost: string;
   readonly retryDelay: string;
   readonly timeout: string;
   readonly idempotencyKey: string;
@@ -32,6 +33,7 @@ export const EMPTY_DRAFT: EnqueueDraft = {
   delay: "",
   runAt: "",
   maxRetries: "",
+  maxLost: "",
   retryDelay: "",
   timeout: "",
   idempotencyKey: "",
@@ -49,6 +51,7 @@ export function draftOf(job: Job): EnqueueDraft {
     queue: job.queue,
     priority: priorityOf(job.priority),
     maxRetries: String(job.maxRetries),
+    maxLost: job.maxLost === usualMaxLost(job.maxRetries) ? "" : String(job.maxLost),
     retryDelay: formatDuration(job.retryDelay),
     timeout: formatDuration(job.timeout),
     tags: job.tags.join(", "),
@@ -76,10 +79,12 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
   const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
   const meta = draft.meta.trim() === "" ? undefined : readJson(draft.meta, (problem) => (problems.meta = problem))?.value;
   const priority = readPriority(draft.priority);
-  const maxRetries = draft.maxRetries.trim() === "" ? undefined : Number(draft.maxRetries);
+  const maxRetries = numberIn(draft.maxRetries);
+  const maxLost = numberIn(draft.maxLost);
   const runAt = draft.runAt === "" ? undefined : new Date(draft.runAt);
   if (draft.type.trim() === "") problems.type = "A job needs a type.";
   if (maxRetries !== undefined && !Number.isInteger(maxRetries)) problems.maxRetries = "A whole number.";
+  if (maxLost !== undefined && !Number.isInteger(maxLost)) problems.maxLost = "A whole number.";
   if (typeof priority === "number" && !Number.isInteger(priority)) problems.priority = "A level, or a whole number.";
   if (runAt !== undefined && Number.isNaN(runAt.getTime())) problems.runAt = "A date and time.";
   if (runAt !== undefined && draft.delay.trim() !== "") problems.delay = "Either a delay or a time, not both.";
@@ -90,6 +95,7 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
     delay: text(draft.delay),
     runAt,
     maxRetries,
+    maxLost,
     retryDelay: text(draft.retryDelay),
     timeout: text(draft.timeout),
     idempotencyKey: text(draft.idempotencyKey),
@@ -103,6 +109,10 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
 
 function text(value: string): string | undefined {
   return value.trim() === "" ? undefined : value.trim();
+}
+
+function numberIn(value: string): number | undefined {
+  return value.trim() === "" ? undefined : Number(value);
 }
 
 function readPriority(value: string): EnqueueOptions["priority"] {

@@ -60,6 +60,15 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         hint="0 to 100."
       />
       <TextField
+        label="Runs again after a loss"
+        inputMode="numeric"
+        placeholder="3"
+        value={draft.maxLost}
+        onChange={(maxLost) => set({ maxLost })}
+        problem={problems.maxLost}
+        hint="If its worker dies or is cut off: 0 to 100 times; none with 0 retries."
+      />
+      <TextField
         label="Retry delay"
         placeholder="1s"
         value={draft.retryDelay}

@@ -14,6 +14,7 @@ const Schedule = Type.Object({
   queue: Name,
   priority: Job.properties.priority,
   max_retries: Count,
+  max_lost: Count,
   retry_delay: Milliseconds,
   timeout: Milliseconds,
   tags: Type.Array(Type.String()),

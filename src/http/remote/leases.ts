@@ -144,8 +144,9 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
 }
 
 /** What is not on the wire is the server's to know: it settles by its own facts, not by these. */
-function factsOf({ type, queue, retryCount, maxRetries, retryDelay, webhookUrl }: Job): LeaseFacts {
-  return { type, queue, retryCount, maxRetries, retryDelayMs: retryDelay, webhookUrl, snoozes: 0, deadLetters: true };
+function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, webhookUrl }: Job): LeaseFacts {
+  const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes: 0 };
+  return { type, queue, ...counts, retryDelayMs: retryDelay, webhookUrl, deadLetters: true };
 }
 
 async function inBatches<Item>(

@@ -19,6 +19,7 @@ export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): N
   if (job.priority !== undefined) options.priority = job.priority;
   if (job.delay !== undefined) options.delay = job.delay;
   if (job.max_retries !== undefined) options.maxRetries = job.max_retries;
+  if (job.max_lost !== undefined) options.maxLost = job.max_lost;
   if (job.retry_delay !== undefined) options.retryDelay = job.retry_delay;
   if (job.timeout !== undefined) options.timeout = job.timeout;
   if (job.key_ttl !== undefined) options.keyTtl = job.key_ttl;

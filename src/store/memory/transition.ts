@@ -21,6 +21,7 @@ export function applyTransition(job: StoredJob, transition: Transition, now: num
   if (transition.retries !== "keep") record.retryCount = transition.retries === "add" ? record.retryCount + 1 : 0;
   if (transition.bumpFence) record.fence++;
   if (transition.giveBackAttempt) record.attempt--;
+  if (transition.losses !== "keep") record.lostCount = transition.losses === "add" ? record.lostCount + 1 : 0;
   if (transition.countSnooze) record.snoozes++;
   if (transition.retries === "reset") record.snoozes = 0;
   if (transition.delayMs !== null) record.runAt = now + transition.delayMs;

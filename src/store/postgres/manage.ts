@@ -74,6 +74,8 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
     transition.giveBackAttempt ? 1 : 0,
     transition.retries === "reset",
     transition.retries === "add" ? 1 : 0,
+    transition.losses === "reset",
+    transition.losses === "add" ? 1 : 0,
     transition.countSnooze ? 1 : 0,
     transition.delayMs,
     transition.result === undefined,

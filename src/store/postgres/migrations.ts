@@ -8,7 +8,7 @@ import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
-import { tables } from "./tables.ts";
+import { addLosses, tables } from "./tables.ts";
 
 const TABLES = [tables, allowanceTable];
 
@@ -30,7 +30,7 @@ const UPGRADES: readonly ((schema: string) => string)[] = [
   // To 3: only functions changed.
   () => "",
   // To 4, from the tables of 0.1.
-  () => "",
+  addLosses,
 ];
 
 /** Drops every function of ours, whatever version made it. */

@@ -39,7 +39,7 @@ export async function removeSchedule(desk: Desk, name: string): Promise<boolean>
 }
 
 const ANSWERS = ["ticked", "stale", "full"] as const;
-const NO_JOB: readonly null[] = Array.from({ length: 15 }, () => null);
+const NO_JOB: readonly null[] = admitColumns([], []).map(() => null);
 
 /** One commit each: a tick is atomic, the list is not. */
 export async function takeTicks(desk: Desk, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {

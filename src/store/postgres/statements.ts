@@ -62,13 +62,13 @@ const catalog = (s: string) => ({
 const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
 
 const calls = (s: string) => ({
-  enqueue: `select ${s}.enqueue(${parameters(15)})`,
-  admit: `select * from ${s}.admit(${parameters(17)})`,
+  enqueue: `select ${s}.enqueue(${parameters(16)})`,
+  admit: `select * from ${s}.admit(${parameters(18)})`,
   freeKeys: `select ${s}.free_keys(${parameters(3)})`,
   exchange: `select * from ${s}.exchange(${parameters(8)})`,
   extend: `select ${s}.extend(${parameters(4)})`,
   note: `select ${s}.note(${parameters(2)})`,
-  change: `select * from ${s}.change(${parameters(18)})`,
+  change: `select * from ${s}.change(${parameters(20)})`,
   remove: `select * from ${s}.remove(${parameters(3)})`,
   promote: `select * from ${s}.promote(${parameters(2)})`,
   prune: `select ${s}.prune(${parameters(6)})`,
@@ -80,11 +80,11 @@ const calls = (s: string) => ({
   oldest: `select * from ${s}.oldest(${parameters(1)})`,
   ahead: `select ${s}.ahead(${parameters(3)})`,
   counters: `select * from ${s}.counters(${parameters(6)})`,
-  tick: `select * from ${s}.tick(${parameters(20)})`,
+  tick: `select * from ${s}.tick(${parameters(21)})`,
   spend: `select ${s}.spend(${parameters(4)})`,
   /** The same inside a caller's transaction: one text, which every driver hands on unchanged. */
   admitWithin: `select json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder))::text as answer
-    from ${s}.admit(${parameters(17)})`,
+    from ${s}.admit(${parameters(18)})`,
   settleWithin: `select coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]')::text as answer from ${s}.exchange(${parameters(8)})`,
   /** In: ids. */
   findWithin: `select coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]')::text as answer

@@ -49,7 +49,9 @@ export function tables(schema: string): string {
     tags text[],
     -- What few jobs have, as JSON: meta, webhookUrl.
     extra text,
-    payload text not null
+    payload text not null,
+    -- How often it runs again after its lease ran out.
+    max_lost smallint not null
   );
   create index job_newest on ${schema}.job (created_at, seq);
 
@@ -80,15 +82,14 @@ export function tables(schema: string): string {
     worker text,
     error text,
     progress text,
-    result text
+    result text,
+    lost_count smallint not null default 0
   );
-  ${["ready", "due", "running", "ended"].map((name) => placeTable(schema, name)).join("\n")}
+  ${PLACES.map((name) => placeTable(schema, name)).join("\n")}
   create index ready_lane on ${schema}.ready (lane, run_at, seq);
   create index due_time on ${schema}.due (run_at, seq);
   create index ended_time on ${schema}.ended (queue, state, ended_at);
-  create view ${schema}.state as
-    select * from ${schema}.ready union all select * from ${schema}.due
-    union all select * from ${schema}.running union all select * from ${schema}.ended;
+  ${stateView(schema)}
 
   -- Keys live apart from jobs, because they may outlive them. While the job is there, its own end gives the key's expiry;
   -- prune writes it here when it takes the job away.
@@ -181,6 +182,24 @@ export function tables(schema: string): string {
     events text not null
   );
   `;
+}
+
+/** Where a row of what changes can stand. */
+const PLACES = ["ready", "due", "running", "ended"] as const;
+
+function stateView(schema: string): string {
+  return `create view ${schema}.state as ${PLACES.map((name) => `select * from ${schema}.${name}`).join(" union all ")};`;
+}
+
+/** Upgrade: losses are counted. A job that shall not be retried was never to be run twice unasked, and that stays so. */
+export function addLosses(schema: string): string {
+  return `
+  drop view ${schema}.state;
+  ${["place", ...PLACES].map((name) => `alter table ${schema}.${name} add column lost_count smallint not null default 0;`).join("\n  ")}
+  ${stateView(schema)}
+  alter table ${schema}.job add column max_lost smallint not null default 3;
+  update ${schema}.job set max_lost = 0 where max_retries = 0;
+  alter table ${schema}.job alter column max_lost drop default;`;
 }
 
 /** Rows come and go by the thousand here, so dead ones are to be cleared by their number, not by their share of the table. */

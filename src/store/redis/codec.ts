@@ -1,5 +1,16 @@
 /** What is packed in Redis <-> values, in both directions, in one place. statements/parts.ts tells the packed forms. */
-import type { Attempt, JobError, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../core/job.ts";
+import {
+  type Attempt,
+  type JobError,
+  type JobRecord,
+  type JobSummaryRecord,
+  type LogLine,
+  type NewJob,
+  type PriorityLevel,
+  type Progress,
+  type Status,
+  usualMaxLost,
+} from "../../core/job.ts";
 import { OUTCOME_KINDS, type Outcome, type Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { LeasedRecord } from "../store.ts";
@@ -33,6 +44,8 @@ export const listOf = (reply: Reply | undefined): readonly Reply[] => reply as r
 /** What most jobs do not say for themselves. The values that it stands for can never change. */
 interface Extra {
   maxRetries?: number;
+  /** Said only where it does not follow from maxRetries. */
+  maxLost?: number;
   retryDelayMs?: number;
   timeoutMs?: number;
   tags?: readonly string[];
@@ -49,11 +62,13 @@ export function encodeBody(job: NewJob): string {
 }
 
 function encodeExtra(job: NewJob): string {
-  const { maxRetries, retryDelayMs, timeoutMs, tags, meta, webhookUrl } = job;
+  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl } = job;
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
-  if (isUsual && tags.length === 0 && meta === null && webhookUrl === null) return "";
+  const losesAsUsual = maxLost === usualMaxLost(maxRetries);
+  if (isUsual && losesAsUsual && tags.length === 0 && meta === null && webhookUrl === null) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
+  if (!losesAsUsual) extra.maxLost = maxLost;
   if (tags.length > 0) extra.tags = tags;
   if (meta !== null) extra.meta = meta;
   if (webhookUrl !== null) extra.webhookUrl = webhookUrl;
@@ -104,7 +119,8 @@ const AT = {
   seq: 6,
   fence: 13,
   attempt: 17,
-  retries: 21,
+  losses: 21,
+  retries: 22,
   snoozes: 23,
   runAt: 25,
   startedAt: 31,
@@ -178,14 +194,17 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
   const line = body.indexOf(10, at);
   const extra = line === at ? NO_EXTRA : (JSON.parse(textIn(body, at, line)) as Extra);
   const lane = lanes.get(body.readUIntBE(8, 3))!;
+  const maxRetries = extra.maxRetries ?? USUAL.maxRetries;
   const job: Mutable<JobSummaryRecord> = {
     id,
     type: lane.type,
     queue: lane.queue,
     priority: body.readInt8(7),
     status: (flags & SCHEDULED) === 0 ? "pending" : "scheduled",
-    maxRetries: extra.maxRetries ?? USUAL.maxRetries,
+    maxRetries,
     retryCount: 0,
+    maxLost: extra.maxLost ?? usualMaxLost(maxRetries),
+    lostCount: 0,
     attempt: 0,
     snoozes: 0,
     retryDelayMs: extra.retryDelayMs ?? USUAL.retryDelayMs,
@@ -216,7 +235,8 @@ function readRecord(job: Mutable<JobSummaryRecord>, record: Buffer): number {
   const progressEnd = workerEnd + record.readUInt32BE(AT.progressLength);
   const errorEnd = progressEnd + record.readUInt32BE(AT.errorLength);
   job.status = statusOf(state);
-  job.retryCount = record.readUInt16BE(AT.retries);
+  job.retryCount = record[AT.retries]!;
+  job.lostCount = record[AT.losses]!;
   job.attempt = record.readUInt32BE(AT.attempt);
   job.snoozes = record.readUInt16BE(AT.snoozes);
   job.fence = record.readUInt32BE(AT.fence);
@@ -237,15 +257,15 @@ const readError = (text: string): JobError | null => (text === "" ? null : (JSON
 
 // ── Transitions ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const RETRIES = { keep: 0, add: 1, reset: 2 } as const;
+const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
 
-/** The part of a transition that many share, as twelve numbers. */
+/** The part of a transition that many share, as SHAPE_FIELDS numbers. */
 export function encodeShape(transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean): string[] {
   return [
     stateNumber(transition.to),
     transition.bumpFence ? 1 : 0,
     transition.giveBackAttempt ? 1 : 0,
-    RETRIES[transition.retries],
+    COUNTING[transition.retries],
     transition.countSnooze ? 1 : 0,
     modeOf(transition.result),
     modeOf(transition.error),
@@ -254,6 +274,7 @@ export function encodeShape(transition: Transition, outcome: Outcome["kind"] | n
     outcome === null ? 0 : OUTCOME_KINDS.indexOf(outcome),
     ifExpired ? 1 : 0,
     transition.delayMs === null ? 0 : 1,
+    COUNTING[transition.losses],
   ].map(String);
 }
 

@@ -29,9 +29,9 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
   const doubt = new Doubt();
   const what = [
     statesOf(move.from),
-    ...encodeShape(transition, null, false),
     encodeNumber(transition.delayMs),
     encodeError(transition.error),
+    ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
     const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], doubt.again);

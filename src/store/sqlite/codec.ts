@@ -12,6 +12,7 @@ import {
   type PriorityLevel,
   type Progress,
   type Status,
+  usualMaxLost,
 } from "../../core/job.ts";
 import { OUTCOME_KINDS, type Outcome } from "../../core/lifecycle.ts";
 import type { LeasedRecord } from "../store.ts";
@@ -98,10 +99,12 @@ const SUMMARY = [
   "run_at",
   "attempt",
   "retry_count",
+  "lost_count",
   "snoozes",
   "fence",
   "worker",
   "max_retries",
+  "max_lost",
   "retry_delay",
   "timeout",
   "key",
@@ -188,6 +191,8 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     status: statusOf(row[AT.state] as number),
     maxRetries: row[AT.max_retries] as number,
     retryCount: row[AT.retry_count] as number,
+    maxLost: (row[AT.max_lost] as number | null) ?? usualMaxLost(row[AT.max_retries] as number),
+    lostCount: row[AT.lost_count] as number,
     attempt: row[AT.attempt] as number,
     snoozes: row[AT.snoozes] as number,
     retryDelayMs: row[AT.retry_delay] as number,

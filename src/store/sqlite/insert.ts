@@ -38,6 +38,7 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
     runAt,
     job.payload,
     job.maxRetries,
+    job.maxLost,
     job.retryDelayMs,
     job.timeoutMs,
     job.idempotencyKey,

@@ -156,6 +156,8 @@ const STEPS: readonly string[] = [
   "alter table millrace_job add column turn int",
   // What all processes may take only so much of: the time at which nothing will be in use.
   "create table millrace_allowance (name text primary key, free_at real not null) without rowid",
+  // How often attempts were lost, and may be. Null in rows of a version that did not know of it: then max_retries decides.
+  "alter table millrace_job add column lost_count int not null default 0; alter table millrace_job add column max_lost int",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

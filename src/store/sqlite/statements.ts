@@ -69,12 +69,14 @@ export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_
 // ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * In: id, lane, queue, state, rank, priority, run_at, payload, max_retries, retry_delay, timeout, key, key_ttl, extra, created_at, updated_at.
+ * In: id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra, created_at,
+ * updated_at.
  * No change: the id is known.
  */
 export const INSERT_JOB = `insert into millrace_job
-  (id, lane, queue, state, rank, priority, run_at, payload, max_retries, retry_delay, timeout, key, key_ttl, extra, created_at, updated_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
+  (id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra, created_at,
+    updated_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
 /** In: queue, key. Out: whose it is, and (once the job is pruned) until when and how it ended. */
 export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?`;
@@ -130,16 +132,16 @@ export const COMPLETE_GRANTED = `update millrace_job
 
 /** In: id. Out: what a transition needs to know of the job that it changes. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
-  ended_at, run_ms, error, key, key_ttl from millrace_job where id = ?`;
+  ended_at, run_ms, error, key, key_ttl, lost_count from millrace_job where id = ?`;
 
 /**
- * In: state, fence, attempt, retry_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key, lease_until,
- * updated_at, seq.
+ * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key,
+ * lease_until, updated_at, seq.
  * The condition was checked in this transaction.
  */
 export const APPLY_TRANSITION = `update millrace_job
-  set state = ?, fence = ?, attempt = ?, retry_count = ?, snoozes = ?, run_at = ?, rank = ?, result = case when ? then result else ? end,
-    error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = ?, updated_at = ?
+  set state = ?, fence = ?, attempt = ?, retry_count = ?, lost_count = ?, snoozes = ?, run_at = ?, rank = ?,
+    result = case when ? then result else ? end, error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = ?, updated_at = ?
   where seq = ?`;
 
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */

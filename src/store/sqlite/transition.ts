@@ -22,6 +22,7 @@ export interface Facts {
   readonly runAt: number;
   readonly attempt: number;
   readonly retryCount: number;
+  readonly lostCount: number;
   readonly snoozes: number;
   readonly worker: string | null;
   readonly startedAt: number | null;
@@ -56,6 +57,7 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
     error: row[15] as string | null,
     key: row[16] as string | null,
     keyTtl: row[17] as number | null,
+    lostCount: numbers[18]!,
   };
 }
 
@@ -85,6 +87,7 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     job.fence + (transition.bumpFence ? 1 : 0),
     job.attempt - (transition.giveBackAttempt ? 1 : 0),
     retriesAfter(job, transition),
+    lossesAfter(job, transition),
     snoozesAfter(job, transition),
     runAt,
     transition.to === "pending" ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
@@ -120,6 +123,11 @@ export function encodeError(error: JobError | null | undefined): string | null {
 function retriesAfter(job: Facts, transition: Transition): number {
   if (transition.retries === "reset") return 0;
   return job.retryCount + (transition.retries === "add" ? 1 : 0);
+}
+
+function lossesAfter(job: Facts, transition: Transition): number {
+  if (transition.losses === "reset") return 0;
+  return job.lostCount + (transition.losses === "add" ? 1 : 0);
 }
 
 function snoozesAfter(job: Facts, transition: Transition): number {

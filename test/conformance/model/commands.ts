@@ -20,6 +20,7 @@ const common = {
   priority: fc.constantFrom(-10, 0, 0, 1, 10, 20),
   delay: fc.constantFrom(0, 0, 0, 0, 1_000, 5_000, 60_000),
   maxRetries: fc.constantFrom(0, 1, 2, 3),
+  maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
   tags: fc.subarray(["red", "blue"]),
 };

@@ -110,6 +110,7 @@ export class Reference {
         status,
         runAt,
         retryCount: 0,
+        lostCount: 0,
         attempt: 0,
         snoozes: 0,
         result: null,
@@ -212,7 +213,7 @@ export class Reference {
         this.#endAttempt(job, this.now - record.startedAt!);
         this.#count(record.queue, "lost");
         record.fence += 1;
-        return this.#failed(job, LOST, delayMs, deadLetters);
+        return this.#lost(job, delayMs, deadLetters);
       case "snooze":
         record.attempt -= 1;
         record.snoozes += 1;
@@ -235,6 +236,22 @@ export class Reference {
     record.result = null;
     if (record.retryCount >= record.maxRetries) return this.#finish(job, deadLetters ? "dead" : "failed");
     record.retryCount += 1;
+    this.#runAgain(job, delayMs);
+  }
+
+  /** Costs no retry: losses have a count and a bound of their own. */
+  #lost(job: ModelJob, delayMs: number, deadLetters: boolean): void {
+    const { record } = job;
+    record.lostCount += 1;
+    record.result = null;
+    const isLast = record.lostCount > record.maxLost;
+    record.error = withGroup(isLast ? { ...LOST, message: lastWords(record.lostCount) } : LOST);
+    if (isLast) return this.#finish(job, deadLetters ? "dead" : "failed");
+    this.#runAgain(job, delayMs);
+  }
+
+  #runAgain(job: ModelJob, delayMs: number): void {
+    const { record } = job;
     record.runAt = this.now + delayMs;
     job.history.push(this.#ended(job, "failed", this.now));
     this.#count(record.queue, "retried");
@@ -320,6 +337,7 @@ export class Reference {
     const { record } = job;
     job.history = this.attempts(record.id);
     record.retryCount = 0;
+    record.lostCount = 0;
     record.snoozes = 0;
     record.completedAt = null;
     if (record.idempotencyKey === null) return;
@@ -515,4 +533,9 @@ function levelOf(priority: number): PriorityLevel {
   if (priority >= 20) return "critical";
   if (priority >= 10) return "high";
   return priority >= 0 ? "default" : "low";
+}
+
+function lastWords(losses: number): string {
+  const times = losses === 1 ? "once" : `${losses} times`;
+  return `its worker died or was cut off ${times} while it ran: find out what ended these workers, then retry the job`;
 }

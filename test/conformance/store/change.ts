@@ -147,7 +147,7 @@ export function changeSuite(engine: Engine): void {
         const before = await world.find(id);
         world.clock.advance(1_000_000);
         const now = world.clock.now();
-        const after = { ...before, status: "pending" as const, retryCount: 0, runAt: now, updatedAt: now, completedAt: null };
+        const after = { ...before, status: "pending" as const, retryCount: 0, lostCount: 0, runAt: now, updatedAt: now, completedAt: null };
         expect(await world.retry(id)).toEqual({ kind: "ok", was, job: summaryOf(after) });
         expect(await world.find(id)).toEqual(after);
       });

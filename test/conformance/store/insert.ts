@@ -18,6 +18,7 @@ export function insertSuite(engine: Engine): void {
         queue: "mail",
         priority: -7,
         maxRetries: 9,
+        maxLost: 7,
         retryDelay: "7s",
         timeout: 0,
         idempotencyKey: "order-1",
@@ -29,6 +30,22 @@ export function insertSuite(engine: Engine): void {
 
       expect(await world.insert(job)).toEqual({ kind: "created", status: "pending", createdAt: now, runAt: now });
       expect(await world.find(job.id)).toEqual(recordOf(job, "pending", now, now));
+    });
+
+    keeps("how often a job may be lost is its own: as it was told, or 3, or 0 where it has no retries", async (world) => {
+      const jobs = [{}, { maxRetries: 0 }, { maxRetries: 0, maxLost: 2 }, { maxLost: 0 }, { maxLost: 100 }].map((wish) => world.job(wish));
+      await world.store.insert(jobs);
+      const found = await world.store.find(jobs.map(({ id }) => id));
+      expect(found.map((job) => [job?.maxRetries, job?.maxLost, job?.lostCount])).toEqual([
+        [3, 3, 0],
+        [0, 0, 0],
+        [0, 2, 0],
+        [3, 0, 0],
+        [3, 100, 0],
+      ]);
+      expect((await world.claim()).map(({ maxLost }) => maxLost)).toEqual([3, 0, 2, 0, 100]);
+      const listed = (await world.store.list({ limit: 10 })).jobs.map(({ maxLost }) => maxLost);
+      expect(listed.sort((a, b) => a - b)).toEqual([0, 0, 2, 3, 100]);
     });
 
     keeps("a job with a delay is scheduled for that long after the store's now", async (world) => {

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { MAX_BATCH } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
-import { keepsOn, LEASE_MS } from "../world.ts";
+import { BOOM, keepsOn, LEASE_MS, settlementOf } from "../world.ts";
 
 export function leaseSuite(engine: Engine): void {
   const keeps = keepsOn(engine);
@@ -175,32 +175,113 @@ export function leaseSuite(engine: Engine): void {
       expect(Object.fromEntries(jobs.map(({ queue, deadLetters }) => [queue, deadLetters]))).toEqual({ a: false, b: true });
     });
 
-    keeps("is reclaimed as a failed attempt of kind lost: the fence moves, the history says so, a retry follows", async (world) => {
-      const lease = await world.running({ retryDelay: 2_000 });
-      world.clock.advance(LEASE_MS + 5);
-      const [seen] = (await world.store.expired(10)).jobs;
-      const now = world.clock.now();
-      expect(await world.lose(seen!)).toBe("ok");
-      expect(await world.find(lease.id)).toMatchObject({
-        status: "retrying",
-        fence: 2,
-        attempt: 1,
-        retryCount: 1,
-        runAt: now + 2_000,
-        error: { kind: "lost" },
-      });
-      expect(await world.store.attempts(lease.id)).toMatchObject([
-        { number: 1, outcome: "failed", startedAt: lease.startedAt, endedAt: now, durationMs: LEASE_MS + 5, error: { kind: "lost" } },
-      ]);
-      expect(await world.total("lost")).toBe(1);
-      expect(await world.total("retried")).toBe(1);
+    keeps(
+      "is reclaimed as a failed attempt of kind lost: the fence moves, the history says so, it runs again and no retry is spent",
+      async (world) => {
+        const lease = await world.running({ retryDelay: 2_000 });
+        world.clock.advance(LEASE_MS + 5);
+        const [seen] = (await world.store.expired(10)).jobs;
+        const now = world.clock.now();
+        expect(await world.lose(seen!)).toBe("ok");
+        expect(await world.find(lease.id)).toMatchObject({
+          status: "retrying",
+          fence: 2,
+          attempt: 1,
+          retryCount: 0,
+          lostCount: 1,
+          runAt: now + 2_000,
+          error: { kind: "lost" },
+        });
+        expect(await world.store.attempts(lease.id)).toMatchObject([
+          { number: 1, outcome: "failed", startedAt: lease.startedAt, endedAt: now, durationMs: LEASE_MS + 5, error: { kind: "lost" } },
+        ]);
+        expect(await world.total("lost")).toBe(1);
+        expect(await world.total("retried")).toBe(1);
+      },
+    );
+
+    keeps("keeps its retries, which failures alone spend, and failures leave its losses alone", async (world) => {
+      const lease = await world.running({ maxRetries: 1, maxLost: 1, retryDelay: 0 });
+      expect(lease).toMatchObject({ maxLost: 1, lostCount: 0 });
+      world.clock.advance(LEASE_MS);
+      await world.lose(lease);
+      await world.store.promote(1);
+      const second = await world.take();
+      expect(second).toMatchObject({ attempt: 2, retryCount: 0, lostCount: 1, maxLost: 1 });
+      await world.fail(second, 0);
+      await world.store.promote(1);
+      const third = await world.take();
+      expect(third).toMatchObject({ attempt: 3, retryCount: 1, lostCount: 1 });
+      expect(await world.complete(third)).toBe("ok");
+      expect(await world.find(lease.id)).toMatchObject({ status: "completed", retryCount: 1, lostCount: 1 });
     });
 
-    keeps("S15: with no retries left the job is dead, with its payload", async (world) => {
+    for (const [deadLetters, end] of [
+      [true, "dead"],
+      [false, "failed"],
+    ] as const) {
+      keeps(`is ${end} when it was lost once more than maxLost, with all retries unspent, and its error says so`, async (world) => {
+        await world.store.configure("default", { deadLetters });
+        const { id } = await world.add({ maxRetries: 5, maxLost: 2, retryDelay: 0 });
+        for (const losses of [1, 2, 3]) {
+          const lease = await world.take();
+          expect(lease).toMatchObject({ lostCount: losses - 1, retryCount: 0 });
+          world.clock.advance(LEASE_MS);
+          expect(await world.lose(lease)).toBe("ok");
+          expect(await world.find(id)).toMatchObject({ lostCount: losses, status: losses <= 2 ? "retrying" : end });
+          world.clock.advance(60_000);
+          await world.store.promote(1);
+        }
+        const said = expect.stringContaining("its worker died or was cut off 3 times while it ran") as string;
+        expect(await world.find(id)).toMatchObject({ retryCount: 0, error: { kind: "lost", message: said } });
+        const attempts = await world.store.attempts(id);
+        expect(attempts.map(({ outcome, error }) => [outcome, error?.kind])).toEqual(attempts.map(() => ["failed", "lost"]));
+        expect(attempts).toHaveLength(3);
+        expect([await world.total("lost"), await world.total("retried"), await world.total(end)]).toEqual([3, 2, 1]);
+      });
+    }
+
+    keeps(
+      "that is dead of it starts a new life by hand: losses and retries count from 0, and it may be lost as often again",
+      async (world) => {
+        const { id } = await world.add({ maxLost: 1, retryDelay: 0 });
+        for (const life of [1, 2]) {
+          for (const losses of [1, 2]) {
+            const lease = await world.take();
+            expect(lease).toMatchObject({ attempt: (life - 1) * 2 + losses, lostCount: losses - 1 });
+            world.clock.advance(LEASE_MS);
+            await world.lose(lease);
+            await world.store.promote(1);
+          }
+          expect(await world.find(id)).toMatchObject({ status: "dead", lostCount: 2 });
+          expect(await world.retry(id)).toMatchObject({ kind: "ok", job: { lostCount: 0, retryCount: 0, maxLost: 1 } });
+        }
+        expect(await world.take()).toMatchObject({ lostCount: 0, attempt: 5 });
+      },
+    );
+
+    keeps("takes the change as it is told it, not by the name of its outcome", async (world) => {
+      const lease = await world.running({ maxLost: 5 });
+      const settlement = settlementOf(lease, { kind: "failed", error: BOOM, delayMs: 0, runMs: 1 });
+      const transition = { ...settlement.transition, losses: "add" as const, retries: "keep" as const };
+      await world.store.exchange([{ ...settlement, transition }], []);
+      expect(await world.find(lease.id)).toMatchObject({ lostCount: 1, retryCount: 0 });
+      await world.store.promote(1);
+      const again = settlementOf(await world.take(), { kind: "snooze", delayMs: 1_000 });
+      await world.store.exchange([{ ...again, transition: { ...again.transition, losses: "reset", retries: "add" } }], []);
+      expect(await world.find(lease.id)).toMatchObject({ lostCount: 0, retryCount: 1, snoozes: 1 });
+    });
+
+    keeps("S15: with maxRetries 0 the job is dead at once, with its payload", async (world) => {
       const lease = await world.running({ maxRetries: 0, payload: { keep: "me" } });
+      expect(lease).toMatchObject({ maxLost: 0 });
       world.clock.advance(LEASE_MS);
       expect(await world.lose(lease)).toBe("ok");
-      expect(await world.find(lease.id)).toMatchObject({ status: "dead", payload: '{"keep":"me"}', error: { kind: "lost" } });
+      expect(await world.find(lease.id)).toMatchObject({
+        status: "dead",
+        payload: '{"keep":"me"}',
+        error: { kind: "lost", message: expect.stringContaining("died or was cut off once") as string },
+      });
       expect(await world.counts()).toEqual({ dead: 1 });
       expect([await world.total("dead"), await world.total("lost")]).toEqual([1, 1]);
     });
@@ -239,7 +320,7 @@ export function leaseSuite(engine: Engine): void {
       world.clock.advance(LEASE_MS);
       const answers = await Promise.all([world.lose(lease), other.lose(lease), world.lose(lease)]);
       expect(answers.sort()).toEqual(["ok", "stale", "stale"]);
-      expect(await world.find(lease.id)).toMatchObject({ fence: 2, retryCount: 1 });
+      expect(await world.find(lease.id)).toMatchObject({ fence: 2, lostCount: 1 });
       expect(await world.total("lost")).toBe(1);
     });
 
@@ -277,13 +358,14 @@ export function leaseSuite(engine: Engine): void {
     });
 
     keeps("S11: orphaned again and again, it is recovered each time", async (world) => {
-      const { id } = await world.add({ maxRetries: 3, retryDelay: 0 });
+      const { id } = await world.add({ maxRetries: 1, maxLost: 3, retryDelay: 0 });
       for (let life = 1; life <= 3; life++) {
         await world.take({ workerId: `victim-${life}` });
         world.clock.advance(LEASE_MS);
         const { jobs } = await world.store.expired(10);
-        expect(jobs).toMatchObject([{ id, attempt: life }]);
+        expect(jobs).toMatchObject([{ id, attempt: life, lostCount: life - 1, maxLost: 3 }]);
         expect(await world.lose(jobs[0]!)).toBe("ok");
+        world.clock.advance(5 * 60_000);
         expect((await world.store.promote(1)).moved).toBe(1);
       }
       expect(await world.complete(await world.take())).toBe("ok");

@@ -44,6 +44,12 @@ const worker = client.work(
         // What a handler should not do, and some do; here without burning the processor, which others want to use.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, options.runMs);
       }),
+    // Brings its process down, and all that runs in it.
+    poison: (_payload, ctx) =>
+      attempt(ctx, async () => {
+        await sleep(100);
+        process.kill(process.pid, "SIGKILL");
+      }),
   },
   { concurrency: options.concurrency ?? 10, lease: options.lease ?? "1s", grace: options.grace ?? "30s" },
 );

@@ -45,6 +45,45 @@ export const attempts: readonly BadHistory[] = [
   ],
   [
     "I6",
+    "a lost attempt spends a retry",
+    (tale) => {
+      tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
+    },
+  ],
+  [
+    "I6",
+    "a job is dead of its first loss, though it may be lost again",
+    (tale) => {
+      tale.insert("a", { maxRetries: 0, maxLost: 1 }).claim("w", ["a", 1]).wait(11_000).lose("a", 1, { to: "dead", delayMs: null });
+      const [lost] = lostThenDone;
+      return tale.dump(["a", "dead", { maxRetries: 0, maxLost: 1, lostCount: 1, fence: 2, attempts: [lost] }]);
+    },
+  ],
+  [
+    "I6",
+    "a job is lost more often than it may",
+    (tale) => {
+      tale.insert("a", { maxLost: 0 }).claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      return tale.dump(["a", "completed", { maxLost: 0, attempt: 2, fence: 3, attempts: lostThenDone }]);
+    },
+  ],
+  [
+    "I7",
+    "jobs that were lost a second time wait longer than their spread",
+    (tale) => {
+      tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).wait(11_000);
+      tale.lose("a", 3, { delayMs: 31_000 }).wait(31_000);
+      tale.claim("w", ["a", 5, { attempt: 3, retryCount: 0, lostCount: 2, runAt: tale.engine }]).complete("w", "a", 5);
+      const attempts = [lostThenDone[0], { ...lostThenDone[0], number: 2 }, { ...lostThenDone[1], number: 3 }];
+      return tale.dump(["a", "completed", { lostCount: 2, attempt: 3, fence: 5, attempts }]);
+    },
+  ],
+  [
+    "I6",
     "a lost attempt is not counted",
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);

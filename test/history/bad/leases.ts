@@ -24,7 +24,7 @@ export const leases: readonly BadHistory[] = [
     "a lease is reclaimed before it has run out",
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(5_000).lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],
@@ -34,7 +34,7 @@ export const leases: readonly BadHistory[] = [
     (tale) => {
       const tooEarly = tale.engine + 9_000;
       tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
       const [lost, done] = lostThenDone;
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: [{ ...lost, endedAt: tooEarly }, done] }]);
     },
@@ -44,7 +44,7 @@ export const leases: readonly BadHistory[] = [
     "a lease is reclaimed although it was renewed",
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(5_000).extend("w", "a", 1).wait(6_000).lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],
@@ -64,7 +64,7 @@ export const leases: readonly BadHistory[] = [
     (tale) => {
       tale.insert("a").claim("w1", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
       tale
-        .claim("w2", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }])
+        .claim("w2", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }])
         .extend("w1", "a", 1)
         .complete("w2", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
@@ -86,7 +86,7 @@ export const leases: readonly BadHistory[] = [
     "one lease is reclaimed twice",
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("w", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],

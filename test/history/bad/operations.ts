@@ -81,7 +81,7 @@ export const operations: readonly BadHistory[] = [
     (tale) => {
       tale.up("w").insert("a").claim("w", ["a", 1]).see("stopping", { worker: "w", graceMs: 1_000 }, "w").wait(1_000);
       tale.see("stopped", { worker: "w" }, "w").wait(12_000).lose("a", 1).wait(2_000);
-      tale.claim("x", ["a", 3, { attempt: 2, retryCount: 1, runAt: tale.engine }]).complete("x", "a", 3);
+      tale.claim("x", ["a", 3, { attempt: 2, retryCount: 0, lostCount: 1, runAt: tale.engine }]).complete("x", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],

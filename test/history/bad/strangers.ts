@@ -1,6 +1,6 @@
 import { STRANGER } from "../line.ts";
 import { lostThenDone, type Tale } from "../tale.ts";
-import { again } from "../good/good-history.ts";
+import { afterLoss } from "../good/good-history.ts";
 import { type BadHistory, ran } from "./bad-history.ts";
 
 /** A worker that was seen to work and to whom nothing was done. */
@@ -56,7 +56,7 @@ export const strangers: readonly BadHistory[] = [
       const claim = atWork(tale).insert("a").beginClaim("w");
       claim.end("ok", { granted: [tale.lease("a", 1, { runAt: tale.dueAt("a") })] });
       tale.healthy(11_000, "w").lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, again(tale)]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, afterLoss(tale)]).complete("w", "a", 3);
       return tale.dump(["first", "completed"], ["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],
@@ -68,7 +68,7 @@ export const strangers: readonly BadHistory[] = [
       const startedAt = tale.engine;
       tale.beginClaim("w").end("ok", { granted: [] });
       tale.healthy(11_000, "w").lose("a", 1).wait(2_000);
-      tale.claim("w", ["a", 3, again(tale)]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, afterLoss(tale)]).complete("w", "a", 3);
       const [lost, done] = lostThenDone;
       const attempts = [{ ...lost, worker: "w", startedAt }, done];
       return tale.dump(["first", "completed"], ["a", "completed", { attempt: 2, fence: 3, attempts }]);

@@ -1,5 +1,5 @@
 import { lostThenDone, NOON, sentJob } from "../tale.ts";
-import { again, type GoodHistory } from "./good-history.ts";
+import { afterLoss, again, type GoodHistory } from "./good-history.ts";
 
 /** Answers that are lost or late, workers that come back from the dead, clocks that jump. */
 export const doubtful: readonly GoodHistory[] = [
@@ -48,7 +48,7 @@ export const doubtful: readonly GoodHistory[] = [
       tale.wait(11_000).lose("a", 1);
       const runAt = tale.engine + 1_000;
       begun.end("ok", { kind: "created", status: "retrying", createdAt, runAt });
-      tale.wait(1_001).claim("w", ["a", 3, { attempt: 2, retryCount: 1, runAt }]);
+      tale.wait(1_001).claim("w", ["a", 3, { ...afterLoss(tale), runAt }]);
       return tale.complete("w", "a", 3).dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],
@@ -106,7 +106,7 @@ export const doubtful: readonly GoodHistory[] = [
         .wait(11_000)
         .lose("a", 1)
         .wait(2_000)
-        .claim("w", ["a", 3, again(tale)])
+        .claim("w", ["a", 3, afterLoss(tale)])
         .complete("w", "a", 3);
       tale.extend("zombie", "a", 1, "fail").call("note", { job: "a", fence: 1 }, "fail", {}, "zombie").complete("zombie", "a", 1, "fail");
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
@@ -121,7 +121,7 @@ export const doubtful: readonly GoodHistory[] = [
         .wait(11_000)
         .lose("a", 1)
         .wait(2_000)
-        .claim("w", ["a", 3, again(tale)]);
+        .claim("w", ["a", 3, afterLoss(tale)]);
       slow.end("ok", { granted: [lease] });
       tale.start("slow", "a", 1).extend("slow", "a", 1, "fail").complete("w", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
@@ -132,7 +132,7 @@ export const doubtful: readonly GoodHistory[] = [
     (tale) => {
       tale.insert("a").claim("w", ["a", 1]).wait(11_000).lose("a", 1).lose("a", 1, {}, "unknown").wait(2_000);
       return tale
-        .claim("w", ["a", 3, again(tale)])
+        .claim("w", ["a", 3, afterLoss(tale)])
         .complete("w", "a", 3)
         .dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
@@ -147,7 +147,7 @@ export const doubtful: readonly GoodHistory[] = [
         .see("clock", { engine: tale.engine + 60_000, withinMs: 0 });
       tale.lose("a", 1).wait(2_000);
       const startedAt = tale.engine + 60_000;
-      tale.claim("w", ["a", 3, { ...again(tale), runAt: startedAt, startedAt, leaseUntil: startedAt + 10_000 }]).complete("w", "a", 3);
+      tale.claim("w", ["a", 3, { ...afterLoss(tale), runAt: startedAt, startedAt, leaseUntil: startedAt + 10_000 }]).complete("w", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],

@@ -1,6 +1,6 @@
 import { STRANGER } from "../line.ts";
 import { lostThenDone, type Tale } from "../tale.ts";
-import { again, type GoodHistory } from "./good-history.ts";
+import { afterLoss, type GoodHistory } from "./good-history.ts";
 
 /** A worker with one slot or more that was seen to work. */
 function atWork(tale: Tale, slots = 10): Tale {
@@ -80,7 +80,7 @@ export const strangers: readonly GoodHistory[] = [
       const claim = atWork(tale).up("x").insert("a").beginClaim("w");
       claim.end("ok", { granted: [tale.lease("a", 1, { runAt: tale.dueAt("a") })] });
       tale.see("fault", { what: "crash", who: "w" }).healthy(11_000, "x").lose("a", 1).wait(2_000);
-      tale.claim("x", ["a", 3, again(tale)]).complete("x", "a", 3);
+      tale.claim("x", ["a", 3, afterLoss(tale)]).complete("x", "a", 3);
       return tale.dump(["first", "completed"], ["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },
   ],
@@ -95,7 +95,7 @@ export const strangers: readonly GoodHistory[] = [
       claim.end("ok", { granted: [lease] });
       tale
         .healthy(2_000, "w")
-        .claim("w", ["a", 3, again(tale)])
+        .claim("w", ["a", 3, afterLoss(tale)])
         .complete("w", "a", 3);
       return tale.dump(["first", "completed"], ["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },

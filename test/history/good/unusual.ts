@@ -1,5 +1,5 @@
 import { lostThenDone, NOON, sentJob } from "../tale.ts";
-import { again, type GoodHistory } from "./good-history.ts";
+import { afterLoss, again, type GoodHistory } from "./good-history.ts";
 
 /** Operators, keys, retention, schedules, order and shutdown, where they are not as one expects. */
 export const unusual: readonly GoodHistory[] = [
@@ -37,6 +37,20 @@ export const unusual: readonly GoodHistory[] = [
         .die("w", "a", 2)
         .remove("a", "dead")
         .dump();
+    },
+  ],
+  [
+    "a job without retries is lost twice, fails never, and completes",
+    (tale) => {
+      tale.insert("a", { maxRetries: 0, maxLost: 2 }).claim("w", ["a", 1]).wait(11_000).lose("a", 1).wait(2_000);
+      tale
+        .claim("w", ["a", 3, afterLoss(tale)])
+        .wait(11_000)
+        .lose("a", 3, { delayMs: 29_000 })
+        .wait(29_000);
+      tale.claim("w", ["a", 5, { attempt: 3, retryCount: 0, lostCount: 2, runAt: tale.engine }]).complete("w", "a", 5);
+      const attempts = [lostThenDone[0], { ...lostThenDone[0], number: 2 }, { ...lostThenDone[1], number: 3 }];
+      return tale.dump(["a", "completed", { maxRetries: 0, maxLost: 2, lostCount: 2, attempt: 3, fence: 5, attempts }]);
     },
   ],
   [
@@ -214,7 +228,7 @@ export const unusual: readonly GoodHistory[] = [
         .wait(11_000)
         .lose("a", 1)
         .wait(2_000)
-        .claim("x", ["a", 3, again(tale)])
+        .claim("x", ["a", 3, afterLoss(tale)])
         .complete("x", "a", 3);
       return tale.dump(["a", "completed", { attempt: 2, fence: 3, attempts: lostThenDone }]);
     },

@@ -159,6 +159,14 @@ describe("enqueue", () => {
     expect(await client.enqueue(mail, null, { timeout: "3s" })).toMatchObject({ maxRetries: 7, timeout: 3000 });
   });
 
+  test("takes how often a job may be lost from where its retries come from, unless it is said", async () => {
+    const { client } = await openClient({ defaults: { maxRetries: 0 } });
+    expect(await client.enqueue("t")).toMatchObject({ maxRetries: 0, maxLost: 0, lostCount: 0 });
+    expect(await client.enqueue("t", null, { maxRetries: 1 })).toMatchObject({ maxLost: 3 });
+    expect(await client.enqueue("t", null, { maxLost: 5 })).toMatchObject({ maxRetries: 0, maxLost: 5 });
+    expect(await client.enqueue(defineJob({ type: "mail", maxLost: 1 }), null, { maxRetries: 9 })).toMatchObject({ maxLost: 1 });
+  });
+
   test("knows a bad default before anything is enqueued", async () => {
     await expect(openClient({ defaults: { priority: 1000 } })).rejects.toMatchObject({ code: "invalid_input", field: "priority" });
   });

@@ -20,7 +20,17 @@ describe("an exchange", () => {
         job: { id, payload: { a: 1 }, status: "running", attempt: 1, workerId: "w1" },
         fence: 1,
         leaseUntil: START + 30_000,
-        facts: { type: "t", queue: "default", retryCount: 0, maxRetries: 2, retryDelayMs: 1000, snoozes: 0, deadLetters: true },
+        facts: {
+          type: "t",
+          queue: "default",
+          retryCount: 0,
+          maxRetries: 2,
+          lostCount: 0,
+          maxLost: 3,
+          retryDelayMs: 1000,
+          snoozes: 0,
+          deadLetters: true,
+        },
       },
     ]);
   });
@@ -104,7 +114,7 @@ describe("an exchange", () => {
     await client.leases.exchange([...reports, { ...reports[0]!, fence: 99 }], null);
     expect(heard).toMatchObject([
       { event: "job:completed", type: "good", durationMs: 12 },
-      { event: "job:failed", type: "bad", error: "boom", retryCount: 1, retryAt: START + 1000 },
+      { event: "job:failed", type: "bad", error: "boom", retryCount: 1, lostCount: 0, retryAt: START + 1000 },
       { event: "job:dead", type: "worst", error: "boom" },
     ]);
     expect(heard).toHaveLength(3);
@@ -171,6 +181,8 @@ describe("what is not made of leases", () => {
     queue: "q",
     retryCount: 0,
     maxRetries: 3,
+    lostCount: 0,
+    maxLost: 3,
     retryDelayMs: 1000,
     snoozes: 0,
     webhookUrl: null,

@@ -18,6 +18,7 @@ describe("upsert", () => {
       queue: "default",
       priority: 10,
       maxRetries: 3,
+      maxLost: 3,
       retryDelay: 1000,
       timeout: 30_000,
       tags: ["x"],

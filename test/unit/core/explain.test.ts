@@ -91,6 +91,14 @@ describe("a job is not running because", () => {
     expect(codes(later, { paused: true, workers: [] })).toEqual(["due_later", "paused", "no_worker"]);
   });
 
+  test("it was lost and waits to run again", () => {
+    const error = { ...ERROR, name: "LeaseLost", message: "the lease ran out", kind: "lost" } as const;
+    const job = jobIn("retrying", { runAt: NOW + 1000, attempt: 3, retryCount: 1, lostCount: 2, maxLost: 3, error });
+    expect(explain(factsOf(job))[0]?.message).toBe(
+      "attempt 3 was lost (LeaseLost: the lease ran out), 2 of 3 times allowed; it runs again at 2030-01-01T00:00:01.000Z",
+    );
+  });
+
   test("it failed and waits for its retry", () => {
     const job = jobIn("retrying", { runAt: NOW + 1000, attempt: 2, retryCount: 2, maxRetries: 3, error: ERROR });
     expect(explain(factsOf(job))[0]?.message).toBe(

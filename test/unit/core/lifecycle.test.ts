@@ -13,7 +13,7 @@ import {
 } from "../../../src/core/lifecycle.ts";
 import { RETRY_CAP_MS } from "../../../src/core/retry.ts";
 
-const facts: AttemptFacts = { retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0 };
+const facts: AttemptFacts = { retryCount: 0, maxRetries: 3, lostCount: 0, maxLost: 3, retryDelayMs: 1000, snoozes: 0 };
 const spent: AttemptFacts = { ...facts, retryCount: 3 };
 const error: AttemptError = { name: "Error", message: "boom", stack: null, kind: "error" };
 const failed: Outcome = { kind: "failed", error, runMs: 5 };
@@ -81,15 +81,38 @@ describe("what follows when an attempt", () => {
     });
   });
 
-  test("was lost: the road of any failure, and the fence moves", () => {
-    expect(settle(facts, { kind: "lost" }, keep, 0.5)).toMatchObject({
-      to: "retrying",
-      delayMs: 1000,
-      bumpFence: true,
-      error: { kind: "lost" },
+  test("was lost: it runs again after the retry delay, no retry is spent, and the fence moves", () => {
+    const again = { to: "retrying", retries: "keep", losses: "add", delayMs: 1000, bumpFence: true, endsAttempt: true };
+    expect(settle(facts, { kind: "lost" }, keep, 0.5)).toMatchObject({ ...again, error: { name: "LeaseLost", kind: "lost" } });
+    expect(settle(spent, { kind: "lost" }, keep, 0.5)).toMatchObject(again);
+  });
+
+  test("was lost again: it comes back at a time of its own, further away each time", () => {
+    const delayAfter = (losses: number, random: number): number | null =>
+      settle({ ...facts, maxLost: 100, lostCount: losses - 1 }, { kind: "lost" }, keep, random).delayMs;
+    expect([1, 2, 3, 4].map((losses) => delayAfter(losses, 0.5))).toEqual([1000, 15_500, 60_500, 150_500]);
+    expect([2, 3, 100].map((losses) => delayAfter(losses, 0))).toEqual([1000, 1000, 1000]);
+  });
+
+  test("was lost too often: the job is dead, or failed where there are no dead letters, and says why", () => {
+    const last = { ...facts, lostCount: 3 };
+    const error = {
+      name: "LeaseLost",
+      kind: "lost",
+      message: expect.stringContaining("died or was cut off 4 times while it ran") as string,
+    };
+    expect(settle(last, { kind: "lost" }, keep, 0)).toMatchObject({ to: "dead", losses: "add", retries: "keep", bumpFence: true, error });
+    expect(settle(last, { kind: "lost" }, drop, 0)).toMatchObject({ to: "failed", losses: "add", bumpFence: true, error });
+    expect(settle({ ...facts, maxLost: 0 }, { kind: "lost" }, keep, 0)).toMatchObject({
+      to: "dead",
+      error: { message: expect.stringContaining("died or was cut off once while it ran") as string },
     });
-    expect(settle(spent, { kind: "lost" }, keep, 0)).toMatchObject({ to: "dead", bumpFence: true });
-    expect(settle({ ...facts, maxRetries: 0 }, { kind: "lost" }, keep, 0).to).toBe("dead");
+  });
+
+  test("was lost in any number of losses: jobs that died of it are one group of errors", () => {
+    const groupAfter = (lostCount: number): string | undefined => settle({ ...facts, lostCount }, { kind: "lost" }, keep, 0).error?.group;
+    expect(groupAfter(3)).toBe(groupAfter(7));
+    expect(groupAfter(3)).not.toBe(groupAfter(0));
   });
 
   test("ended in any way: the job takes a lawful step, and never runs more often than was allowed", () => {
@@ -102,15 +125,26 @@ describe("what follows when an attempt", () => {
       fc.constant<Outcome>({ kind: "lost" }),
     );
     fc.assert(
-      fc.property(fc.nat(100), fc.nat(100), fc.nat(1000), outcome, fc.boolean(), (retryCount, maxRetries, snoozes, ended, deadLetters) => {
-        const after = settle({ retryCount, maxRetries, snoozes, retryDelayMs: 1000 }, ended, { deadLetters }, 0.3);
-        expect(["completed", "retrying", "dead", "failed", "pending", "scheduled"]).toContain(after.to);
-        if (after.to === "retrying") expect(retryCount).toBeLessThan(maxRetries);
-        if (after.to === "dead") expect(deadLetters).toBe(true);
-        if (after.to === "failed") expect(deadLetters).toBe(false);
-        // Whoever is not asked to go on holding the lease is either done or fenced off.
-        if (ended.kind === "lost" || ended.kind === "release") expect(after.bumpFence).toBe(true);
-      }),
+      fc.property(
+        fc.array(fc.nat(100), { minLength: 4, maxLength: 4 }),
+        fc.nat(1000),
+        outcome,
+        fc.boolean(),
+        (counts, snoozes, ended, deadLetters) => {
+          const [retryCount, maxRetries, lostCount, maxLost] = counts as [number, number, number, number];
+          const job = { retryCount, maxRetries, lostCount, maxLost, snoozes, retryDelayMs: 1000 };
+          const after = settle(job, ended, { deadLetters }, 0.3);
+          expect(["completed", "retrying", "dead", "failed", "pending", "scheduled"]).toContain(after.to);
+          // Whatever runs again spends one of what is left: a loss for a lost one, a retry for any other.
+          if (after.to === "retrying" && ended.kind === "lost")
+            expect([lostCount < maxLost, after.losses, after.retries]).toEqual([true, "add", "keep"]);
+          else if (after.to === "retrying") expect([retryCount < maxRetries, after.losses, after.retries]).toEqual([true, "keep", "add"]);
+          if (after.to === "dead") expect(deadLetters).toBe(true);
+          if (after.to === "failed") expect(deadLetters).toBe(false);
+          // Whoever is not asked to go on holding the lease is either done or fenced off.
+          if (ended.kind === "lost" || ended.kind === "release") expect(after.bumpFence).toBe(true);
+        },
+      ),
     );
   });
 });
@@ -123,12 +157,12 @@ describe("a change by hand", () => {
 
   test("gives a new life to what went wrong, not to what was completed", () => {
     expect([...RETRY.from].sort()).toEqual(["cancelled", "dead", "failed"]);
-    expect(RETRY.transition).toMatchObject({ to: "pending", retries: "reset", delayMs: 0 });
+    expect(RETRY.transition).toMatchObject({ to: "pending", retries: "reset", losses: "reset", delayMs: 0 });
   });
 
   test("starts a waiting job at once without giving back its retries", () => {
     expect([...RUN_NOW.from].sort()).toEqual(["retrying", "scheduled"]);
-    expect(RUN_NOW.transition).toMatchObject({ to: "pending", retries: "keep", delayMs: 0 });
+    expect(RUN_NOW.transition).toMatchObject({ to: "pending", retries: "keep", losses: "keep", delayMs: 0 });
   });
 
   test("and every status is either waiting, running or an end", () => {

@@ -73,6 +73,8 @@ describe.each(WAYS)("by %s: a body", (way) => {
     [{ type: "t", priority: "urgent" }, "priority"],
     [{ type: "t", max_retries: -1 }, "max_retries"],
     [{ type: "t", max_retries: 1e9 }, "max_retries"],
+    [{ type: "t", max_lost: -1 }, "max_lost"],
+    [{ type: "t", max_lost: 101 }, "max_lost"],
     [{ type: "t", delay: -1 }, "delay"],
     [{ type: "t", delay: "1e999" }, "delay"],
     [{ type: "t", delay: "400000d" }, "delay"],

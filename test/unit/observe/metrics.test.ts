@@ -281,7 +281,17 @@ describe("figures of the process", () => {
   });
 });
 
-const FACTS = { type: "a", queue: "default", retryCount: 0, maxRetries: 3, retryDelayMs: 1000, snoozes: 0, deadLetters: true };
+const FACTS = {
+  type: "a",
+  queue: "default",
+  retryCount: 0,
+  maxRetries: 3,
+  lostCount: 0,
+  maxLost: 3,
+  retryDelayMs: 1000,
+  snoozes: 0,
+  deadLetters: true,
+};
 
 describe("watched leases", () => {
   test("answer as before, and a watcher that throws harms nobody", async () => {

@@ -8,7 +8,7 @@ async function claim({ store }: World, limit: number, leaseMs: number): Promise<
 }
 
 describe("reclaim", () => {
-  test("takes the road of any failure for a lease that ran out", async () => {
+  test("loses the attempt of a lease that ran out: it runs again and spends no retry, or is dead where it may not be lost", async () => {
     const world = await openWorld();
     const { insert, start, store, clock, settled } = world;
     const again = await insert("again");
@@ -23,7 +23,7 @@ describe("reclaim", () => {
       { id: never, to: "dead" },
     ]);
     const [job] = await store.find([again]);
-    expect(job).toMatchObject({ retryCount: 1, error: { kind: "lost", name: "LeaseLost" } });
+    expect(job).toMatchObject({ retryCount: 0, lostCount: 1, error: { kind: "lost", name: "LeaseLost" } });
     // What the old holder says later is not heard.
     expect(job!.fence).toBeGreaterThan(leases[0]!.fence);
   });
@@ -83,6 +83,6 @@ describe("reclaim", () => {
     for (let process = 0; process < 3; process++) start();
     await clock.advance("1s");
     expect(settled).toHaveLength(1);
-    expect((await store.find([id]))[0]).toMatchObject({ retryCount: 1 });
+    expect((await store.find([id]))[0]).toMatchObject({ lostCount: 1 });
   });
 });

@@ -21,6 +21,9 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
         <Fact name="Retries">
           {job.retryCount} of {job.maxRetries} used
         </Fact>
+        <Fact name="Lost">
+          {job.lostCount} of {job.maxLost} allowed
+        </Fact>
         <Fact name="Retry delay">{limit(job.retryDelay)}</Fact>
         <Fact name="Timeout">{limit(job.timeout)}</Fact>
         <TimeFact name="Created" at={job.createdAt} />

@@ -206,6 +206,8 @@ function ScheduleDetails({ row: schedule }: { readonly row: Schedule }): ReactEl
           <dd>{priorityText(schedule.priority)}</dd>
           <dt className="text-muted-foreground">Retries</dt>
           <dd>{schedule.maxRetries}</dd>
+          <dt className="text-muted-foreground">Runs after a loss</dt>
+          <dd>{schedule.maxLost}</dd>
           <dt className="text-muted-foreground">Changed</dt>
           <dd>
             <Ago at={schedule.updatedAt} />

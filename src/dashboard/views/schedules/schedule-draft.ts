@@ -93,8 +93,16 @@ export function readForm(draft: ScheduleDraft, stored: Schedule | null): ReadSch
 
 function keptOf(
   stored: Schedule | null,
-): Partial<Pick<ScheduleInput, "maxRetries" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">> {
+): Partial<Pick<ScheduleInput, "maxRetries" | "maxLost" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">> {
   if (stored === null) return {};
-  const { maxRetries, retryDelay, timeout, tags, meta, webhookUrl } = stored;
-  return { maxRetries, retryDelay, timeout, tags, ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
+  const { maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl } = stored;
+  return {
+    maxRetries,
+    maxLost,
+    retryDelay,
+    timeout,
+    tags,
+    ...(meta === null ? {} : { meta }),
+    ...(webhookUrl === null ? {} : { webhookUrl }),
+  };
 }

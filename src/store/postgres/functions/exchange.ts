@@ -30,7 +30,7 @@ const complete = (s: string): string => `
 
 /** What every other settlement says, one JSON object each: the transition that the core decided. */
 const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, to_state smallint, bump int,
-  give_back int, reset boolean, retry int, snooze int, delay bigint, keep_result boolean, new_result text, keep_error boolean, new_error text, ends boolean,
+  give_back int, reset boolean, retry int, reset_losses boolean, loss int, snooze int, delay bigint, keep_result boolean, new_result text, keep_error boolean, new_error text, ends boolean,
   new_run_ms float8, counter smallint, lost boolean, timed boolean)`;
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
@@ -57,6 +57,7 @@ const settleOthers = (s: string): string => `
         run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end",
         error: "case when g.keep_error then (g.r).error else g.new_error end",
         result: "case when g.keep_result then (g.r).result else g.new_result end",
+        lost_count: "(case when g.reset_losses then 0 else (g.r).lost_count + g.loss end)::smallint",
       },
     )})::${s}.place as p
     from gone g

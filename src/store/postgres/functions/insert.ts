@@ -12,8 +12,8 @@ const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${
  */
 export const enqueue = (s: string): string => `
 create function ${s}.enqueue(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
-  p_max_retriess smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[], p_payloads text[],
-  p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
+  p_max_retriess smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
+  p_payloads text[], p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
@@ -21,12 +21,12 @@ begin
   if exists (select from ${s}.queue where id = any(p_delta_queues) and capacity is not null) then return null; end if;
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, i.id, i.tags, i.extra, i.payload, coalesce(i.delay, 0) as delay,
-      ${alike("queue", "lane", "priority", "max_retries", "retry_delay", "timeout")}
-    from unnest(p_ids, p_queues, p_lanes, p_prioritys, p_delays, p_max_retriess, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads)
-      i(id, queue, lane, priority, delay, max_retries, retry_delay, timeout, tags, extra, payload)
+      ${alike("queue", "lane", "priority", "max_retries", "max_lost", "retry_delay", "timeout")}
+    from unnest(p_ids, p_queues, p_lanes, p_prioritys, p_delays, p_max_retriess, p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras,
+      p_payloads) i(id, queue, lane, priority, delay, max_retries, max_lost, retry_delay, timeout, tags, extra, payload)
   ), body as (
-    insert into ${s}.job (seq, id, lane, created_at, max_retries, retry_delay, timeout, tags, extra, payload)
-    select seq, id, lane, v_now, max_retries, retry_delay, timeout, tags::text[], extra, payload from item
+    insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload)
+    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload from item
   ), now_ready as (
     insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
     select id, seq, queue, lane, priority, 2, v_now, v_now from item where delay = 0
@@ -41,13 +41,14 @@ begin
 end $$;`;
 
 /** The items of a careful insert, numbered from 1 in the caller's order, each with what was decided about it so far. */
-const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_retry_delays, p_timeouts, p_tags, p_extras,
-  p_payloads, p_keys, p_key_ttls, p_fingerprints, v_kinds) with ordinality
-  i(id, queue, lane, priority, delay, run_at, max_retries, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint, kind, ord)`;
+const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
+  p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, v_kinds) with ordinality
+  i(id, queue, lane, priority, delay, run_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint,
+    kind, ord)`;
 
 export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_priorities smallint[], p_delays bigint[], p_run_ats bigint[],
-  p_max_retries smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[], p_payloads text[], p_keys text[],
-  p_key_ttls bigint[], p_fingerprints text[]`;
+  p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
+  p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[]`;
 
 /**
  * The careful way: looks at ids, keys and capacities. No id and no key may be in one call twice.
@@ -126,8 +127,8 @@ begin
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at, i.* from ${ITEMS} where i.kind = 0
   ), body as (
-    insert into ${s}.job (seq, id, lane, created_at, max_retries, retry_delay, timeout, key, key_ttl, tags, extra, payload)
-    select seq, id, lane, v_now, max_retries, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
+    insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
+    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
   ), now_ready as (
     insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
     select id, seq, queue, lane, priority, 2, v_now, v_now from item where due_at = v_now

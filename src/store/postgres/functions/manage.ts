@@ -15,7 +15,7 @@ const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as con
  */
 export const change = (s: string): string => `
 create function ${s}.change(p_now bigint, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int, p_reset boolean,
-  p_retry int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text, p_keep_error boolean, p_error text, p_error_if_running boolean,
+  p_retry int, p_reset_losses boolean, p_loss int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text, p_keep_error boolean, p_error text, p_error_if_running boolean,
   p_ends boolean, p_run_ms float8, p_counter smallint)
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
@@ -64,6 +64,7 @@ begin
           run_ms: "case when p_ends and g.state = 3 then coalesce(p_run_ms, v_now - g.started_at) else g.run_ms end",
           error: "case when p_keep_error or (p_error_if_running and g.state <> 3) then g.error else p_error end",
           result: "case when p_keep_result then g.result else p_result end",
+          lost_count: "(case when p_reset_losses then 0 else g.lost_count + p_loss end)::smallint",
         })})::${s}.place as p
       from gone g
     ), to_ready as (insert into ${s}.ready select (p).* from after where p_to = 2)

@@ -82,6 +82,7 @@ export const PLACE_COLUMNS = [
   "error",
   "progress",
   "result",
+  "lost_count",
 ] as const;
 
 export type PlaceColumn = (typeof PLACE_COLUMNS)[number];

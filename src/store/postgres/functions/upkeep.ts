@@ -114,8 +114,8 @@ begin
     return;
   end if;
   if p_ids is null then return; end if;
-  select * into v_job from ${s}.admit(p_now, true, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_retry_delays,
-    p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
+  select * into v_job from ${s}.admit(p_now, true, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts,
+    p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
   if v_job.out_kind = 5 then
     out_answer := 2;
   elsif v_job.out_kind = 0 then

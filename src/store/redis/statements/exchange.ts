@@ -1,5 +1,5 @@
 import { INSERT_JOBS } from "./insert.ts";
-import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
+import { LANES, LEDGER, RECORDS, REFUSAL, SHAPE_FIELDS, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -15,7 +15,7 @@ local NO_ERROR = '\\0\\0\\0\\0'
 -- Whether a shape is that end, and how records begin after it, by whether their key is another's.
 local function describeEnd(shape)
   shape.isUsualEnd = shape[1] == 4 and shape[2] == 0 and shape[3] == 0 and shape[4] == 0 and shape[5] == 0 and shape[6] > 0
-    and shape[7] == 1 and shape[9] == 1
+    and shape[7] == 1 and shape[9] == 1 and shape[13] == 0
   shape.first = { [0] = shape[6] == 2 and '\\4\\4' or '\\4\\0', [1] = shape[6] == 2 and '\\4\\5' or '\\4\\1' }
 end
 
@@ -186,12 +186,12 @@ local p = 3
 local shapes = {}
 for index = 1, tonumber(ARGV[2]) do
   local shape = {}
-  for field = 1, 12 do shape[field] = tonumber(ARGV[p + field - 1]) end
+  for field = 1, ${SHAPE_FIELDS} do shape[field] = tonumber(ARGV[p + field - 1]) end
   describeEnd(shape)
   shape.delay, shape.result, shape.error = shape[12], shape[6] == 2 and 1 or 0, shape[7] == 2 and 1 or 0
   shape.length = 3 + shape.delay + shape.result + shape.error
   shapes[string.format('%03d', index)] = shape
-  p = p + 12
+  p = p + ${SHAPE_FIELDS}
 end
 
 local answers, settlements = {}, tonumber(ARGV[p])
@@ -287,7 +287,7 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
 /**
  * Settles leases and grants others, in one partition.
  *
- * In: now; number of shapes, 12 numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
+ * In: now; number of shapes, SHAPE_FIELDS numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
  *     or "", and what the shape has of delay, result and error) each; number of claims, (worker, turn, mode, lease, limit, number of types or "*", types …, number of queues, queues …) each.
  *     mode: "n" claims; "a" gives what the turn was granted before, and claims nothing.
  * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,

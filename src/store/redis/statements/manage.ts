@@ -1,4 +1,4 @@
-import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { LANES, LEDGER, RECORDS, SHAPE_FIELDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -30,7 +30,7 @@ end
 
 /**
  * Applies a move.
- * In: now; the states it is for, as digits; the 12 numbers of its shape; delay or ""; error; ids.
+ * In: now; the states it is for, as digits; delay or ""; error; the numbers of its shape; ids.
  * Out: { answers, lanes, rings }; an answer is "" missing, a number (the state that forbade it), or { was, body, record } without bodies.
  */
 export const CHANGE: Script = script(
@@ -45,8 +45,8 @@ export const CHANGE: Script = script(
   ALWAYS,
   `
 local shape, from, answers, ids, records = {}, ARGV[2], {}, {}, {}
-for field = 1, 12 do shape[field] = tonumber(ARGV[2 + field]) end
-for index = 17, #ARGV do ids[#ids + 1] = ARGV[index] end
+for field = 1, ${SHAPE_FIELDS} do shape[field] = tonumber(ARGV[4 + field]) end
+for index = 5 + ${SHAPE_FIELDS}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = mget('j', ids)
 for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -67,7 +67,7 @@ for index, id in ipairs(ids) do
     if not string.find(from, state, 1, true) then answers[index] = state
     else
       if state == 3 then rings.lease = true end
-      local after = transition(id, record, shape, tonumber(ARGV[15]), nil, nil, ARGV[16], nil, losesKey(id, body, state, over))
+      local after = transition(id, record, shape, tonumber(ARGV[3]), nil, nil, ARGV[4], nil, losesKey(id, body, state, over))
       records[id] = after
       answers[index] = { state, summary(body, after) }
     end

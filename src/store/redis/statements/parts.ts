@@ -12,7 +12,7 @@ local B = string.sub(KEYS[1], 1, -2)
  * The two packed forms, and bulk calls.
  *
  * F, a state record: state, flags (1 its key is another's, 2 a cancel ended its lease, 4 it has a result), priority, lane, sequence, fence,
- * attempt, retries, snoozes, runAt, startedAt, updatedAt, the end (of its lease while it runs, of the job when it is over, else 0), run time
+ * attempt, retries (and LOSS for each attempt that was lost: a byte of each), snoozes, runAt, startedAt, updatedAt, the end (of its lease while it runs, of the job when it is over, else 0), run time
  * (-1: none), the last settlement (fence × 8 + outcome + 1), turn of the claim, highest attempt in the history, number of log lines, lengths
  * of worker, progress and error; then these three, and the result.
  *
@@ -27,6 +27,7 @@ local B = string.sub(KEYS[1], 1, -2)
 export const RECORDS = `
 local F = '>BBbI3I7I4I4I2I2I6I6I6I6dI5I4I4I2I2I4I4'
 local H = '>I6BbI3I7'
+local LOSS = 256
 local pack, open, sub = struct.pack, struct.unpack, string.sub
 
 local function many(command, key, args)
@@ -180,10 +181,13 @@ local function writeLedger()
 end
 `;
 
+/** How many numbers a shape has. */
+export const SHAPE_FIELDS = 13;
+
 /**
  * After LEDGER: one transition of one job, as the core decided it. Writes are gathered and made by flush(), figures by writeLedger().
  * A shape is the part of a transition that many share: { to, bump, give back, retries (1 add, 2 reset), snooze, result (1 null, 2 given),
- * error (1 null, 2 given), error only if running, ends the attempt, outcome, only if expired, 1 if a delay is given }.
+ * error (1 null, 2 given), error only if running, ends the attempt, outcome, only if expired, 1 if a delay is given, losses (1 add, 2 reset) }.
  */
 export const TRANSITION = `
 local left, sets, due, dead, stories = {}, {}, {}, {}, {}
@@ -249,7 +253,9 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
     end
   end
   if shape[4] == 1 then retries = retries + 1
-  elseif shape[4] == 2 then retries, snoozes = 0, 0 end
+  elseif shape[4] == 2 then retries, snoozes = retries - retries % LOSS, 0 end
+  if shape[13] == 1 then retries = retries + LOSS
+  elseif shape[13] == 2 then retries = retries % LOSS end
   if delay then runAt = now + delay end
 
   leave(member, state, number)

@@ -49,3 +49,29 @@ test("a schema of 0.1 is brought to what a new one is, and works", async () => {
   const { claimed } = await store.exchange([], [claimOf()]);
   expect(claimed[0]).toHaveLength(1);
 });
+
+test("jobs of 0.1 may be lost as often as a new one of which nothing is said, and not at all where they have no retries", async () => {
+  const client = await connected();
+  const upgraded = await schemaOfOld(client);
+  const schema = schemaOf(upgraded);
+  const jobs = [jobOf(), jobOf()];
+  await client.query(`insert into ${schema}.queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least)
+    values ('default', 8796093022208, true, 1000, 1000, 1000)`);
+  await client.query(`insert into ${schema}.lane (queue, priority, type) values (1, 0, 'task')`);
+  for (const [index, { id }] of jobs.entries()) {
+    await client.query(
+      `insert into ${schema}.job (created_at, retry_delay, timeout, lane, max_retries, id, payload) values (1, 1000, 30000, 1, $1, $2, 'null')`,
+      [index, id],
+    );
+    await client.query(
+      `insert into ${schema}.ready (seq, run_at, updated_at, queue, lane, priority, state, id) values ($1, 1, 1, 1, 1, 0, 2, $2)`,
+      [index + 1, id],
+    );
+  }
+  const store = await openStoreOn(upgraded);
+  const { claimed } = await store.exchange([], [claimOf()]);
+  expect(claimed[0]!.map(({ id, maxRetries, maxLost, lostCount }) => [id, maxRetries, maxLost, lostCount])).toEqual([
+    [jobs[0]!.id, 0, 0, 0],
+    [jobs[1]!.id, 1, 3, 0],
+  ]);
+});

@@ -20,6 +20,7 @@ export function jobOf(wishes: Partial<NewJob> = {}): NewJob {
     priority: 0,
     payload: "null",
     maxRetries: 3,
+    maxLost: 3,
     retryDelayMs: 1000,
     timeoutMs: 30_000,
     delayMs: 0,

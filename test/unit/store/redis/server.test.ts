@@ -97,6 +97,28 @@ describe("a server", () => {
     await store.close();
   });
 
+  test("holds a job that was never lost as 0.1 held it, so that what 0.1 stored is read as it is", async () => {
+    const name = prefix();
+    const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
+    const error = { name: "Error", message: "no", stack: null, kind: "error" } as const;
+    const jobs = [jobOf(), jobOf({ maxRetries: 0, maxLost: 0 })];
+    await store.insert(jobs);
+    const leases = await claim(store);
+    await store.exchange([settlementOf(leases[0]!, { kind: "failed", error, runMs: 1 })], []);
+    const [bodies] = await run<string[]>("KEYS", `${name}:*:j`);
+    for (const body of await run<string[]>("HVALS", bodies!)) expect(body).not.toContain("maxLost");
+    const [records] = await run<string[]>("KEYS", `${name}:*:s`);
+    // Retries were two bytes, of which the first was always 0: it counts losses now.
+    const read = "local all = {} for i, r in ipairs(redis.call('HVALS', KEYS[1])) do all[i] = struct.unpack('>I2', r, 22) end return all";
+    const retries = await run<number[]>("EVAL", read, "1", records!);
+    expect(retries.sort((one, other) => one - other)).toEqual([0, 1]);
+    expect(await store.find(jobs.map(({ id }) => id))).toMatchObject([
+      { retryCount: 1, maxLost: 3, lostCount: 0 },
+      { retryCount: 0, maxLost: 0, lostCount: 0 },
+    ]);
+    await store.close();
+  });
+
   test("S03: that lost its list of leases gets it back by a sweep, and the jobs are reclaimed", async () => {
     const name = prefix();
     const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });

@@ -4,7 +4,10 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { JOB_DEFAULTS, type JobSettings, makeJob, readJobOptions } from "../../../../src/core/job-options.ts";
+import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
+import { idMaker } from "../../../../src/lib/id.ts";
 import { bearsSeveralConnections, openDatabase } from "../../../../src/store/sqlite/database.ts";
 import { SCHEMA_VERSION } from "../../../../src/store/sqlite/migrations.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
@@ -40,6 +43,27 @@ describe("the file", () => {
     });
     expect(db.prepare("select value from millrace_meta where name = 'schema'").get()).toEqual({ value: SCHEMA_VERSION + 1 });
     db.close();
+  });
+
+  test("of a version that did not count losses is brought up: its jobs may be lost as often as one of which nothing is said", async () => {
+    const path = temporaryFile();
+    const old = await openSqliteStore(`sqlite:${path}`, options);
+    const nextId = idMaker(() => Date.now());
+    const settings = (maxRetries: number): JobSettings => readJobOptions({ maxRetries }, JOB_DEFAULTS, Date.now());
+    const jobs = [0, 1].map((maxRetries) => makeJob(nextId(partitionOf("default")), "task", null, settings(maxRetries)));
+    await old.insert(jobs);
+    await old.close();
+    const db = new DatabaseSync(path);
+    db.exec("alter table millrace_job drop column lost_count; alter table millrace_job drop column max_lost");
+    db.exec("update millrace_meta set value = 3 where name = 'schema'");
+    db.close();
+    const store = await openSqliteStore(`sqlite:${path}`, options);
+    const found = await store.find(jobs.map(({ id }) => id));
+    expect(found).toMatchObject([
+      { maxRetries: 0, maxLost: 0, lostCount: 0 },
+      { maxRetries: 1, maxLost: 3, lostCount: 0 },
+    ]);
+    await store.close();
   });
 
   test("may hold the tables of an application too, and keeps its user_version", async () => {
