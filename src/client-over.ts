@@ -5,6 +5,7 @@ import type { PayloadChecks } from "./client/enqueue.ts";
 import { createLocalClient } from "./client/local-client.ts";
 import { MillraceError } from "./core/errors.ts";
 import type { JobOptions } from "./core/job-options.ts";
+import type { LostLease } from "./core/lost-lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
@@ -37,6 +38,8 @@ export interface ClientOverOptions {
   readonly worksBulk?: boolean | undefined;
   /** Puts watchers around the leases. */
   readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
+  /** Told of leases that this process took from their holders. */
+  readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
   /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
   readonly rhythm?: Partial<Rhythm> | undefined;
   readonly pollMs?: number | undefined;
@@ -111,6 +114,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         random,
         announce: announcer,
         rhythm,
+        onLost: options.onLost,
         metricsRetentionDays: options.metricsRetentionDays,
         beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),
         onTrouble: upkeepTrouble(clock, onTrouble),

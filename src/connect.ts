@@ -10,6 +10,7 @@ import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS, MAX_RETENTION_DAYS } from "./core/work-limits.ts";
 import type { RemoteOptions } from "./http/remote-client.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
+import type { OnContended } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { warn } from "./worker/trouble.ts";
 
@@ -42,8 +43,13 @@ export interface ConnectOptions {
   readonly onTrouble?: OnTrouble;
 }
 
-/** Puts watchers around leases. */
-type WatchLeases = ClientOverOptions["watchLeases"];
+/** Who watches what a client does, for figures and logs. */
+export interface Watching {
+  /** Puts watchers around leases. */
+  readonly leases: NonNullable<ClientOverOptions["watchLeases"]>;
+  readonly onLost: NonNullable<ClientOverOptions["onLost"]>;
+  readonly onContended?: OnContended | undefined;
+}
 
 /** The store that is meant when nothing is said. */
 const DEFAULT_URL = "sqlite:millrace.db";
@@ -58,12 +64,12 @@ export async function connect(url: string = DEFAULT_URL, options: ConnectOptions
 }
 
 /** The same, with workers whose leases are watched, for a log. */
-export async function connectToWork(url: string, options: ConnectOptions, watchLeases: WatchLeases): Promise<Client> {
+export async function connectToWork(url: string, options: ConnectOptions, watching: Watching | undefined): Promise<Client> {
   const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
   const client = isServer(url)
-    ? await connectToServer(url, settings, await workersOverHttp(settings, watchLeases))
-    : (await connectToStore(url, settings, watchLeases)).client;
+    ? await connectToServer(url, settings, await workersOverHttp(settings, watching))
+    : (await connectToStore(url, settings, watching)).client;
   const { loadTelemetry } = await import("./observe/telemetry.ts");
   const telemetry = await loadTelemetry();
   if (telemetry === null) return client;
@@ -84,9 +90,9 @@ export async function connectBriefly(url: string, options: ConnectOptions): Prom
 export async function connectWatched(
   url: string,
   options: ConnectOptions,
-  watchLeases: WatchLeases,
+  watching: Watching,
 ): Promise<{ client: Client; spend: Store["spend"] }> {
-  const { client, store } = await connectToStore(url, readConnectOptions(options), watchLeases, true);
+  const { client, store } = await connectToStore(url, readConnectOptions(options), watching, true);
   const { loadTelemetry } = await import("./observe/telemetry.ts");
   const telemetry = await loadTelemetry();
   if (telemetry !== null) (await import("./observe/traced-client.ts")).traceWork(client, telemetry);
@@ -96,15 +102,17 @@ export async function connectWatched(
 async function connectToStore(
   url: string,
   settings: ReturnType<typeof readConnectOptions>,
-  watchLeases: WatchLeases,
+  watching: Watching | undefined,
   worksBulk = false,
 ): Promise<{ client: Client; store: Store }> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
   if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "only a server asks for a key: give the URL of one, or no apiKey");
   const [{ openStore }, { clientOver }] = await Promise.all([import("./store/open-store.ts"), import("./client-over.ts")]);
-  const store = await openStore(url, { clock, deadlineMs, poolSize, onWarning: (message) => onTrouble({ kind: "server", message }) });
+  const onWarning = (message: string): void => onTrouble({ kind: "server", message });
+  const store = await openStore(url, { clock, deadlineMs, poolSize, onWarning, onContended: watching?.onContended });
   try {
-    const client = clientOver(store, { ...settings, url, random: Math.random, alwaysUpkeep: settings.upkeep, watchLeases, worksBulk });
+    const watchers = { watchLeases: watching?.leases, onLost: watching?.onLost };
+    const client = clientOver(store, { ...settings, ...watchers, url, random: Math.random, alwaysUpkeep: settings.upkeep, worksBulk });
     return { client, store };
   } catch (error) {
     await store.close();
@@ -128,11 +136,11 @@ async function connectToServer(
 
 async function workersOverHttp(
   { clock, onTrouble = warn }: ReturnType<typeof readConnectOptions>,
-  watchLeases: WatchLeases,
+  watching: Watching | undefined,
 ): Promise<NonNullable<RemoteOptions["startWorker"]>> {
   const [{ startWorker }, { localRenewer }] = await Promise.all([import("./worker/worker.ts"), import("./worker/heartbeat.ts")]);
   return (client, handlers, options, onStopped) =>
-    startWorker(watchLeases === undefined ? client : { ...client, leases: watchLeases(client.leases) }, handlers, options, {
+    startWorker(watching === undefined ? client : { ...client, leases: watching.leases(client.leases) }, handlers, options, {
       clock,
       random: Math.random,
       inFlight: 2,

@@ -9,7 +9,7 @@ import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
 import { typesOf } from "./client/handler-types.ts";
 import type { Config } from "./config.ts";
 import { storeOptions } from "./config/store-options.ts";
-import { connectWatched } from "./connect.ts";
+import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import type { Trouble } from "./core/trouble.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
@@ -56,6 +56,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
     const { client, spend } = await openClient(config, watch);
     started.unshift(() => client.close({ grace: 0 }));
     watch.source = client;
+    let workers: readonly WorkerHandle[] = [];
     const server = createServer(client, {
       keys: config.apiKey,
       limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
@@ -64,11 +65,13 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
       version: options.version,
       onRequest: watch.onRequest,
       figures: watch.metrics,
+      isHealthy: () => workers.every(({ healthy }) => healthy),
       types: options.handlers === undefined ? undefined : [HTTP_REQUEST_TYPE, ...typesOf(options.handlers)],
     });
+    watch.isReady = () => server.isReady();
     const listening = await listen(server, { port: config.port, host: config.host });
     started.unshift(() => listening.close({ graceMs: 0 }));
-    const workers = startWorkers(client, config, options.handlers);
+    workers = startWorkers(client, config, options.handlers);
     let stopped: Promise<void> | null = null;
     const stop = (): Promise<void> =>
       (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
@@ -96,6 +99,8 @@ class Watch {
   readonly #requestLines: (facts: RequestFacts) => void;
   /** Set once there is a client: the figures are read through it, and it is opened with watchers of them. */
   source: Client | null = null;
+  /** Set once there is a server. */
+  isReady: () => Promise<boolean> = async () => false;
 
   constructor(log: Log, version: string) {
     this.#log = log;
@@ -104,11 +109,17 @@ class Watch {
     this.metrics = new Metrics({
       source: { stats: () => this.#client.stats(), queues: () => this.#client.queues(), workers: () => this.#client.workers() },
       version,
+      isReady: () => this.isReady(),
     });
   }
 
-  get watchers() {
-    return [this.metrics.leases, new JobLines(this.#log.logger)];
+  get watching(): Watching {
+    const lines = new JobLines(this.#log.logger);
+    return {
+      leases: (leases) => watchLeases(leases, [this.metrics.leases, lines]),
+      onLost: (lost) => lines.lost(lost),
+      onContended: this.metrics.onContended,
+    };
   }
 
   readonly onTrouble = (trouble: Trouble): void => {
@@ -134,7 +145,7 @@ class Watch {
 
 function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatched> {
   const options = { ...storeOptions(config), upkeep: true, onTrouble: watch.onTrouble };
-  return connectWatched(config.url, options, (leases) => watchLeases(leases, watch.watchers));
+  return connectWatched(config.url, options, watch.watching);
 }
 
 /** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */

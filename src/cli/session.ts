@@ -2,13 +2,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Client, Leases } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import { CLIENT_SETTINGS, type SettingName } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
 import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
 import { storeOptions } from "../config/store-options.ts";
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
-import type { ConnectOptions } from "../connect.ts";
+import type { ConnectOptions, Watching } from "../connect.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -62,12 +63,12 @@ export class Session {
     return connect(...(await this.#connection(other)));
   }
 
-  /** The same, for a worker that writes a line for each job into the log. */
-  async openWorkingClient(watchLeases: (leases: Leases) => Leases): Promise<Client> {
+  /** The same, for a worker that writes what happens into its log. */
+  async openWorkingClient(watching: Watching, onTrouble: OnTrouble): Promise<Client> {
     const { connectToWork } = await import("../connect.ts");
     const [url, options] = await this.#connection();
     if (isServerUrl(url)) await this.#tellIdle(url);
-    return connectToWork(url, options, watchLeases);
+    return connectToWork(url, { ...options, onTrouble }, watching);
   }
 
   /** Hands a client to work that runs no jobs, and closes it whatever happens. */

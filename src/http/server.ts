@@ -95,6 +95,8 @@ export interface Server {
   readonly upgrade: UpgradeListener;
   /** Whether callers on other machines would be refused for want of a key. */
   readonly isLocalOnly: boolean;
+  /** What GET /health/ready says. */
+  isReady(): Promise<boolean>;
   /**
    * Begins a shutdown: readiness fails, long polls are answered, streams end, new requests are refused but for those that report work under
    * way. Resolves when nobody waits for an answer any more. May be called twice.
@@ -144,6 +146,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
       basePath,
     ),
     isLocalOnly: gate.isLocalOnly,
+    isReady,
     async drain() {
       await answerer.drain();
       hub.close();

@@ -1,11 +1,14 @@
 import type { Trouble } from "../core/trouble.ts";
 import type { Family } from "./exposition.ts";
 import { Counter, Histogram } from "./instruments.ts";
-import type { LeaseVerb, LeaseWatcher, SeenAnswer, SeenClaim, SeenReport } from "./lease-watch.ts";
+import type { LeaseVerb, LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { QueueLabels } from "./queue-labels.ts";
 
 /** From a millisecond to half an hour: handlers are as different as that. */
 const JOB_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+
+/** Delayed and retried jobs take up to days. */
+const TOTAL_SECONDS = [...JOB_SECONDS, 7200, 21_600, 86_400];
 
 const VERBS: readonly LeaseVerb[] = ["settle", "extend", "note"];
 const TROUBLES: readonly Trouble["kind"][] = ["abandoned", "store", "claim", "report", "backoff", "thread", "upkeep"];
@@ -33,6 +36,24 @@ export class JobFigures implements LeaseWatcher {
     { name: "millrace_run_seconds", help: "How long attempts ran that completed or failed.", labels: ["queue"] },
     JOB_SECONDS,
   );
+  readonly #total = new Histogram(
+    {
+      name: "millrace_enqueue_to_completion_seconds",
+      help: "How long completed jobs took from enqueue to completion: delays, waits, retries and runs.",
+      labels: ["queue"],
+    },
+    TOTAL_SECONDS,
+  );
+  /** When claimed jobs were enqueued and started: reports do not say, but a worker hands the facts back that it was given. */
+  readonly #claimed = new WeakMap<SeenFacts, { readonly createdAt: number; readonly startedAt: number }>();
+  readonly #contended = new Counter(
+    {
+      name: "millrace_store_contended_total",
+      help: "Calls to the store that met what another process held, and were made again, by what it was.",
+      labels: ["reason"],
+    },
+    [["lock"]],
+  );
   readonly #refused = new Counter(
     {
       name: "millrace_stale_writes_refused_total",
@@ -51,7 +72,8 @@ export class JobFigures implements LeaseWatcher {
   }
 
   claimed(claims: readonly SeenClaim[]): void {
-    for (const { job } of claims) {
+    for (const { job, facts } of claims) {
+      if (job.startedAt !== null) this.#claimed.set(facts, { createdAt: job.createdAt, startedAt: job.startedAt });
       const queue = this.#queues.labelOf(job.queue);
       this.#claims.add(1, queue);
       const waitedMs = (job.startedAt ?? 0) - (job.scheduledAt ?? job.createdAt);
@@ -65,6 +87,10 @@ export class JobFigures implements LeaseWatcher {
       const queue = facts === undefined ? UNKNOWN : this.#queues.labelOf(facts.queue);
       this.#attempts.add(1, queue, outcome.kind);
       if ("runMs" in outcome) this.#run.observe(outcome.runMs / 1000, queue);
+      if (outcome.kind !== "completed" || facts === undefined) return;
+      const times = this.#claimed.get(facts);
+      // Both times are the store's, and the run is measured where it ran: no two clocks are compared.
+      if (times !== undefined) this.#total.observe((times.startedAt - times.createdAt + outcome.runMs) / 1000, queue);
     });
   }
 
@@ -72,11 +98,17 @@ export class JobFigures implements LeaseWatcher {
     this.#refused.add(count, verb);
   }
 
+  contended(reason: "lock"): void {
+    this.#contended.add(1, reason);
+  }
+
   trouble({ kind }: Trouble): void {
     this.#troubles.add(1, kind);
   }
 
   families(): Family[] {
-    return [this.#claims, this.#attempts, this.#wait, this.#run, this.#refused, this.#troubles].map((figure) => figure.family());
+    return [this.#claims, this.#attempts, this.#wait, this.#run, this.#total, this.#contended, this.#refused, this.#troubles].map(
+      (figure) => figure.family(),
+    );
   }
 }

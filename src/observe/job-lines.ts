@@ -1,4 +1,5 @@
 import type { AttemptError, Status } from "../core/job.ts";
+import type { LostLease } from "../core/lost-lease.ts";
 import { type Outcome, settle } from "../core/lifecycle.ts";
 import type { LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { Logger } from "./log.ts";
@@ -31,6 +32,24 @@ export class JobLines implements LeaseWatcher {
 
   reported(reports: readonly SeenReport[], answers: readonly SeenAnswer[]): void {
     reports.forEach((report, index) => this.#reported(report, answers[index]));
+  }
+
+  /** Leases that upkeep took from their holders: one line for each, whatever became of the job. */
+  lost(leases: readonly LostLease[]): void {
+    for (const { id, type, queue, workerId, fence, attempt, retryCount, lostCount, to } of leases) {
+      const fields = {
+        job_id: id,
+        type,
+        queue,
+        worker_id: workerId,
+        fence,
+        attempt,
+        retry_count: retryCount,
+        lost_count: lostCount,
+        status: to,
+      };
+      this.#logger.warn(fields, "lease lost: its worker died or was cut off");
+    }
   }
 
   #reported(report: SeenReport, answer: SeenAnswer | undefined): void {

@@ -57,6 +57,9 @@ export class Metrics {
   /** To be told of each trouble. */
   readonly onTrouble = (trouble: Trouble): void => this.#jobs.trouble(trouble);
 
+  /** To be told each time that a call to the store met what another process held. */
+  readonly onContended = (reason: "lock"): void => this.#jobs.contended(reason);
+
   /** To be told of each request that was answered. */
   readonly onRequest = (request: SeenRequest): void => this.#requests.request(request);
 

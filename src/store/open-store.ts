@@ -11,12 +11,18 @@ export interface StoreOptions {
   readonly poolSize?: number | undefined;
   /** Told what a person should know about the store. Default: a line on the console. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Told each time that a call met what somebody else held, and has to be made again. */
+  readonly onContended?: OnContended | undefined;
 }
+
+/** Why a call has to be made again: another process held the row, or the file. */
+export type OnContended = (reason: "lock") => void;
 
 /** Opens the store of a URL. An engine is loaded only when it is asked for. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const { clock = systemClock, deadlineMs = 10_000, poolSize, onWarning = (message) => console.warn(`millrace: ${message}`) } = options;
   const settings = { clock, deadlineMs };
+  const onLocked = options.onContended === undefined ? undefined : () => options.onContended?.("lock");
   const scheme = schemeOf(url);
   switch (scheme) {
     case "memory": {
@@ -25,12 +31,12 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
-      return openSqliteStore(url, settings);
+      return openSqliteStore(url, { ...settings, onLocked });
     }
     case "postgres":
     case "postgresql": {
       const { openPostgresStore } = await import("./postgres/postgres-store.ts");
-      return openPostgresStore(url, { ...settings, poolSize });
+      return openPostgresStore(url, { ...settings, poolSize, onLocked });
     }
     case "redis":
     case "rediss": {

@@ -1,5 +1,6 @@
 import type { Event } from "../core/event.ts";
 import type { Transition } from "../core/lifecycle.ts";
+import type { LostLease } from "../core/lost-lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 
@@ -45,6 +46,8 @@ export interface DutyParts {
   readonly rhythm: Rhythm;
   /** Lets this process renew its own leases before any that ran out is taken for lost. */
   readonly beforeReclaim: () => Promise<void>;
+  /** Told of leases that were taken from their holders. */
+  readonly onLost: (lost: readonly LostLease[]) => void;
   /** How long hourly counters are kept. */
   readonly hoursMs: number;
   /** True once the duties shall end: a long series of batches then stops after the one under way. */

@@ -1,5 +1,6 @@
 import { deliveryOf } from "../core/delivery.ts";
 import { settle, type Transition } from "../core/lifecycle.ts";
+import type { LostLease } from "../core/lost-lease.ts";
 import type { ExpiredRecord, Settlement } from "../store/store.ts";
 import { breathe, type Duty, type DutyParts } from "./duty.ts";
 
@@ -28,7 +29,7 @@ export function reclaimDuty(parts: DutyParts): Duty {
   };
 }
 
-async function reclaim({ store, random, announce, beforeReclaim }: DutyParts, jobs: readonly ExpiredRecord[]): Promise<number> {
+async function reclaim({ store, random, announce, beforeReclaim, onLost }: DutyParts, jobs: readonly ExpiredRecord[]): Promise<number> {
   // A process that was stopped or blocked for long finds its own leases run out, though it is alive: it goes first.
   await beforeReclaim();
   const transitions = jobs.map((job) => settle(job, { kind: "lost" }, job, random()));
@@ -36,11 +37,14 @@ async function reclaim({ store, random, announce, beforeReclaim }: DutyParts, jo
     jobs.map((job, index) => settlementOf(job, transitions[index]!)),
     [],
   );
-  const lost = jobs.flatMap(({ id, type, queue, retryCount, lostCount }, index) => {
-    return settled[index] === "ok" ? [{ id, type, queue, retryCount, lostCount, transition: transitions[index]! }] : [];
-  });
+  const lost = jobs.flatMap((job, index) => (settled[index] === "ok" ? [{ ...factsOf(job), transition: transitions[index]! }] : []));
   announce.settled(lost);
+  if (lost.length > 0) onLost(lost.map(({ transition, ...facts }) => ({ ...facts, to: transition.to })));
   return lost.length;
+}
+
+function factsOf({ id, type, queue, workerId, fence, attempt, retryCount, lostCount }: ExpiredRecord): Omit<LostLease, "to"> {
+  return { id, type, queue, workerId, fence, attempt, retryCount, lostCount };
 }
 
 function settlementOf(job: ExpiredRecord, transition: Transition): Settlement {

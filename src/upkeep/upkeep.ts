@@ -2,6 +2,7 @@
  * ON ITS OWN TIME. Each duty has a loop of its own: one that fails or takes long does not hold up the others, and no error ends a loop.
  * Any number of processes may run all of them at once.
  */
+import type { LostLease } from "../core/lost-lease.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
@@ -24,6 +25,8 @@ export interface UpkeepOptions {
   readonly announce: Announce;
   /** Awaited before leases that ran out are taken for lost: lets this process renew its own first. */
   readonly beforeReclaim?: (() => Promise<void>) | undefined;
+  /** Told of leases that were taken from their holders, once in all processes. */
+  readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
   /** Told of each error; the duty goes on after a second. */
   readonly onTrouble?: ((duty: DutyName, error: unknown) => void) | undefined;
   /** How long counters by hour are kept. Default 30 days. */
@@ -55,6 +58,7 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
     announce: options.announce,
     rhythm: { ...RHYTHM, ...options.rhythm },
     beforeReclaim: options.beforeReclaim ?? (async () => {}),
+    onLost: options.onLost ?? (() => {}),
     hoursMs: (options.metricsRetentionDays ?? 30) * DAY_MS,
     isStopping: () => stopping,
   };

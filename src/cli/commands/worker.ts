@@ -1,4 +1,4 @@
-import type { Client, WorkOptions } from "../../client/client.ts";
+import type { Client, Leases, WorkOptions } from "../../client/client.ts";
 import { QueueBounds } from "../../client/queue-bounds.ts";
 import { type Config, WORKER_SETTINGS } from "../../config.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -6,7 +6,7 @@ import { ALL_QUEUES } from "../../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { JobLines } from "../../observe/job-lines.ts";
 import { watchLeases } from "../../observe/lease-watch.ts";
-import { openLog } from "../../observe/log.ts";
+import { openLog, troubleLines } from "../../observe/log.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { typesOf } from "../../client/handler-types.ts";
 import { defineCommand, text } from "../command.ts";
@@ -33,7 +33,9 @@ export const worker = defineCommand({
     const store = await session.storeName();
     const log = await openLog({ level: config.logLevel });
     process.once("exit", () => log.flush());
-    const client = await session.openWorkingClient((leases) => watchLeases(leases, [new JobLines(log.logger)]));
+    const lines = new JobLines(log.logger);
+    const watching = { leases: (leases: Leases) => watchLeases(leases, [lines]), onLost: lines.lost.bind(lines) };
+    const client = await session.openWorkingClient(watching, troubleLines(log.logger));
     try {
       await boundQueues(client, Object.keys(queues), config.queueCapacity, session);
       const { slots } = client.work(handlers, workOptions(queues, config));

@@ -4,7 +4,7 @@ import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
 import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
-import { fateOf, messageOf, storeError } from "./failures.ts";
+import { fateOf, isConflict, messageOf, storeError } from "./failures.ts";
 import { Gate } from "./gate.ts";
 import type { PostgresAddress } from "./url.ts";
 
@@ -33,6 +33,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   readonly deadlineMs: number;
   readonly poolSize: number;
+  /** Told each time that a call met a row that another process holds. */
+  readonly onLocked?: (() => void) | undefined;
 }
 
 /** More calls than this do not wait: the next ones fail at once. */
@@ -218,6 +220,7 @@ export class Connections {
     const fate = fateOf(cause);
     // A login that is refused stays refused; an address where nobody answers may be a server that starts.
     if (fate === "refused" || fate === "full") throw storeError(cause, this.place);
+    if (fate === "locked" || isConflict(cause)) this.#options.onLocked?.();
     if ((fate === "locked" && manner.failLocked === true) || (fate === "twin" && manner.failTwin === true)) throw cause;
     if (fate === "unprepared") this.#names.clear();
     if (!(error instanceof NotConnected) && fate === "unknown") manner.onUnknown?.();

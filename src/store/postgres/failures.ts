@@ -41,6 +41,12 @@ export function fateOf(error: unknown): Fate {
   return /^[0-9A-Z]{5}$/.test(code) ? "refused" : "unknown"; // ECONNRESET and its like are the socket's
 }
 
+/** Whether the server undid it because another transaction was at the same rows. */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "40001" || code === "40P01";
+}
+
 function codeOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : null;

@@ -57,6 +57,8 @@ export interface PostgresStoreOptions {
   readonly deadlineMs: number;
   /** The most connections in the pool; beats and the feed have one each beside it. */
   readonly poolSize?: number | undefined;
+  /** Told each time that a call met a row that another process holds. */
+  readonly onLocked?: (() => void) | undefined;
   /** Rules the store's time, in tests only: otherwise it is the server's. */
   readonly testTime?: () => number;
   /** Instead of the installed package `pg`. */
@@ -69,8 +71,8 @@ const POOL_SIZE = 10;
 export async function openPostgresStore(url: string, options: PostgresStoreOptions): Promise<Store> {
   const address = parsePostgresUrl(url);
   const driver = options.driver ?? (await loadDriver());
-  const { clock, deadlineMs, poolSize = POOL_SIZE } = options;
-  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize });
+  const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked } = options;
+  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, onLocked });
   try {
     await migrate(connections, address.schema);
     const [row] = await connections.call("select current_database()");

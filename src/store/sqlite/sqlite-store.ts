@@ -54,7 +54,10 @@ import { CallersTransactions } from "./within.ts";
 import { Writer } from "./writer.ts";
 
 /** Opens (and makes, if need be) the file of a `sqlite:` URL. */
-export async function openSqliteStore(url: string, options: { clock: Clock; deadlineMs: number; sqliteVersion?: string }): Promise<Store> {
+export async function openSqliteStore(
+  url: string,
+  options: { clock: Clock; deadlineMs: number; sqliteVersion?: string; onLocked?: (() => void) | undefined },
+): Promise<Store> {
   const { path, synchronous } = parseSqliteUrl(url);
   const opened = await openDatabase({ path, synchronous, sqliteVersion: options.sqliteVersion ?? process.versions.sqlite ?? "0" });
   return new SqliteStore(opened.db, {
@@ -73,6 +76,7 @@ interface SqliteStoreOptions {
   readonly fullSync: boolean;
   readonly shareable: boolean;
   readonly release: () => void;
+  readonly onLocked?: (() => void) | undefined;
 }
 
 /** The contract on one file. Each verb is a few statements inside the transaction of its tick (see writer.ts). */
@@ -102,6 +106,7 @@ export class SqliteStore implements Store {
       deadlineMs: options.deadlineMs,
       fullSync: options.fullSync,
       onCommit: (hints) => this.#feed.committed(hints),
+      onLocked: options.onLocked,
     });
     this.#feed = new SqliteFeed(this.#on, this.#writer, this.#time);
     this.#callers = new CallersTransactions(options.path, options.clock, options.shareable);

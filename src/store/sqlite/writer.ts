@@ -18,6 +18,8 @@ export interface WriterOptions {
   /** Whether commits wait for the disk. */
   readonly fullSync: boolean;
   readonly onCommit: (hints: readonly Hint[]) => void;
+  /** Told each time that a group has to wait because another process writes. */
+  readonly onLocked?: (() => void) | undefined;
 }
 
 /** The most calls that may wait; the next fail at once. */
@@ -145,7 +147,10 @@ export class Writer {
       return [];
     } catch (error) {
       this.#rollBack();
-      if (isBusy(error)) return this.#keepHopeful(group, error);
+      if (isBusy(error)) {
+        this.#options.onLocked?.();
+        return this.#keepHopeful(group, error);
+      }
       if (group.length === 1) {
         group[0]!.reject(storeError(error));
         return [];

@@ -1,27 +1,21 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { watchLeases } from "../../../src/observe/lease-watch.ts";
-import { Metrics } from "../../../src/observe/metrics.ts";
-import { openClient } from "../client/open-client.ts";
+import { SETTING_NAMES } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/read-config.ts";
+import { serve } from "../../../src/serve.ts";
 import { type ReadFamily, readPrometheusText } from "./prometheus-text.ts";
 
-/** What a process exports that has done a little of everything. */
+/** What a server exports that has done a little of everything: not what it could, if it were put together another way. */
 async function exported(): Promise<Map<string, ReadFamily>> {
-  const { client, clock } = await openClient();
-  const metrics = new Metrics({ source: client, clock, isReady: () => true });
-  onTestFinished(() => metrics.stop());
-  const leases = watchLeases(client.leases, [metrics.leases]);
-  await client.enqueue("a");
+  const env = { MILLRACE_URL: "memory:", PORT: "0", ENVIRONMENT: "development", DASHBOARD_ENABLED: "false", LOG_LEVEL: "silent" };
+  const served = await serve(readConfig({ env }, SETTING_NAMES).config, { version: "0.0.0", handlers: { a: () => null } });
+  onTestFinished(() => served.stop());
+  const { url, client } = served;
   await client.configure("default", { capacity: 5 });
-  const claim = { workerId: "w", queues: ["default"], types: "*", limit: 1, leaseMs: 30_000, turn: 1, again: false } as const;
-  const { jobs } = await leases.exchange([], claim);
-  const outcome = { kind: "completed", result: null, runMs: 3 } as const;
-  await leases.exchange(
-    jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome })),
-    null,
-  );
-  metrics.onRequest({ requestId: "r", method: "GET", route: "/docs", status: 200, durationMs: 3, caller: null, address: null });
-  return readPrometheusText(await metrics.text());
+  const { id } = await client.enqueue("a");
+  await client.wait(id);
+  await fetch(`${url}/docs`);
+  return readPrometheusText(await (await fetch(`${url}/metrics`)).text());
 }
 
 interface Panel {

@@ -186,6 +186,30 @@ describe("figures of the process", () => {
     expect(valueOf(families, "millrace_run_seconds_bucket", { queue: "default", le: "0.05" })).toBe(1);
   });
 
+  test("tell how long completed jobs took from enqueue to completion, retries and delays included", async () => {
+    const { client, clock, claim, report, read, store } = await openWatched();
+    await client.enqueue("a", null, { delay: "10s", retryDelay: "5s" });
+    await clock.advance("10s");
+    await store.promote(10);
+    const [first] = await claim();
+    await report(first!, FAILED);
+    await clock.advance("1m");
+    await store.promote(10);
+    const [second] = await claim();
+    await report(second!, DONE);
+    const families = await read();
+    expect(valueOf(families, "millrace_enqueue_to_completion_seconds_count", { queue: "default" })).toBe(1);
+    expect(valueOf(families, "millrace_enqueue_to_completion_seconds_sum", { queue: "default" })).toBeCloseTo(70 + DONE.runMs / 1000);
+    expect(valueOf(families, "millrace_enqueue_to_completion_seconds_bucket", { queue: "default", le: "86400" })).toBe(1);
+  });
+
+  test("tell calls to the store that met a lock, from the start", async () => {
+    const { metrics, read } = await openWatched();
+    expect(valueOf(await read(), "millrace_store_contended_total", { reason: "lock" })).toBe(0);
+    metrics.onContended("lock");
+    expect(valueOf(await read(), "millrace_store_contended_total", { reason: "lock" })).toBe(1);
+  });
+
   test("take the wait of a retried job from when it was due", async () => {
     const { client, clock, claim, report, read, store } = await openWatched();
     await client.enqueue("a");

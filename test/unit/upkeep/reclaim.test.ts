@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { LostLease } from "../../../src/core/lost-lease.ts";
 import { openWorld, type World } from "./open-upkeep.ts";
 
 async function claim({ store }: World, limit: number, leaseMs: number): Promise<{ id: string; fence: number }[]> {
@@ -26,6 +27,21 @@ describe("reclaim", () => {
     expect(job).toMatchObject({ retryCount: 0, lostCount: 1, error: { kind: "lost", name: "LeaseLost" } });
     // What the old holder says later is not heard.
     expect(job!.fence).toBeGreaterThan(leases[0]!.fence);
+  });
+
+  test("tells each lease that was lost once, with who held it, however many processes look", async () => {
+    const world = await openWorld();
+    const { insert, start, clock } = world;
+    const [again, never] = [await insert("again"), await insert("never", { maxRetries: 0 })];
+    await claim(world, 2, 3000);
+    const lost: LostLease[] = [];
+    for (let process = 0; process < 3; process++) start({ onLost: (leases) => void lost.push(...leases) });
+    await clock.advance(3000);
+    const held = { queue: "default", workerId: "w", fence: 1, attempt: 1, retryCount: 0 };
+    expect(lost).toMatchObject([
+      { id: again, type: "again", ...held },
+      { id: never, type: "never", ...held, to: "dead" },
+    ]);
   });
 
   test("leaves a lease alone that was renewed between its look and its write", async () => {
