@@ -26,7 +26,7 @@ import type { Announcer } from "./announcer.ts";
 import { DONE, readWanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
-import { jobNotFound, wrongStatus } from "./refusals.ts";
+import { heldElsewhere, jobNotFound, wrongStatus } from "./refusals.ts";
 import { listToChange } from "./search.ts";
 
 export interface BulkWorkParts {
@@ -138,6 +138,8 @@ function failureOf(id: string, action: BulkAction, query: Filter, answer: Change
     case "refused":
       if (action === "cancel" && answer.status === "cancelled") return null;
       return { id, code: "wrong_status", message: wrongStatus(id, answer.status, DONE[action], query.status ?? []).message };
+    case "locked":
+      return { id, code: "store_unavailable", message: heldElsewhere(`job ${id}`).message };
   }
 }
 

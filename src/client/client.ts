@@ -562,14 +562,14 @@ export interface LeaseNote extends LeaseRef {
 }
 
 /** `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. */
-export type LeaseResult = "ok" | "stale" | "cancelled";
+export type LeaseResult = "ok" | "stale" | "cancelled" | "locked";
 
 /** What workers are made of. */
 export interface Leases {
   /** Reports ended attempts and claims for free slots in one round trip. */
   exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseResult[]; jobs: LeasedJob[] }>;
   /** Reports inside a transaction of the caller's own. */
-  settleWithin(tx: unknown, report: Report): Promise<LeaseResult>;
+  settleWithin(tx: unknown, report: Report): Promise<Exclude<LeaseResult, "locked">>;
   extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]>;
   note(notes: readonly LeaseNote[]): Promise<LeaseResult[]>;
   register(worker: WorkerEntry, ttlMs: number): Promise<void>;

@@ -5,7 +5,7 @@ import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
 import type { InsertAnswer } from "../store/store.ts";
 import type { EnqueuedJob } from "./client.ts";
-import { queueFull } from "./refusals.ts";
+import { heldElsewhere, queueFull } from "./refusals.ts";
 
 type Created = Extract<InsertAnswer, { kind: "created" }>;
 
@@ -22,6 +22,8 @@ export function answerOf(job: NewJob, answer: InsertAnswer): EnqueuedJob | Millr
       return keyConflict(job, answer.id);
     case "full":
       return queueFull(job.queue, answer.capacity);
+    case "locked":
+      return heldElsewhere(`the key or the queue of the job`);
   }
 }
 

@@ -15,6 +15,7 @@ import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
+import { Alone } from "./alone.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
@@ -43,12 +44,16 @@ export interface EnqueueParts {
 /** By type: what a payload must be that code of ours will be given. Each throws `invalid_input`, or rejects with it. */
 export type PayloadChecks = ReadonlyMap<string, (payload: unknown) => void | Promise<void>>;
 
+/** What became of a job; a promise for one that waits on alone. */
+type Inserted = EnqueuedJob | MillraceError | Promise<EnqueuedJob>;
+
 type JobKind = string | JobDefinition<unknown>;
 
 export class Enqueuer {
   readonly #parts: EnqueueParts;
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
   readonly #keyed: Batcher<NewJob, EnqueuedJob>;
+  readonly #alone = new Alone();
   /** The settings of a definition are read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
 
@@ -86,6 +91,7 @@ export class Enqueuer {
   /** Resolves when every call that was accepted has its answer. */
   async whenIdle(): Promise<void> {
     await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
+    await this.#alone.whenIdle();
   }
 
   // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,10 +177,19 @@ export class Enqueuer {
     return (job.idempotencyKey === null ? this.#plain : this.#keyed).add(job);
   }
 
-  async #insert(jobs: readonly NewJob[]): Promise<(EnqueuedJob | MillraceError)[]> {
+  async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
     const answers = await this.#parts.store.insert(jobs);
     this.#announce(jobs, answers);
-    return jobs.map((job, index) => answerOf(job, answers[index]!));
+    return jobs.map((job, index) => {
+      const answer = answers[index]!;
+      return answer.kind === "locked" ? this.#alone.add(this.#insertAlone(job)) : answerOf(job, answer);
+    });
+  }
+
+  async #insertAlone(job: NewJob): Promise<EnqueuedJob> {
+    const answers = await this.#parts.store.insert([job]);
+    this.#announce([job], answers);
+    return jobOrThrow(answerOf(job, answers[0]!));
   }
 
   #announce(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): void {
@@ -192,12 +207,19 @@ export class Enqueuer {
   async #insertSlices(prepared: readonly (NewJob | MillraceError)[], results: (EnqueueResult | null)[]): Promise<void> {
     const indexes = prepared.flatMap((job, index) => (job instanceof MillraceError ? [] : [index]));
     let failure: MillraceError | null = null;
+    // Those that wait for somebody else's transaction make neither the rest of their slice nor the next one wait.
+    const late: Promise<void>[] = [];
     for (const slice of slices(indexes, (index) => weightOf(prepared[index] as NewJob))) {
       const jobs = slice.map((index) => prepared[index] as NewJob);
-      const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
+      const answers: Inserted[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
       if (answers instanceof MillraceError) failure = answers;
-      slice.forEach((index, at) => (results[index] = resultOf(answers instanceof MillraceError ? answers : answers[at]!)));
+      slice.forEach((index, at) => {
+        const answer = answers instanceof MillraceError ? answers : answers[at]!;
+        if (answer instanceof Promise) late.push(answer.catch(asMillraceError).then((job) => void (results[index] = resultOf(job))));
+        else results[index] = resultOf(answer);
+      });
     }
+    await Promise.all(late);
   }
 
   // ── Inside a transaction of the caller's ───────────────────────────────────────────────────────────────────────────────────────

@@ -15,12 +15,13 @@ import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ChangeAnswer, Store } from "../store/store.ts";
+import { Alone } from "./alone.ts";
 import type { Announcer } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
 import { MAX_PAGE, readListQuery } from "./filter.ts";
-import { jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
+import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 
 export interface ManageParts {
@@ -37,14 +38,15 @@ export class Manager {
   readonly #retries: Batcher<string, ChangeAnswer>;
   readonly #runsNow: Batcher<string, ChangeAnswer>;
   readonly #removals: Batcher<string, ChangeAnswer>;
+  readonly #alone = new Alone();
 
   constructor(parts: ManageParts) {
     this.#parts = parts;
     this.#finds = this.#batcher((ids) => parts.store.find(ids));
-    this.#cancels = this.#changes(CANCEL, "job:cancelled");
-    this.#retries = this.#changes(RETRY, "job:retried");
-    this.#runsNow = this.#changes(RUN_NOW, "job:retried");
-    this.#removals = this.#batcher(async (ids) => tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
+    this.#cancels = this.#moves(CANCEL, "job:cancelled");
+    this.#retries = this.#moves(RETRY, "job:retried");
+    this.#runsNow = this.#moves(RUN_NOW, "job:retried");
+    this.#removals = this.#changes(async (ids) => tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
   }
 
   async get(id: string): Promise<Job | null> {
@@ -94,6 +96,7 @@ export class Manager {
   async whenIdle(): Promise<void> {
     const all = [this.#finds, this.#cancels, this.#retries, this.#runsNow, this.#removals];
     await Promise.all(all.map((batcher) => batcher.whenIdle()));
+    await this.#alone.whenIdle();
   }
 
   async #cancelledAlready(id: string): Promise<JobSummary> {
@@ -110,12 +113,21 @@ export class Manager {
     return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(id) : answer;
   }
 
-  #batcher<Answer>(run: (ids: string[]) => Promise<(Answer | Error)[]>): Batcher<string, Answer> {
+  #batcher<Answer>(run: (ids: string[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<string, Answer> {
     return new Batcher({ ...this.#parts.gathering, run });
   }
 
-  #changes(move: Move, event: "job:cancelled" | "job:retried"): Batcher<string, ChangeAnswer> {
+  /** A job that somebody else's transaction holds is asked for again, alone: then it is waited for. */
+  #changes(run: (ids: string[]) => Promise<ChangeAnswer[]>): Batcher<string, ChangeAnswer> {
+    const runAlone = async (id: string): Promise<ChangeAnswer> => (await run([id]))[0]!;
     return this.#batcher(async (ids) => {
+      const answers = await run(ids);
+      return answers.map((answer, index) => (answer.kind === "locked" ? this.#alone.add(runAlone(ids[index]!)) : answer));
+    });
+  }
+
+  #moves(move: Move, event: "job:cancelled" | "job:retried"): Batcher<string, ChangeAnswer> {
+    return this.#changes(async (ids) => {
       const answers = announceChanges(this.#parts, await this.#parts.store.change(ids, move), event);
       return event === "job:cancelled" ? tellEnded(this.#parts.announcer, answers) : answers;
     });
@@ -130,5 +142,7 @@ function changed(id: string, answer: ChangeAnswer, verb: string, possible: Move[
       throw jobNotFound(id);
     case "refused":
       throw wrongStatus(id, answer.status, verb, possible, advice);
+    case "locked":
+      throw heldElsewhere(`job ${id}`);
   }
 }

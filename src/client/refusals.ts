@@ -52,6 +52,17 @@ export function queueFull(queue: string, capacity: number | null): MillraceError
   });
 }
 
+/** Somebody else's open transaction holds it. */
+export function heldElsewhere(what: string): MillraceError {
+  return new MillraceError(
+    "store_unavailable",
+    `another transaction that is still open holds ${what}: commit it or roll it back, then try again`,
+    {
+      retryAfterMs: 1000,
+    },
+  );
+}
+
 /** Nothing can be asked of a closed client. */
 export function clientClosed(): MillraceError {
   return new MillraceError("closed", "the client was closed");

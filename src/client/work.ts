@@ -9,6 +9,7 @@ import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } 
 import type { Announcer, Settled } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseResult, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
+import { heldElsewhere } from "./refusals.ts";
 import type { ServedQueues } from "./served-queues.ts";
 
 export interface WorkParts {
@@ -121,11 +122,12 @@ function announceStarted({ announcer, clock }: WorkParts, claimed: readonly Leas
 }
 
 /** No news of it: whether it holds is decided when the caller commits. Those who wait for the job find out by looking. */
-async function settleWithin(parts: WorkParts, tx: unknown, report: Report): Promise<LeaseResult> {
+async function settleWithin(parts: WorkParts, tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
   const verbs = verbsWithin(parts.store, tx);
   const { settlements } = decide(parts, [report], await factsOf(parts.store, [report]));
   if (settlements.length === 0) return "stale";
   const [answer] = await verbs.settle(settlements);
+  if (answer === "locked") throw heldElsewhere(`job ${report.id}`);
   return answer!;
 }
 

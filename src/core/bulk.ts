@@ -31,7 +31,7 @@ export const MAX_FAILURES = 100;
 /** A job that could not be changed, and why. */
 export interface BulkFailure {
   readonly id: string;
-  readonly code: "not_found" | "wrong_status";
+  readonly code: "not_found" | "wrong_status" | "store_unavailable";
   readonly message: string;
 }
 

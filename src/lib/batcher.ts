@@ -7,8 +7,11 @@
  * sockets, each in its own callback, every batch is of one.)
  */
 export interface BatcherOptions<Item, Answer> {
-  /** Runs a batch; answers are in the order of the items. An answer that is an Error rejects that item alone. */
-  readonly run: (items: Item[]) => Promise<(Answer | Error)[]>;
+  /**
+   * Runs a batch; answers are in the order of the items. An answer that is an Error rejects that item alone, and one that is a promise makes
+   * that item alone wait on.
+   */
+  readonly run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>;
   /** How many batches may be under way: each takes its share of what waits. */
   readonly inFlight: number;
   readonly maxItems: number;

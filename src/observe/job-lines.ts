@@ -56,6 +56,8 @@ export class JobLines implements LeaseWatcher {
     const { outcome } = report;
     if (answer === "stale")
       return this.#logger.warn(this.#fields(report), "late report refused: the lease has passed to another, or ended");
+    // It is said again.
+    if (answer === "locked") return;
     if (answer === "cancelled") return this.#logger.info(this.#fields(report), "job was cancelled while it ran");
     switch (outcome.kind) {
       case "completed":

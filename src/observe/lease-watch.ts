@@ -24,7 +24,7 @@ export interface SeenReport {
 export type SeenFacts = AttemptFacts & Policy & { readonly type: string; readonly queue: string };
 
 /** `stale`: the lease had passed to another, or ended. `cancelled`: a cancel had ended it. */
-export type SeenAnswer = "ok" | "stale" | "cancelled";
+export type SeenAnswer = "ok" | "stale" | "cancelled" | "locked";
 
 /** What is done under a lease. */
 export type LeaseVerb = "settle" | "extend" | "note";

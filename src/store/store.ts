@@ -10,6 +10,9 @@
  *   answer, not an exception, and changes nothing for its neighbours. A rejected promise means the whole call failed or its fate is
  *   unknown (`store_unavailable`, `store_full`): every verb may then be called again with the same arguments (a claim with
  *   `again`). Only log lines may be doubled by that.
+ * - Nobody waits for a stranger. An item that would have to wait for somebody else's open transaction (PostgreSQL: a row that an application
+ *   holds, a key that it has not committed) is answered `locked` after a short while: nothing was changed, and it may be asked for again. The
+ *   other items of the call, its claims among them, are done all the same. An item that is alone in its call is waited for until the deadline.
  * - Committed. When a verb resolves, what it answered is committed and survives what the engine's row in the durability table says.
  * - The store's time. `now` comes from the store's own clock (the server's; on Cluster that of the partition's node), never the caller's.
  *   Delays and leases come in as durations. If that clock steps, leases and due times shift with it, but no promise about fences, keys or
@@ -155,7 +158,7 @@ export interface Store extends Feed {
 
   /**
    * Up to `limit` running jobs whose lease has run out, the longest first, and the time until the next lease will (0 when there may be more
-   * already, null when there is none).
+   * already, null when there is none). A store for which looking has become costly may tell a longer time.
    * It changes nothing: the core decides, and `exchange` with `ifExpired` applies it.
    */
   expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }>;
@@ -292,15 +295,19 @@ export type InsertAnswer =
   /** The job is gone, its key still lives: its id and last status are all that is left. */
   | { readonly kind: "pruned"; readonly id: string; readonly status: Status }
   | { readonly kind: "conflict"; readonly id: string }
-  | { readonly kind: "full"; readonly capacity: number };
+  | { readonly kind: "full"; readonly capacity: number }
+  | { readonly kind: "locked" };
 
 export interface Lease {
   readonly id: string;
   readonly fence: number;
 }
 
-/** `ok`: it was current (or a repeat). `cancelled`: ended by a cancel. `stale`: passed to another, ended, or unknown. */
-export type LeaseAnswer = "ok" | "stale" | "cancelled";
+/**
+ * `ok`: it was current (or a repeat). `cancelled`: ended by a cancel. `stale`: passed to another, ended, or unknown. `locked`: it is current,
+ * but somebody else's open transaction holds the job.
+ */
+export type LeaseAnswer = "ok" | "stale" | "cancelled" | "locked";
 
 export interface Settlement extends Lease {
   readonly outcome: Outcome["kind"];
@@ -321,7 +328,7 @@ export interface Claim {
   readonly types: readonly string[] | "*";
   readonly limit: number;
   readonly leaseMs: number;
-  /** Counts the claims of a worker, so that a repeat can be recognised. */
+  /** Counts the claims of a worker from 1, so that a repeat can be recognised; 0 where none will be. */
   readonly turn: number;
   /**
    * The answer to the claim of this turn was lost. Where a server may have granted it all the same, what it granted and is still running is
@@ -353,7 +360,8 @@ export type ChangeAnswer =
   /** `was` is the status before, `job` the job after (before, when it was removed). */
   | { readonly kind: "ok"; readonly was: Status; readonly job: JobSummaryRecord }
   | { readonly kind: "refused"; readonly status: Status }
-  | { readonly kind: "missing" };
+  | { readonly kind: "missing" }
+  | { readonly kind: "locked" };
 
 export interface ListQuery extends Filter {
   readonly limit: number;
@@ -409,7 +417,10 @@ export interface Tick {
   readonly job: NewJob | null;
 }
 
-/** Inside the caller's transaction nothing is retried: errors reach the caller, who rolls back. */
+/**
+ * Inside the caller's transaction nothing is retried: errors reach the caller, who rolls back. Where a row is held by another transaction, the
+ * call waits for it as the caller's own statements do.
+ */
 export interface TransactionVerbs {
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]>;
   settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]>;

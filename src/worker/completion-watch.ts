@@ -58,7 +58,8 @@ export class CompletionWatch {
       // A cancel is refused once a job has completed, so it came before.
       const isOwn = answer === "stale" && (await isCompleted());
       if (round !== this.#round || isOwn) return;
-      if (answer === "ok") onRolledBack();
+      if (answer === "locked") this.start();
+      else if (answer === "ok") onRolledBack();
       else onGone(answer);
     } catch {
       // The store is away, or the transaction is still open.

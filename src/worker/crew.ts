@@ -1,4 +1,4 @@
-import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { Client, Context, LeasedJob, LeaseRef, Leases, Report } from "../client/client.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -179,7 +179,7 @@ export class Crew implements AttemptHost {
     this.#notes.touch(notes);
   }
 
-  settleWithin(tx: unknown, report: Report): Promise<LeaseResult> {
+  settleWithin(tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
     return this.#options.leases.settleWithin(tx, report);
   }
 

@@ -1,4 +1,4 @@
-import type { ClaimRequest, LeasedJob, Leases, Report } from "../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseResult, Leases, Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -55,12 +55,12 @@ export class Exchanger {
 
   constructor(options: ExchangerOptions) {
     this.#options = options;
-    const { leases, clock, random, leaseMs } = options;
+    const { clock, random, leaseMs } = options;
     this.#delayed = new DelayedReports({
       clock,
       random,
       leaseMs,
-      send: (reports) => leases.exchange(reports, null).catch((error: unknown) => this.#delayedFailed(error)),
+      send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
       onFailedAlone: (report, error) => this.#tellDelayed(report, error),
       onGivenUp: (reports, error) => {
@@ -141,17 +141,25 @@ export class Exchanger {
     const slots = Math.max(reports.length, claim?.limit ?? 0);
     this.#underWay++;
     this.#slotsUnderWay += slots;
-    let jobs: readonly LeasedJob[] | null = null;
+    let answer: Awaited<ReturnType<Leases["exchange"]>> | null = null;
     try {
-      ({ jobs } = await this.#options.leases.exchange(reports, claim));
+      answer = await this.#options.leases.exchange(reports, claim);
     } catch (error) {
       if (claim !== null && !this.#closed) this.#unanswered.push({ ...claim, again: true });
       this.#failed(reports, error);
     }
     this.#underWay--;
     this.#slotsUnderWay -= slots;
-    if (jobs !== null) this.#succeeded(reports, claim, jobs);
+    if (answer !== null) this.#succeeded(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
     this.#goOn();
+  }
+
+  /** Those whose rows somebody's transaction holds are sent again without a claim. Answers the others. */
+  #putBackHeldUp(reports: readonly Report[], results: readonly LeaseResult[]): readonly Report[] {
+    if (!results.includes("locked")) return reports;
+    const isHeldUp = (_: Report, index: number): boolean => results[index] === "locked";
+    this.#delayed.failed(reports.filter(isHeldUp), heldUp());
+    return reports.filter((report, index) => !isHeldUp(report, index));
   }
 
   #goOn(): void {
@@ -167,6 +175,16 @@ export class Exchanger {
       this.#options.host.answered(reports, claim, jobs);
     } catch (error) {
       this.#tellUnused(jobs, error);
+    }
+  }
+
+  /** If one of several is held up by somebody's transaction, all are sent again, one by one: to repeat a report is safe. */
+  async #sendDelayed(reports: readonly Report[]): Promise<void> {
+    try {
+      const { results } = await this.#options.leases.exchange(reports, null);
+      if (results.includes("locked")) throw heldUp();
+    } catch (error) {
+      this.#delayedFailed(error);
     }
   }
 
@@ -233,4 +251,8 @@ export class Exchanger {
 
 function isClosed(error: unknown): boolean {
   return error instanceof MillraceError && error.code === "closed";
+}
+
+function heldUp(): MillraceError {
+  return new MillraceError("store_unavailable", "another transaction that is still open holds the job", { retryAfterMs: 1000 });
 }

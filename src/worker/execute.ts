@@ -13,7 +13,7 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, nobody could
  * have aborted it, and the fence refuses the report if the job has passed to another meanwhile.
  */
-import type { LeasedJob, LeaseResult, Report } from "../client/client.ts";
+import type { LeasedJob, Leases, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
@@ -43,7 +43,7 @@ export interface AttemptHost {
   handlerAbandoned(): void;
   handlerCameBack(): void;
   noted(notes: JobNotes): void;
-  settleWithin(tx: unknown, report: Report): Promise<LeaseResult>;
+  settleWithin(tx: unknown, report: Report): ReturnType<Leases["settleWithin"]>;
   /** Whether the lease is kept alive. */
   renew(attempt: Attempt, on: boolean): void;
   /** Watches what becomes of a completion inside a transaction of the handler's own. */

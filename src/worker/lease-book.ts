@@ -150,6 +150,8 @@ export class LeaseBook {
       if (this.#held.get(entry.id) !== entry) return;
       const result = results[index];
       if (result === "ok" || result === undefined) entry.goodUntil = goodUntil;
+      // Nobody else can take a job whose row is held. The next beat tells.
+      else if (result === "locked") return;
       else this.#forget(entry, result, gone);
     });
   }

@@ -197,11 +197,15 @@ export class NoteWriter {
   async #call(call: readonly [JobNotes, LeaseNote][]): Promise<boolean> {
     try {
       const results = await this.#options.write(call.map(([, note]) => note));
-      call.forEach(([notes], index) => {
+      let isDone = true;
+      call.forEach(([notes, note], index) => {
         const result = results[index];
         if (result === "stale" || result === "cancelled") this.#options.onGone(notes.lease, result);
+        if (result !== "locked") return;
+        notes.giveBack(note);
+        isDone = false;
       });
-      return true;
+      return isDone;
     } catch {
       // Said again later: a line may then be there twice, which is better than not at all. The last goes back first.
       for (const [notes, note] of call.toReversed()) notes.giveBack(note);

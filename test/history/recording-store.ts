@@ -223,10 +223,14 @@ function saidOfInsert(answer: InsertAnswer): Said<"insert"> {
       return ["fail", { kind: answer.kind, holder: answer.id }];
     case "full":
       return ["fail", { kind: "full" }];
+    case "locked":
+      return ["unknown", {}];
   }
 }
 
 function saidOfLease(answer: LeaseAnswer): readonly [Phase, { answer: LeaseAnswer }] {
+  // Held up by another's transaction: it is asked again.
+  if (answer === "locked") return ["unknown", { answer }];
   return [answer === "ok" ? "ok" : "fail", { answer }];
 }
 
@@ -255,6 +259,8 @@ function saidOfChange(answer: ChangeAnswer): Said<"cancel"> {
       return ["fail", { status: answer.status }];
     case "missing":
       return ["fail", { status: "missing" }];
+    case "locked":
+      return ["unknown", {}];
   }
 }
 

@@ -37,9 +37,12 @@ const BulkOperation = Type.Object({
   processed: Count,
   succeeded: Count,
   failed: Type.Integer({ minimum: 0, description: "Jobs that changed or vanished before their turn." }),
-  failures: Type.Array(Type.Object({ id: Id, code: Type.Enum(["not_found", "wrong_status"]), message: Type.String() }), {
-    description: "The first 100 of them.",
-  }),
+  failures: Type.Array(
+    Type.Object({ id: Id, code: Type.Enum(["not_found", "wrong_status", "store_unavailable"]), message: Type.String() }),
+    {
+      description: "The first 100 of them.",
+    },
+  ),
   error: nullable(Type.String({ description: "Why the operation as a whole has failed, or is being tried again." })),
   created_at: Time,
   updated_at: Time,

@@ -45,7 +45,12 @@ const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_CLAIM, description: `a
 const Result = Type.Object({
   id: Id,
   ok: Type.Boolean({ description: "Applied, or the repeat of what was." }),
-  code: Type.Optional(Type.Enum(["stale", "cancelled"])),
+  code: Type.Optional(
+    Type.Enum(["stale", "cancelled", "locked"], {
+      description:
+        "stale: the lease is over. cancelled: the job was cancelled. locked: nothing was changed, because another open transaction holds the job; ask again.",
+    }),
+  ),
 });
 export type LeaseResultWire = Static<typeof Result>;
 const Results = Type.Object({ results: Type.Array(Result) });

@@ -48,7 +48,7 @@ export class RemoteLeases implements Leases {
     return { results: [...early, ...body.results.map(resultOf)], jobs: body.jobs.map(toLeasedJob) };
   }
 
-  settleWithin(): Promise<LeaseResult> {
+  settleWithin(): ReturnType<Leases["settleWithin"]> {
     return Promise.reject(noTransaction());
   }
 

@@ -3,9 +3,18 @@ import { MillraceError } from "../../core/errors.ts";
 import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
-import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
-import { fateOf, isConflict, messageOf, storeError } from "./failures.ts";
+import {
+  type ClientOptions,
+  type Driver,
+  type DriverClient,
+  type DriverPool,
+  type PooledClient,
+  type PoolOptions,
+  TYPES,
+} from "./driver.ts";
+import { fateOf, isConflict, LOCKED, messageOf, storeError } from "./failures.ts";
 import { Gate } from "./gate.ts";
+import { destroySocket, settleSession } from "./session.ts";
 import type { PostgresAddress } from "./url.ts";
 
 /** Something that takes a statement: a connection, or a transaction on one. */
@@ -23,6 +32,8 @@ export interface Manner {
   readonly onUnknown?: () => void;
   /** Waiting for another's row ends the call at once with the server's error: the caller then tries items one by one. */
   readonly failLocked?: boolean;
+  /** Tells of an answer that another's row stood in the way: it counts as having waited for that row, and the call is made again. */
+  readonly isHeld?: (answer: unknown) => boolean;
   /** An id that is known already ends the call at once with the server's error: the caller then looks before it inserts. */
   readonly failTwin?: boolean;
 }
@@ -107,7 +118,9 @@ export class Connections {
     try {
       for (let tries = 0; ; tries++) {
         try {
-          return await this.#once(work, manner, deadline);
+          const answer = await this.#once(work, manner, deadline);
+          if (manner.isHeld?.(answer) !== true) return answer;
+          throw new Held();
         } catch (error) {
           await this.#waitOrGiveUp(error, manner, tries, deadline);
         }
@@ -206,12 +219,12 @@ export class Connections {
   /** Gives a connection back after an error; unless the server said that all is well with it, it is thrown away. */
   #letGo(client: PooledClient, error: unknown): void {
     const fate = error instanceof MillraceError ? "again" : fateOf(error);
-    if (fate !== "unknown" && fate !== "away") return this.#release(client);
+    if (fate !== "unknown" && fate !== "away" && fate !== "read-only") return this.#release(client);
     client.release(true);
     // A connection into the void would wait for its goodbye for ever.
     destroySocket(client);
-    // Whatever made it silent has not spared those beside it.
-    if (error instanceof Silence) for (const other of this.#resting) destroySocket(other);
+    // Whatever made it silent, or led it to a server that takes no writes, has not spared those beside it.
+    if (error instanceof Silence || fate === "read-only") for (const other of this.#resting) destroySocket(other);
   }
 
   async #waitOrGiveUp(error: unknown, manner: Manner, tries: number, deadline: Deadline): Promise<void> {
@@ -231,7 +244,10 @@ export class Connections {
 
   #unavailable(cause: unknown): MillraceError {
     const time = this.#isGivenUp ? "before the client was closed" : `within ${this.#options.deadlineMs} ms`;
-    const message = `PostgreSQL at ${this.place} did not answer ${time}: ${messageOf(cause)}`;
+    const message =
+      fateOf(cause) === "locked"
+        ? `another transaction on PostgreSQL at ${this.place} holds what this call needs, and did not end ${time}: commit it or roll it back`
+        : `PostgreSQL at ${this.place} did not answer ${time}: ${messageOf(cause)}`;
     return new MillraceError("store_unavailable", message, { cause, retryAfterMs: 1_000 });
   }
 
@@ -248,7 +264,7 @@ export class Connections {
   }
 
   #openPool(max: number, min: number): DriverPool {
-    const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true };
+    const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, verify: settleNew };
     const pool = new this.#options.driver.Pool(options);
     // An idle connection that dies leaves the pool by itself; one in use fails its query. Neither may end the process.
     pool.on("error", () => {});
@@ -257,6 +273,15 @@ export class Connections {
       client.on("end", () => this.#resting.delete(client));
     });
     return pool;
+  }
+}
+
+/** Somebody else holds a row that the call needs. */
+class Held extends Error {
+  readonly code: string = LOCKED;
+
+  constructor() {
+    super("the row is held by another transaction");
   }
 }
 
@@ -274,6 +299,15 @@ class NotConnected extends Error {
 function isBusyPool(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }
+
+const settleNew: PoolOptions["verify"] = async (client, done) => {
+  try {
+    await settleSession(client);
+  } catch (error) {
+    return done(error as Error);
+  }
+  done();
+};
 
 /** Ends a connection, whether the server answers the goodbye or is out of reach. */
 export async function hangUp(client: DriverClient): Promise<void> {
@@ -294,10 +328,6 @@ function whenGone(client: DriverClient): Promise<void> {
       resolve();
     });
   });
-}
-
-function destroySocket(client: DriverClient): void {
-  (client as { connection?: { stream?: { destroy?: () => void } } }).connection?.stream?.destroy?.();
 }
 
 /** Growing, and random, so that processes that met do not meet again. */

@@ -3,6 +3,7 @@ import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
 import type { Connections } from "./connections.ts";
+import type { DueFloor } from "./due-floor.ts";
 import type { Floors } from "./floors.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { Statements } from "./statements.ts";
@@ -14,6 +15,7 @@ export interface Desk {
   readonly catalog: Catalog;
   readonly housekeeping: Housekeeping;
   readonly floors: Floors;
+  readonly dueFloor: DueFloor;
   /** The time that a test rules, else null: the server's own. */
   readonly now: () => number | null;
   /** Tells this process and others, after the commit. */

@@ -15,6 +15,8 @@ export interface Query {
 }
 
 export interface DriverClient {
+  /** The number of the server's process, as the server told it. */
+  readonly processID?: number | null;
   query(query: Query): Promise<QueryResult>;
   connect(): Promise<unknown>;
   end(): Promise<void>;
@@ -46,6 +48,8 @@ export interface PoolOptions extends ClientOptions {
   readonly max: number;
   readonly min?: number;
   readonly idleTimeoutMillis?: number;
+  /** Looks at a new connection before it is handed out; with an error it is thrown away. */
+  readonly verify?: (client: DriverClient, done: (error?: Error) => void) => unknown;
   /** Whether connections that nobody uses let the process end. */
   readonly allowExitOnIdle?: boolean;
 }

@@ -1,9 +1,12 @@
 import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
-import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import type { Lane } from "./catalog.ts";
 import {
   counterMetric,
   encodeError,
+  encodeExtra,
+  encodeTags,
   encodeText,
   ids,
   laneOf,
@@ -14,14 +17,13 @@ import {
   stateNumber,
   texts,
 } from "./codec.ts";
-import type { Manner, Sql } from "./connections.ts";
 import { type Desk, readNumbers, rounds } from "./desk.ts";
-import type { Floors } from "./floors.ts";
-import { admitColumns } from "./insert.ts";
-import { togetherOrAlone } from "./together.ts";
+import type { Floors, UsedFloors } from "./floors.ts";
+import { type Request, waitOrLeaveOut } from "./patience.ts";
 import { dueHints } from "./topics.ts";
 
-const ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled"];
+const ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled", "locked"];
+const LEFT_OUT = ANSWERS.indexOf("locked");
 
 /** In a row of `exchange`: the number of the claim, how settlements were answered, queues with work, dead letters; then the job. */
 const HEAD = -1;
@@ -48,108 +50,50 @@ export class Exchanger {
     // One lease that is reported twice in a call: the second report meets what the first one left.
     const turns = rounds(settlements, ({ id }) => id);
     for (const round of turns.slice(0, -1)) {
-      const answers = await this.#settle(pick(settlements, round));
+      const { answers } = await this.#call(pick(settlements, round), []);
       round.forEach((index, at) => (settled[index] = answers[at]!));
     }
     const last = turns.at(-1) ?? [];
     if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
-    const { answers, claimed } = await this.#settleAndClaim(pick(settlements, last), claims);
+    const { answers, claimed } = await this.#call(pick(settlements, last), claims);
     last.forEach((index, at) => (settled[index] = answers[at]!));
     return { settled, claimed };
   }
 
   async extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    const answers: LeaseAnswer[] = [];
-    for (const round of rounds(leases, ({ id }) => id)) {
-      const found = await togetherOrAlone(pick(leases, round), (batch, failLocked) => this.#extend(batch, failLocked));
-      round.forEach((index, at) => (answers[index] = found[at]!));
-    }
-    return answers;
+    return inRounds(leases, (batch) => this.#extend(batch));
   }
 
   async note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    const answers: LeaseAnswer[] = [];
-    for (const round of rounds(notes, ({ id }) => id)) {
-      const found = await togetherOrAlone(pick(notes, round), (batch, failLocked) => this.#note(batch, failLocked));
-      round.forEach((index, at) => (answers[index] = found[at]!));
-    }
-    return answers;
-  }
-
-  async #settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
-    return togetherOrAlone(settlements, async (batch, failLocked) => (await this.#call(batch, [], failLocked)).answers);
-  }
-
-  async #settleAndClaim(
-    settlements: readonly Settlement[],
-    claims: readonly Claim[],
-  ): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    if (settlements.length === 0) return this.#call([], claims, false);
-    const calls: { answers: LeaseAnswer[]; claimed: LeasedRecord[][] }[] = [];
-    const answers = await togetherOrAlone(settlements, async (batch, failLocked) => {
-      // If they have to go alone, nobody waits with his claim for the row of another.
-      const call = await this.#call(batch, batch.length === settlements.length ? claims : [], failLocked);
-      calls.push(call);
-      return call.answers;
-    });
-    const claimed = calls.find((call) => call.claimed.length === claims.length)?.claimed ?? (await this.#call([], claims, false)).claimed;
-    return { answers, claimed };
+    return inRounds(notes, (batch) => this.#note(batch));
   }
 
   async #call(
     settlements: readonly Settlement[],
     claims: readonly Claim[],
-    failLocked: boolean,
   ): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
     const { connections, sql, now } = this.#desk;
-    const { order, values } = settlementValues(settlements);
+    const { order, values } = settlementValues(settlements, await lanesToFollow(this.#desk, settlements));
     const floors = claims.length === 0 ? null : this.#floors.next();
     let again = false;
     const onUnknown = (): void => void (again = true);
-    const ask = (on: Sql): Promise<Row[]> =>
-      on.query(sql.exchange, [now(), true, ...values, claims.length === 0 ? null : encodeClaims(claims, again, floors)]);
-    const followed = settlements.some(({ followUp }) => followUp);
-    const rows = followed
-      ? await this.#followed(settlements, order, ask, { failLocked, onUnknown })
-      : await connections.run(ask, { failLocked, onUnknown });
+    const request: Request = {
+      items: settlements.length + claims.length,
+      ask: (on, careful) =>
+        on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, again, floors)]),
+      leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
+    };
+    const rows = await waitOrLeaveOut(connections, request, { onUnknown });
     this.#desk.housekeeping.wrote(settlements.length + rows.length);
     const answers = orderedAnswers(order, settledIn(rows[0]));
     const head = isHead(rows[0]) ? rows.shift()! : null;
     this.#ring(settlements, answers, head);
     const granted = rows.filter(([claim]) => claim !== CLOGGED);
     if (claims.length > 0 && floors === null) this.#floors.looked(granted.length < rows.length);
-    return { answers, claimed: await this.#readClaimed(granted, claims.length) };
+    return { answers, claimed: await this.#readClaimed(granted, claims.length, floors) };
   }
 
-  /** With the jobs that follow, in one transaction. */
-  async #followed(
-    settlements: readonly Settlement[],
-    order: readonly number[],
-    ask: (on: Sql) => Promise<Row[]>,
-    manner: Manner,
-  ): Promise<Row[]> {
-    const { connections, sql, catalog, now } = this.#desk;
-    const followUps = settlements.map(({ followUp }) => followUp ?? null);
-    // Before it: what the catalog writes is committed by itself.
-    const lanes = await catalog.lanes(followUps.filter((job) => job !== null));
-    const known = new Map(followUps.filter((job) => job !== null).map((job, index) => [job, lanes[index]!]));
-    let jobs: NewJob[] = [];
-    const rows = await connections.transaction(async (on) => {
-      const rows = await ask(on);
-      const answers = orderedAnswers(order, settledIn(rows[0]));
-      jobs = followUps.filter((job, index) => job !== null && answers[index] === "ok") as NewJob[];
-      const columns = admitColumns(
-        jobs,
-        jobs.map((job) => known.get(job)!),
-      );
-      if (jobs.length > 0) await on.query(sql.admit, [now(), true, ...columns]);
-      return rows;
-    }, manner);
-    this.#desk.ring([...new Set(jobs.map(({ queue }) => queue))].map((queue) => ({ topic: "work", queue })));
-    return rows;
-  }
-
-  async #readClaimed(rows: readonly Row[], claims: number): Promise<LeasedRecord[][]> {
+  async #readClaimed(rows: readonly Row[], claims: number, floors: UsedFloors | null): Promise<LeasedRecord[][]> {
     const { catalog } = this.#desk;
     const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
     for (const row of rows) {
@@ -157,15 +101,13 @@ export class Exchanger {
       if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
       const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
       claimed[row[0] as number]!.push(lease);
-      this.#floors.claimed(lane, lease.runAt);
+      this.#floors.claimed(lane, lease.runAt, floors);
     }
     return claimed;
   }
 
   #ring(settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
-    const applied = settlements.filter((_, index) => answers[index] === "ok");
-    const hints = dueHints(applied);
-    if (applied.some(({ outcome }) => outcome === "lost")) hints.push({ topic: "lease" });
+    const hints = hintsOfSettled(settlements, answers);
     if (hints.length > 0) this.#desk.ring(hints);
     const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
     if (woken.length === 0) return;
@@ -173,19 +115,19 @@ export class Exchanger {
     this.#desk.ringQueues(woken);
   }
 
-  async #extend(leases: readonly (Lease & { readonly leaseMs: number })[], failLocked: boolean): Promise<LeaseAnswer[]> {
+  async #extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
     const { connections, sql, now } = this.#desk;
     const values = [
-      now(),
       ids(leases.map(({ id }) => id)),
       numbers(leases.map(({ fence }) => fence)),
       numbers(leases.map(({ leaseMs }) => leaseMs)),
     ];
-    const [row] = await connections.call(sql.extend, values, { beat: true, failLocked });
+    const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
+    const [row] = await waitOrLeaveOut(connections, request, { beat: true });
     return readAnswers(leases.length, row![0] as string | null);
   }
 
-  async #note(notes: readonly Note[], failLocked: boolean): Promise<LeaseAnswer[]> {
+  async #note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
     const { connections, sql, now } = this.#desk;
     const items = notes.map(({ id, fence, progress, lines }, index) => ({
       ord: index + 1,
@@ -194,9 +136,28 @@ export class Exchanger {
       new_progress: progress === null ? null : JSON.stringify(progress),
       lines: lines.map(encodeText),
     }));
-    const [row] = await connections.call(sql.note, [now(), JSON.stringify(items)], { failLocked });
+    const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
+    const [row] = await waitOrLeaveOut(connections, request);
     return readAnswers(notes.length, row![0] as string | null);
   }
+}
+
+/** A call whose answer is one row with what became of each lease. */
+function leaseRequest(items: number, ask: Request["ask"]): Request {
+  return { items, ask, leavesOut: ([row]) => readNumbers(row![0] as string | null).includes(LEFT_OUT) };
+}
+
+/** No lease is in a call twice: of two notes on one the second goes after the first. */
+async function inRounds<Item extends Lease>(
+  items: readonly Item[],
+  ask: (batch: readonly Item[]) => Promise<LeaseAnswer[]>,
+): Promise<LeaseAnswer[]> {
+  const answers: LeaseAnswer[] = [];
+  for (const round of rounds(items, ({ id }) => id)) {
+    const found = await ask(pick(items, round));
+    round.forEach((index, at) => (answers[index] = found[at]!));
+  }
+  return answers;
 }
 
 function isHead(row: Row | undefined): row is Row {
@@ -212,13 +173,36 @@ function readAnswers(count: number, text: string | null): LeaseAnswer[] {
   return text === null ? Array.from({ length: count }, () => "ok") : readNumbers(text).map((number) => ANSWERS[number]!);
 }
 
+/** The lanes of the jobs that follow; known before they come in, because what the catalog writes is committed by itself. */
+export async function lanesToFollow(desk: Desk, settlements: readonly Settlement[]): Promise<ReadonlyMap<NewJob, Lane>> {
+  const jobs = settlements.flatMap(({ followUp }) => followUp ?? []);
+  if (jobs.length === 0) return new Map();
+  const lanes = await desk.catalog.lanes(jobs);
+  return new Map(jobs.map((job, index) => [job, lanes[index]!]));
+}
+
+/** What others want to hear of settlements: all but which queues have work by what was given back. */
+export function hintsOfSettled(settlements: readonly Settlement[], answers: readonly LeaseAnswer[]): Hint[] {
+  const applied = settlements.filter((_, index) => answers[index] === "ok");
+  const followed = new Set(applied.flatMap(({ followUp }) => followUp?.queue ?? []));
+  const hints: Hint[] = [...Array.from(followed, (queue): Hint => ({ topic: "work", queue })), ...dueHints(applied)];
+  if (applied.some(({ outcome }) => outcome === "lost")) hints.push({ topic: "lease" });
+  return hints;
+}
+
 /** Whether it is the usual end, which goes in columns. */
 function isCompletion({ outcome, transition, ifExpired }: Settlement): boolean {
   return outcome === "completed" && transition.to === "completed" && !ifExpired;
 }
 
-/** Settlements as `exchange` takes them: completions first, then the others. `order` tells where each came from. */
-export function settlementValues(settlements: readonly Settlement[]): { order: number[]; values: unknown[] } {
+/**
+ * Settlements as `exchange` takes them: completions first, then the others, then the jobs that follow, whose lanes are given. `order` tells where
+ * each settlement came from.
+ */
+export function settlementValues(
+  settlements: readonly Settlement[],
+  lanes: ReadonlyMap<NewJob, Lane>,
+): { order: number[]; values: unknown[] } {
   const completions: Settlement[] = [];
   const others: object[] = [];
   const order: number[] = [];
@@ -238,7 +222,35 @@ export function settlementValues(settlements: readonly Settlement[]): { order: n
           texts(completions.map(({ transition }) => transition.result ?? null)),
           numbers(completions.map(({ transition }) => transition.runMs)),
         ];
-  return { order, values: [...columns, others.length === 0 ? null : JSON.stringify(others)] };
+  const following = order.flatMap((index, at) => {
+    const { followUp } = settlements[index]!;
+    return followUp ? encodeFollowing(followUp, lanes.get(followUp)!, at + 1) : [];
+  });
+  return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following)] };
+}
+
+function jsonOrNull(items: readonly object[]): string | null {
+  return items.length === 0 ? null : JSON.stringify(items);
+}
+
+/** A job that comes in with the settlement of this number. It has no key and no fixed time. */
+function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number): object {
+  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload } = job;
+  return {
+    ord,
+    id,
+    queue,
+    lane,
+    priority,
+    delay: delayMs,
+    max_retries: maxRetries,
+    max_lost: maxLost,
+    retry_delay: retryDelayMs,
+    timeout: timeoutMs,
+    tags: encodeTags(tags),
+    extra: encodeExtra(job),
+    payload,
+  };
 }
 
 /** Puts answers back into the caller's order; none at all means that all is well. */
@@ -277,7 +289,7 @@ function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, 
   };
 }
 
-function encodeClaims(claims: readonly Claim[], again: boolean, floors: ReturnType<Floors["next"]>): string {
+function encodeClaims(claims: readonly Claim[], again: boolean, floors: UsedFloors | null): string {
   return JSON.stringify(
     claims.map((claim) => ({
       worker: encodeText(claim.workerId),

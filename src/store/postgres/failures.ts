@@ -6,22 +6,27 @@ import { MillraceError } from "../../core/errors.ts";
  * - `again`: the server undid it and says so: it can be sent again.
  * - `unknown`: the connection was lost on the way; it may be committed or not.
  * - `away`: it was never sent: no connection could be had.
+ * - `read-only`: the server undid it, because this connection leads to one that takes no writes: to a standby, or to what was the primary
+ *   before a failover. It can be sent again over a new connection.
  * - `locked`: it waited too long for another's row.
  * - `twin`: an id that it inserts is there already, or comes in at this very moment by another; a second look will see it.
  * - `unprepared`: a pooler lost our prepared statement, or gave us the connection of one who has it.
  * - `full`, `refused`: sending it again will not help.
  */
-export type Fate = "again" | "unknown" | "away" | "locked" | "twin" | "unprepared" | "full" | "refused";
+export type Fate = "again" | "read-only" | "unknown" | "away" | "locked" | "twin" | "unprepared" | "full" | "refused";
+
+/** The server's code for a call that waited too long for another's row. */
+export const LOCKED = "55P03";
 
 const FATES: Readonly<Record<string, Fate>> = {
   "40001": "again", // serialization failure
   "40P01": "again", // deadlock
-  "25006": "again", // read-only transaction: a standby, or a failover under way
+  "25006": "read-only", // read-only transaction
   "23505": "twin",
   "26000": "unprepared", // there is no such statement
   "42P05": "unprepared", // there is one of that name
   "57014": "again", // cancelled, by somebody's statement_timeout
-  "55P03": "locked",
+  [LOCKED]: "locked",
   "53100": "full",
   "53200": "again", // out of memory
   "53300": "away", // too many connections

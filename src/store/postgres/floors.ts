@@ -5,20 +5,27 @@ const BOTTOM_EVERY_MS = 1_000;
 /** So many slow looks from the bottom in a row, and the heads of the lanes are taken for clogged. */
 const SLOW_LOOKS = 2;
 
+/** Where a claim began to read, lane by lane. */
+export interface UsedFloors {
+  readonly lanes: readonly number[];
+  readonly floors: readonly number[];
+}
+
 /**
  * WHERE TO BEGIN READING A LANE. A transaction that somebody keeps open keeps the index entries of claimed jobs, and each claim walks over
  * them all: after 100,000 jobs it takes three times as long. Due times in a lane rise, so what was claimed last tells where to begin instead.
  *
  * But a job that comes back or is promoted late may stand below. So floors are used only while the heads of the lanes are seen to be clogged;
- * then such a job, if another process put it there, is found within a second.
+ * then such a job, if another process put it there, is found by the look from the bottom that is made every second. Where that look finds one,
+ * the floor of its lane comes down to it, and those behind it are found by the very next claim.
  */
 export class Floors {
   readonly #ranks = new Map<number, number>();
   #slow = 0;
   #lookedAt = 0;
 
-  /** The floors for the next claim, as lanes and times; null: look from the bottom. */
-  next(): { readonly lanes: readonly number[]; readonly floors: readonly number[] } | null {
+  /** The floors for the next claim; null: look from the bottom. */
+  next(): UsedFloors | null {
     if (this.#slow < SLOW_LOOKS) return null;
     const now = performance.now();
     if (now - this.#lookedAt >= BOTTOM_EVERY_MS || this.#ranks.size === 0) {
@@ -34,8 +41,15 @@ export class Floors {
     if (this.#slow < SLOW_LOOKS) this.#ranks.clear();
   }
 
-  claimed(lane: number, runAt: number): void {
-    if (this.#slow >= SLOW_LOOKS && runAt > (this.#ranks.get(lane) ?? 0)) this.#ranks.set(lane, runAt);
+  /** A job was claimed; `used` are the floors of that claim. The jobs of a lane come in order. */
+  claimed(lane: number, runAt: number, used: UsedFloors | null): void {
+    if (this.#slow < SLOW_LOOKS) return;
+    const rank = this.#ranks.get(lane);
+    const usedFloor = used === null ? undefined : used.floors[used.lanes.indexOf(lane)];
+    const isFromBottom = usedFloor === undefined;
+    // A floor that came down meanwhile is not raised by one who began above it: that claim has not seen what stands between.
+    const cameDown = !isFromBottom && rank !== undefined && rank - MARGIN_MS < usedFloor;
+    if (isFromBottom || (!cameDown && runAt > (rank ?? 0))) this.#ranks.set(lane, runAt);
   }
 
   /** This process put a job back: it may stand below. */

@@ -17,16 +17,19 @@ import {
 } from "./codec.ts";
 import { type Desk, readJobs, rounds } from "./desk.ts";
 import { fateOf } from "./failures.ts";
-import { togetherOrAlone } from "./together.ts";
+import { waitOrLeaveOut } from "./patience.ts";
 
 const PENDING = stateNumber("pending");
 const SCHEDULED = stateNumber("scheduled");
 const ENQUEUED = counterMetric("enqueued");
 
-/** Queues that were seen to have a capacity: their jobs go the careful way at once. */
+/** So long a queue is believed to have the capacity that it was seen to have. */
+const BOUNDED_BELIEVED_MS = 30_000;
+
 export class Inserter {
   readonly #desk: Desk;
-  readonly #bounded = new Set<string>();
+  /** Queues that were seen to have a capacity, and until when that is believed: their jobs go the careful way at once. */
+  readonly #bounded = new Map<string, number>();
 
   constructor(desk: Desk) {
     this.#desk = desk;
@@ -37,12 +40,28 @@ export class Inserter {
     const answers: InsertAnswer[] =
       jobs.every((job) => this.#isPlain(job)) && isDistinct(jobs) ? await this.#plain(jobs) : await this.#careful(jobs);
     this.#desk.housekeeping.wrote(0);
-    this.#desk.ring(hintsOf(jobs, answers));
+    this.#desk.ring(hintsOfInserted(jobs, answers));
     return answers;
   }
 
   #isPlain(job: NewJob): boolean {
-    return job.idempotencyKey === null && job.runAt === null && !this.#bounded.has(job.queue);
+    return job.idempotencyKey === null && job.runAt === null && !this.#isBounded(job.queue);
+  }
+
+  #isBounded(queue: string): boolean {
+    if (this.#bounded.size === 0) return false;
+    const until = this.#bounded.get(queue);
+    if (until === undefined) return false;
+    if (performance.now() < until) return true;
+    this.#bounded.delete(queue);
+    return false;
+  }
+
+  async #learnBounded(lanes: readonly Lane[]): Promise<void> {
+    const { connections, sql } = this.#desk;
+    const until = performance.now() + BOUNDED_BELIEVED_MS;
+    const found = await connections.call(sql.boundedQueues, [numbers([...new Set(lanes.map(({ queueId }) => queueId))])]);
+    for (const [name] of found) this.#bounded.set(name as string, until);
   }
 
   /** One statement, which puts all in or none. */
@@ -55,7 +74,7 @@ export class Inserter {
       });
       const createdAt = row![0] as number | null;
       if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
-      for (const { queue } of jobs) this.#bounded.add(queue);
+      await this.#learnBounded(lanes);
     } catch (error) {
       // One of the ids is known: this is a repeat.
       if (fateOf(error) !== "twin") throw error;
@@ -68,22 +87,26 @@ export class Inserter {
     const answers: InsertAnswer[] = [];
     for (const round of rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same))) {
       const batch = round.map((index) => jobs[index]!);
-      const found = await togetherOrAlone(batch, (some, failLocked) => this.#admit(some, failLocked));
+      const found = await this.#admit(batch);
       round.forEach((index, at) => (answers[index] = found[at]!));
     }
     return answers;
   }
 
-  async #admit(jobs: readonly NewJob[], failLocked: boolean): Promise<InsertAnswer[]> {
+  async #admit(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
     const { connections, sql, catalog, now } = this.#desk;
-    const lanes = await catalog.lanes(jobs);
-    const rows = await connections.call(sql.admit, [now(), true, ...admitColumns(jobs, lanes)], { failLocked });
+    const columns = admitColumns(jobs, await catalog.lanes(jobs));
+    const rows = await waitOrLeaveOut(connections, {
+      items: jobs.length,
+      ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
+      leavesOut: (found) => found.some(([, kind]) => kind === LEFT_OUT),
+    });
     const holders = await this.#holders(rows);
     const answers: InsertAnswer[] = [];
     for (const [index, row] of rows.entries()) {
       const answer = readAdmitted(row, holders);
       // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
-      answers.push(answer ?? (await this.#admit([jobs[index]!], false))[0]!);
+      answers.push(answer ?? (await this.#admit([jobs[index]!]))[0]!);
     }
     return answers;
   }
@@ -103,6 +126,7 @@ export const KNOWN_KEY = 2;
 const PRUNED = 3;
 const CONFLICT = 4;
 const FULL = 5;
+const LEFT_OUT = 7;
 
 /** What `admit` answered for an item, or null: ask again. */
 export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
@@ -121,6 +145,8 @@ export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>):
       return { kind: "conflict", id: holder };
     case FULL:
       return { kind: "full", capacity: runAt };
+    case LEFT_OUT:
+      return { kind: "locked" };
     default:
       return null;
   }
@@ -204,8 +230,8 @@ function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {
   return { kind: "created", status: job.delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + job.delayMs };
 }
 
-/** What is rung for jobs that came in. */
-export function hintsOf(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
+/** What others want to hear of jobs that came in. */
+export function hintsOfInserted(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
   const queues = new Set<string>();
   let inMs = Infinity;
   answers.forEach((answer, index) => {

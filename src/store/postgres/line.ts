@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/clock.ts";
 import { type Connections, hangUp } from "./connections.ts";
+import { settleSession } from "./session.ts";
 
 export interface LineOptions {
   readonly connections: Connections;
@@ -82,6 +83,7 @@ export class Line {
     const say = (text: string): Promise<void> => bounded(client.query({ text, rowMode: "array" }), stop);
     try {
       await bounded(client.connect(), stop);
+      await bounded(settleSession(client), stop);
       await say(`listen "${channel}"`);
       while (!over.aborted) {
         trial.heard = false;

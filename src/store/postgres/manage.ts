@@ -3,14 +3,14 @@ import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
-import type { Manner } from "./connections.ts";
+import type { Sql } from "./connections.ts";
 import { type Desk, readJobs, readSummaries, rounds } from "./desk.ts";
 import { Doubt } from "./doubt.ts";
-import { togetherOrAlone } from "./together.ts";
+import { waitOrLeaveOut } from "./patience.ts";
 
 export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
   const doubt = new Doubt();
-  const answers = await inRounds(wanted, (batch, failLocked) => change(desk, batch, move, { failLocked, onUnknown: doubt.onUnknown }));
+  const answers = await inRounds(wanted, (batch) => change(desk, batch, move, doubt.onUnknown));
   desk.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") desk.floors.reset();
   desk.ring(hintsOf(move, answers));
@@ -19,19 +19,18 @@ export async function changeJobs(desk: Desk, wanted: readonly string[], move: Mo
 }
 
 export async function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
-  const { connections, sql } = desk;
   const doubt = new Doubt();
-  const answers = await inRounds(wanted, async (batch, failLocked) => {
-    const values = [desk.now(), ids(batch), numbers(from.map(stateNumber))];
-    const rows = await connections.call(sql.remove, values, { failLocked, onUnknown: doubt.onUnknown });
-    return readChanges(desk, batch.length, rows);
+  const answers = await inRounds(wanted, async (batch) => {
+    const values = [ids(batch), numbers(from.map(stateNumber))];
+    const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
+    return askForChanges(desk, batch.length, ask, doubt.onUnknown);
   });
   doubt.check(countNotDone(answers), "jobs");
   return answers;
 }
 
 function countNotDone(answers: readonly ChangeAnswer[]): number {
-  return answers.filter(({ kind }) => kind !== "ok").length;
+  return answers.filter(({ kind }) => kind !== "ok" && kind !== "locked").length;
 }
 
 export async function findJobs(desk: Desk, wanted: readonly string[]): Promise<(JobRecord | null)[]> {
@@ -50,23 +49,19 @@ export async function logsOf(desk: Desk, id: string, after: number, limit: numbe
 }
 
 /** An id that is named twice is done once: the second time it meets what the first one left. */
-async function inRounds(
-  wanted: readonly string[],
-  run: (batch: readonly string[], failLocked: boolean) => Promise<ChangeAnswer[]>,
-): Promise<ChangeAnswer[]> {
+async function inRounds(wanted: readonly string[], run: (batch: readonly string[]) => Promise<ChangeAnswer[]>): Promise<ChangeAnswer[]> {
   const answers: ChangeAnswer[] = [];
   for (const round of rounds(wanted, (id) => id)) {
     const batch = round.map((index) => wanted[index]!);
-    const found = await togetherOrAlone(batch, run);
+    const found = await run(batch);
     round.forEach((index, at) => (answers[index] = found[at]!));
   }
   return answers;
 }
 
-async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, manner: Manner): Promise<ChangeAnswer[]> {
+async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, onUnknown: () => void): Promise<ChangeAnswer[]> {
   const counter = counterOf(transition.to);
   const values = [
-    desk.now(),
     ids(batch),
     numbers(from.map(stateNumber)),
     stateNumber(transition.to),
@@ -87,11 +82,24 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
     transition.runMs,
     counter === null ? null : counterMetric(counter),
   ];
-  return readChanges(desk, batch.length, await desk.connections.call(desk.sql.change, values, manner));
+  const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.change, [desk.now(), careful, ...values]);
+  return askForChanges(desk, batch.length, ask, onUnknown);
 }
 
 /** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */
 const JOB_AT = 3;
+const REFUSED = 1;
+const LEFT_OUT = 3;
+
+async function askForChanges(
+  desk: Desk,
+  items: number,
+  ask: (on: Sql, careful: boolean) => Promise<Row[]>,
+  onUnknown: () => void,
+): Promise<ChangeAnswer[]> {
+  const leavesOut = (rows: Row[]): boolean => rows.some(([, kind]) => kind === LEFT_OUT);
+  return readChanges(desk, items, await waitOrLeaveOut(desk.connections, { items, ask, leavesOut }, { onUnknown }));
+}
 
 async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {
   const answers: ChangeAnswer[] = Array.from({ length: count }, () => ({ kind: "missing" }));
@@ -101,7 +109,8 @@ async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Pro
     answers[(ord as number) - 1] = { kind: "ok", was: statusOf(was as number), job: jobs[at]! };
   });
   for (const [ord, kind, was] of rows) {
-    if (kind === 1) answers[(ord as number) - 1] = { kind: "refused", status: statusOf(was as number) };
+    if (kind === REFUSED) answers[(ord as number) - 1] = { kind: "refused", status: statusOf(was as number) };
+    if (kind === LEFT_OUT) answers[(ord as number) - 1] = { kind: "locked" };
   }
   return answers;
 }

@@ -32,9 +32,11 @@ import type {
 } from "../store.ts";
 import { spendShares } from "./allowances.ts";
 import { Catalog } from "./catalog.ts";
+import { CommitWatch } from "./commit-watch.ts";
 import { Connections } from "./connections.ts";
 import type { Desk } from "./desk.ts";
 import { type Driver, loadDriver } from "./driver.ts";
+import { DueFloor } from "./due-floor.ts";
 import { Exchanger } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { Floors } from "./floors.ts";
@@ -91,7 +93,8 @@ class PostgresStore implements Store {
   readonly #feed: PostgresFeed;
   readonly #inserter: Inserter;
   readonly #exchanger: Exchanger;
-  readonly #target: { readonly database: string; readonly channel: string };
+  readonly #commits: CommitWatch;
+  readonly #database: string;
   #underWay = 0;
   #whenIdle: () => void = () => {};
   #closing: Promise<void> | null = null;
@@ -102,7 +105,7 @@ class PostgresStore implements Store {
     connections.prepare(hotStatements(sql));
     const now = testTime === undefined ? () => null : testTime;
     const catalog = new Catalog(connections, sql);
-    this.#target = { database, channel: schema };
+    this.#database = database;
     this.#feed = new PostgresFeed({ connections, sql, clock, channel: schema, now });
     this.#desk = {
       connections,
@@ -110,6 +113,7 @@ class PostgresStore implements Store {
       catalog,
       housekeeping: new Housekeeping(connections, sql),
       floors: new Floors(),
+      dueFloor: new DueFloor(),
       now,
       ring: (hints) => this.#feed.ring(hints),
       ringQueues: (ids) => {
@@ -120,6 +124,14 @@ class PostgresStore implements Store {
         );
       },
     };
+    this.#commits = new CommitWatch({
+      connections,
+      sql,
+      onCommit: (hints) => {
+        this.#desk.housekeeping.wrote(0);
+        this.#feed.ring(hints);
+      },
+    });
     this.#inserter = new Inserter(this.#desk);
     this.#exchanger = new Exchanger(this.#desk);
   }
@@ -250,7 +262,7 @@ class PostgresStore implements Store {
   }
 
   within(tx: unknown): TransactionVerbs {
-    return verbsWithin(this.#desk, tx, this.#target);
+    return verbsWithin(this.#desk, this.#commits, tx, this.#database);
   }
 
   watch(listener: (hint: Hint) => void): () => void {
@@ -277,6 +289,7 @@ class PostgresStore implements Store {
   async #close(giveUp: AbortSignal | undefined): Promise<void> {
     if (giveUp !== undefined) this.#desk.connections.giveUpAt(giveUp);
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    this.#commits.close();
     await this.#feed.close();
     await this.#desk.housekeeping.close();
     await this.#desk.connections.close();

@@ -45,6 +45,8 @@ const catalog = (s: string) => ({
   lanesById: `select l.id, q.id, q.name, l.type, l.priority from ${s}.lane l join ${s}.queue q on q.id = l.queue where l.id = any($1::int[])`,
   /** In: ids of queues. Out: id, name. */
   queuesById: `select q.id, q.name from ${s}.queue q where q.id = any($1::int[])`,
+  /** In: ids of queues. Out: the names of those that have a capacity. */
+  boundedQueues: `select q.name from ${s}.queue q where q.id = any($1::int[]) and q.capacity is not null`,
   /** In: name. Out: id. */
   queueByName: `select q.id from ${s}.queue q where q.name = $1`,
   /**
@@ -63,14 +65,14 @@ const parameters = (count: number, from = 1): string => Array.from({ length: cou
 
 const calls = (s: string) => ({
   enqueue: `select ${s}.enqueue(${parameters(16)})`,
-  admit: `select * from ${s}.admit(${parameters(18)})`,
+  admit: `select * from ${s}.admit(${parameters(19)})`,
   freeKeys: `select ${s}.free_keys(${parameters(3)})`,
-  exchange: `select * from ${s}.exchange(${parameters(8)})`,
-  extend: `select ${s}.extend(${parameters(4)})`,
-  note: `select ${s}.note(${parameters(2)})`,
-  change: `select * from ${s}.change(${parameters(20)})`,
-  remove: `select * from ${s}.remove(${parameters(3)})`,
-  promote: `select * from ${s}.promote(${parameters(2)})`,
+  exchange: `select * from ${s}.exchange(${parameters(10)})`,
+  extend: `select ${s}.extend(${parameters(5)})`,
+  note: `select ${s}.note(${parameters(3)})`,
+  change: `select * from ${s}.change(${parameters(21)})`,
+  remove: `select * from ${s}.remove(${parameters(4)})`,
+  promote: `select * from ${s}.promote(${parameters(3)})`,
   prune: `select ${s}.prune(${parameters(6)})`,
   fold: `select ${s}.fold(${parameters(1)})`,
   find: `select * from ${s}.find(${parameters(1)})`,
@@ -83,11 +85,14 @@ const calls = (s: string) => ({
   tick: `select * from ${s}.tick(${parameters(21)})`,
   spend: `select ${s}.spend(${parameters(4)})`,
   /** The same inside a caller's transaction: one text, which every driver hands on unchanged. */
-  admitWithin: `select json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder))::text as answer
-    from ${s}.admit(${parameters(18)})`,
-  settleWithin: `select coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]')::text as answer from ${s}.exchange(${parameters(8)})`,
+  /** Out, of this and the next: the number of the transaction, null if nothing was written in it; and the rows. */
+  admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
+    json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
+    from ${s}.admit(${parameters(19)})`,
+  settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
+    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(10)})`,
   /** In: ids. */
-  findWithin: `select coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]')::text as answer
+  findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]'))::text as answer
     from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
 });
 
@@ -273,6 +278,8 @@ const others = (s: string) => ({
   /** Out: the names of queues that have pending jobs. */
   queuesWithWork: `select distinct q.name from ${s}.queue q where exists (
     select from ${s}.lane l where l.queue = q.id and exists (select from ${s}.ready r where r.lane = l.id))`,
+  /** In: numbers of transactions. Out: the number, and whether it is in progress, committed or aborted. */
+  statusOfTransactions: "select x::text, pg_xact_status(x) from unnest($1::xid8[]) t(x)",
   /** In: now, events. */
   addNews: `insert into ${s}.news (at, events) values (${NOW}, $2)`,
   /** Out: the number of the last news. */

@@ -3,8 +3,10 @@ import type { Desk } from "./desk.ts";
 import { readNumbers, readSummaries } from "./desk.ts";
 
 export async function promoteJobs(desk: Desk, limit: number): Promise<{ moved: number; nextInMs: number | null }> {
-  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit]);
-  const [moved, next, queues, now] = row as [number, number | null, string | null, number];
+  const floor = desk.dueFloor.next();
+  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit, floor]);
+  const [moved, next, queues, now, last, wasSlow] = row as [number, number | null, string | null, number, number | null, boolean];
+  desk.dueFloor.looked(floor, wasSlow, last);
   if (moved > 0) {
     desk.housekeeping.wrote(moved);
     desk.floors.reset();

@@ -1,38 +1,37 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { JobRecord, NewJob } from "../../core/job.ts";
-import type { InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
+import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
-import type { Desk } from "./desk.ts";
-import { rounds } from "./desk.ts";
-import { orderedAnswers, settlementValues } from "./exchange.ts";
-import { admitColumns, hintsOf, KNOWN_KEY, keyRounds, readAdmitted } from "./insert.ts";
-import { dueHints, payloadsOf, topicOf } from "./topics.ts";
+import type { CommitWatch } from "./commit-watch.ts";
+import { type Desk, rounds } from "./desk.ts";
+import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
+import { admitColumns, hintsOfInserted, KNOWN_KEY, keyRounds, readAdmitted } from "./insert.ts";
 import { type CallersTransaction, openTransaction } from "./transactions.ts";
 
 const MOST_TRIES = 5;
 
 /**
  * Our verbs inside a transaction of the caller's own, on the caller's own connection. Only new rows are written there, and the row of the
- * lease that is settled: nothing that others wait for. Nothing is retried, because the caller may roll back. Processes hear of it by a
- * notification that the server sends with the commit.
+ * lease that is settled: nothing that others wait for. Nothing is retried, because the caller may roll back. Processes hear of it when it is
+ * seen to be committed.
  */
-export function verbsWithin(desk: Desk, tx: unknown, target: { readonly database: string; readonly channel: string }): TransactionVerbs {
-  const on = openTransaction(tx, target.database);
+export function verbsWithin(desk: Desk, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
+  const within = new Within(desk, commits, openTransaction(tx, database));
   return {
-    insert: (jobs) => new Within(desk, on, target.channel).insert(jobs),
-    settle: (settlements) => new Within(desk, on, target.channel).settle(settlements),
+    insert: (jobs) => within.insert(jobs),
+    settle: (settlements) => within.settle(settlements),
   };
 }
 
 class Within {
   readonly #desk: Desk;
+  readonly #commits: CommitWatch;
   readonly #on: CallersTransaction;
-  readonly #channel: string;
 
-  constructor(desk: Desk, on: CallersTransaction, channel: string) {
+  constructor(desk: Desk, commits: CommitWatch, on: CallersTransaction) {
     this.#desk = desk;
+    this.#commits = commits;
     this.#on = on;
-    this.#channel = channel;
   }
 
   async insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
@@ -41,22 +40,20 @@ class Within {
       const found = await this.#admit(round.map((index) => jobs[index]!));
       round.forEach((index, at) => (answers[index] = found[at]!));
     }
-    await this.#notify(hintsOf(jobs, answers).map(topicOf));
     return answers;
   }
 
   async settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
+    const { catalog, now, sql } = this.#desk;
     const answers: LeaseAnswer[] = [];
     for (const round of rounds(settlements, ({ id }) => id)) {
       const batch = round.map((index) => settlements[index]!);
-      const { order, values } = settlementValues(batch);
-      const [head] = await this.#ask(this.#desk.sql.settleWithin, [this.#desk.now(), false, ...values, null]);
+      const { order, values } = settlementValues(batch, await lanesToFollow(this.#desk, batch));
+      const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
+      const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
-      const woken = await this.#desk.catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
-      const topics = woken.map((queue) => topicOf({ topic: "work", queue }));
-      await this.#notify([...topics, ...dueHints(batch).map(topicOf)]);
-      const followUps = batch.flatMap(({ followUp }, at) => (followUp && found[at] === "ok" ? followUp : []));
-      if (followUps.length > 0) await this.insert(followUps);
+      const woken = await catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
+      this.#ringOnCommit(transaction, [...hintsOfSettled(batch, found), ...woken.map((queue): Hint => ({ topic: "work", queue }))]);
       round.forEach((index, at) => (answers[index] = found[at]!));
     }
     return answers;
@@ -69,7 +66,7 @@ class Within {
       jobs,
       lanes.map(({ queueId }) => queueId),
     );
-    const rows = await this.#ask(sql.admitWithin, [now(), false, ...admitColumns(jobs, lanes)]);
+    const { rows, transaction } = await this.#ask(sql.admitWithin, [now(), false, false, ...admitColumns(jobs, lanes)]);
     const holders = await this.#holders(rows);
     const answers: InsertAnswer[] = [];
     for (const [index, row] of rows.entries()) {
@@ -77,6 +74,7 @@ class Within {
       if (answer === null && tries === MOST_TRIES) throw new MillraceError("store_unavailable", "the key changed hands again and again");
       answers.push(answer ?? (await this.#admit([jobs[index]!], tries + 1))[0]!);
     }
+    this.#ringOnCommit(transaction, hintsOfInserted(jobs, answers));
     return answers;
   }
 
@@ -94,22 +92,20 @@ class Within {
     const wanted = [...new Set(rows.filter(([, kind]) => kind === KNOWN_KEY).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
     const { sql, catalog } = this.#desk;
-    const found = await this.#ask(sql.findWithin, [ids(wanted)]);
+    const { rows: found } = await this.#ask(sql.findWithin, [ids(wanted)]);
     await catalog.learn(found.map((row) => laneOf(row)));
     return new Map(found.map((row) => [row[0] as string, readJob(row, catalog.laneOf(laneOf(row))!)]));
   }
 
-  async #notify(topics: Iterable<string>): Promise<void> {
-    const all = [...topics];
-    if (all.length === 0) return;
-    // Under no sender's name: this process has not heard of it yet either.
-    for (const payload of payloadsOf("-", all)) await this.#on.query(this.#desk.sql.notify, [this.#channel, payload]);
+  #ringOnCommit(transaction: string | null, hints: readonly Hint[]): void {
+    if (transaction !== null) this.#commits.add(transaction, hints);
   }
 
   /** Every answer is one text of JSON, so that it is the same whatever driver and settings the caller uses. */
-  async #ask(text: string, values: readonly unknown[]): Promise<Row[]> {
+  async #ask(text: string, values: readonly unknown[]): Promise<{ transaction: string | null; rows: Row[] }> {
     const [row] = await this.#on.query(text, values);
     const answer = row?.["answer"];
-    return typeof answer === "string" ? (JSON.parse(answer) as Row[]) : ((answer ?? []) as Row[]);
+    const [transaction, rows] = (typeof answer === "string" ? JSON.parse(answer) : answer) as [string | null, Row[] | null];
+    return { transaction, rows: rows ?? [] };
   }
 }

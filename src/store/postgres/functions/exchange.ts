@@ -1,12 +1,12 @@
 /** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
-import { addDeltas, addMoves, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+import { addDeltas, addMoves, bringIn, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 
 /** The usual end, apart because it is hot. Tells how many were applied. */
 const complete = (s: string): string => `
   with gone as (
     delete from ${s}.running r using unnest(p_ids, p_fences, p_results, p_runs) with ordinality i(id, fence, new_result, new_run_ms, ord)
-    where r.id = i.id and r.fence = i.fence
+    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
     returning r.*, i.new_result, i.new_run_ms, i.ord
   ), moved as (
     insert into ${s}.ended
@@ -37,7 +37,7 @@ const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, ma
 const settleOthers = (s: string): string => `
   with gone as (
     delete from ${s}.running r using ${OTHERS}
-    where r.id = i.id and r.fence = i.fence and (not i.if_expired or r.lease_until <= v_now)
+    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
   ), after as materialized (
     select g.ord, g.to_state, g.ends, g.counter, g.lost, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${changed(
@@ -78,14 +78,49 @@ const settleOthers = (s: string): string => `
   select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = 2)
   into v_done, v_others, v_woken from after`;
 
+/** The leases that a call is about, each with whether it is settled only if it has run out. */
+const LEASES = `select i.ord, i.id, i.fence, i.fence * 8::bigint + 1 as mark, false as done, false as if_expired
+    from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)
+  union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others), i.if_expired from ${OTHERS}`;
+
 /**
- * Why those that were not applied were not, in the order of their numbers: 0 it was, or it is the repeat of one that was; 1 stale; 2 cancelled.
- * A cancel that ended a lease leaves its time behind and raises the fence by one.
+ * Of these leases (id, fence), finds those whose rows somebody else holds, without waiting. They are left out, and all others are locked for
+ * what follows.
+ */
+export const leaveHeldOut = (s: string, leases: string): string => `
+  with free as materialized (
+    select r.id from (${leases}) i join ${s}.running r on r.id = i.id and r.fence = i.fence order by r.id for update of r skip locked
+  )
+  select coalesce(array_agg(r.id), '{}') into v_held from (${leases}) i join ${s}.running r on r.id = i.id and r.fence = i.fence
+  where not exists (select from free f where f.id = r.id)`;
+
+/**
+ * Why those that were not applied were not, in the order of their numbers: 0 it was, or it is the repeat of one that was; 1 stale; 2 cancelled;
+ * 3 the lease holds, but somebody else's transaction holds its row. A cancel that ended a lease leaves its time behind and raises the fence
+ * by one.
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then 0
-    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then 2 else 1 end)::smallint order by i.ord)
+    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then 2
+    when st.state = 3 and st.fence = i.fence and not i.if_expired then 3 else 1 end)::smallint order by i.ord)
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
+
+/** What every job says that follows a settlement, one JSON object each, with the number of that settlement. */
+const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, max_retries smallint,
+  max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text)`;
+
+/** Brings in the jobs that follow what was settled. One whose id is known came with the first try of this very call. */
+const follow = (s: string): string => `
+  with item as materialized (
+    select nextval('${s}.job_seq_seq') as seq, v_now + i.delay as due_at, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
+    where (out_settled is null or out_settled[i.ord] = 0) and not exists (select from ${s}.job j where j.id = i.id)
+  )${bringIn(s)}`;
+
+/** Lower than any rank, and far enough from the least number that a head start may be added. */
+const BEFORE_ALL = "(-4e18)::bigint";
+
+/** How many rows of a lane one look goes through at most. */
+const LONGEST_STEP = 4000;
 
 /** Of more lanes than this, only those that hold a job are looked at. */
 const MANY_LANES = 64;
@@ -109,23 +144,31 @@ const takeFromLane = (s: string): string => `
   )${grant(s)}`;
 
 /**
- * Several lanes are merged: the heads of each are looked at without locks, then the first ones over all are locked by where they stand
- * (rows there never change, so the place is theirs), past what others are taking. What stands behind the last seen row of a lane that was not
- * seen whole is not known, so nothing beyond the lowest of these is taken: one looks again, deeper.
+ * Several lanes are merged. First one looks, without locks, at the heads of each, from where the last look ended. What stands behind the last
+ * seen row of a lane that was not seen whole is not known, so the look ends at the lowest of these (v_rank, v_seq; null: all lanes were seen
+ * whole). Cost: the rows looked at, which are four for each that is wanted, and those that others are taking.
  */
-const takeFromLanes = (s: string): string => `
-  return query with peek as materialized (
-    select p.tid, p.run_at - l.lead as rank, p.seq, p.nth from unnest(v_lanes, v_leads, v_floors) l(id, lead, floor)
+const lookAtLanes = (s: string): string => `
+  with peek as materialized (
+    select p.tid, p.run_at - l.lead as rank, p.seq, p.nth from (
+      select id, lead, greatest(floor, v_rank + lead) as from_at, case when v_rank + lead >= floor then v_seq else 0 end as from_seq
+      from unnest(v_lanes, v_leads, v_floors) u(id, lead, floor)) l
     cross join lateral (
       select ctid as tid, run_at, seq, row_number() over (order by run_at, seq) as nth
-      from ${s}.ready where lane = l.id and run_at >= l.floor order by run_at, seq limit v_depth) p
+      from ${s}.ready where lane = l.id and (run_at, seq) > (l.from_at, l.from_seq) order by run_at, seq limit v_depth) p
   ), bound as materialized (select rank, seq from peek where nth = v_depth order by rank, seq limit 1)
-  , chosen as materialized (
-    select tid, rank, seq from peek where not exists (select from bound b where (peek.rank, peek.seq) > (b.rank, b.seq))
-    order by rank, seq limit v_want * 4
-  ), gone as (
+  select array(select tid from peek where not exists (select from bound b where (peek.rank, peek.seq) > (b.rank, b.seq)) order by rank, seq),
+    (select rank from bound), (select seq from bound) into v_seen, v_rank, v_seq`;
+
+/**
+ * Then the first ones over all are locked by where they stand, past what others are taking. A row of `ready` never changes, and none that
+ * this call could see makes room for another before the call has ended, so the place is theirs.
+ */
+const takeSeen = (s: string): string => `
+  return query with gone as (
     delete from ${s}.ready where ctid = any(array(
-      select r.ctid from chosen c join ${s}.ready r on r.ctid = c.tid order by c.rank, c.seq limit v_want for update of r skip locked))
+      select r.ctid from unnest(v_seen) with ordinality c(tid, nth) join ${s}.ready r on r.ctid = c.tid
+      order by c.nth limit v_want for update of r skip locked))
     returning *
   )${grant(s)}`;
 
@@ -150,13 +193,15 @@ const grant = (s: string): string => `, moved as (
   from gone s join ${s}.job j on j.id = s.id order by s.run_at - s.priority * v_queue.head_start, s.seq`;
 
 /**
- * In: whether the transaction is ours (and not a caller's); completions as columns (ids, fences, results, run times), other settlements and claims as JSON.
+ * In: whether the transaction is ours (and not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
+ * completions as columns (ids, fences, results, run times); other settlements, the jobs that follow settlements, and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: how each settlement was answered (null: all ok) and the queues that have work by it; then
  * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
  * word that a look from the bottom of the lanes took long (see floors.ts).
  */
 export const exchange = (s: string): string => `
-create function ${s}.exchange(p_now bigint, p_ours boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[], p_others json, p_claims json)
+create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[],
+  p_others json, p_following json, p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -165,6 +210,7 @@ declare
   v_done int := 0;
   v_others int[] := '{}';
   v_woken int[];
+  v_held uuid[] := '{}';
   v_claim record;
   v_claims int := -1;
   v_queue record;
@@ -176,8 +222,14 @@ declare
   v_want int;
   v_got int;
   v_depth int;
+  v_rank bigint;
+  v_seq bigint;
+  v_seen tid[];
 begin
   if p_ours then ${impatiently}; end if;
+  if p_careful then
+    ${leaveHeldOut(s, LEASES)};
+  end if;
   if p_ids is not null then
     ${complete(s)};
   end if;
@@ -185,11 +237,10 @@ begin
     ${settleOthers(s)};
   end if;
   if v_asked > v_done then
-    out_settled := (${refusals(
-      s,
-      `select i.ord, i.id, i.fence, i.fence * 8::bigint + 1 as mark, false as done from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)
-       union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others) from ${OTHERS}`,
-    )});
+    out_settled := (${refusals(s, LEASES)});
+  end if;
+  if p_following is not null then
+    ${follow(s)};
   end if;
   if out_settled is not null or v_woken is not null then
     out_claim := -1;
@@ -202,6 +253,9 @@ begin
     as c(worker text, queues text[], types text[], lim int, lease bigint, turn bigint, again boolean, lanes int[], floors bigint[]) loop
     v_claims := v_claims + 1;
     v_want := v_claim.lim;
+    -- A repeat must not overtake its first try, which may stand in its commit: it would not see what that one was granted, and take more.
+    -- (Turn 0 is of one who repeats nothing.)
+    if v_claim.turn > 0 then perform pg_advisory_xact_lock(hashtextextended('${s}.claim ' || v_claim.worker, v_claim.turn)); end if;
     if v_claim.again then
       return query
         with s as (
@@ -225,26 +279,28 @@ begin
         continue when v_lanes is null;
       end if;
       v_depth := greatest(8, v_want * 4 / cardinality(v_lanes));
+      v_rank := ${BEFORE_ALL};
       v_began := clock_timestamp();
-      for round in 1..8 loop
+      loop
         if cardinality(v_lanes) = 1 then
           ${takeFromLane(s)};
+          get diagnostics v_got = row_count;
+          v_rank := null;
         else
-          ${takeFromLanes(s)};
+          ${lookAtLanes(s)};
+          ${takeSeen(s)};
+          get diagnostics v_got = row_count;
         end if;
-        get diagnostics v_got = row_count;
         v_want := v_want - v_got;
         exit when v_want <= 0;
-        if v_lifted then
-          -- Too little above the floors: what there is may stand below.
-          v_floors := array_fill(0::bigint, array[cardinality(v_lanes)]);
-          v_lifted := false;
-        else
-          -- Nothing is left, or, in a single lane, only what others are taking at this moment.
-          exit when cardinality(v_lanes) = 1 or not exists (
-            select from unnest(v_lanes) l(id) cross join lateral (select from ${s}.ready where lane = l.id limit 1) one);
-          v_depth := v_depth * 4;
-        end if;
+        -- What was seen and not taken is being taken by others: one goes on behind it, with longer steps.
+        v_depth := least(v_depth * 2, ${LONGEST_STEP});
+        continue when v_rank is not null;
+        exit when not v_lifted;
+        -- Too little above the floors: what there is may stand below.
+        v_floors := array_fill(0::bigint, array[cardinality(v_lanes)]);
+        v_lifted := false;
+        v_rank := ${BEFORE_ALL};
       end loop;
       if not v_lifted and clock_timestamp() - v_began > interval '2 ms' + interval '30 us' * v_claim.lim then
         out_claim := -2;

@@ -1,5 +1,5 @@
 /** Jobs come in. */
-import { addDeltas, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+import { bringIn, impatiently, NOW, PLANNED } from "./snippets.ts";
 
 /** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -50,6 +50,32 @@ export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
   p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[]`;
 
+/** Finds the items whose queue has a capacity, or whose key is known, and somebody else holds that row. All others are locked for what follows. */
+const leaveHeldOut = (s: string): string => `
+  with free_queue as materialized (
+    select id from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update skip locked
+  ), free_key as materialized (
+    select k.queue, k.key from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k skip locked
+  )
+  select coalesce(array_agg(i.ord), '{}') into v_held from ${ITEMS}
+  where exists (select from ${s}.queue q where q.id = i.queue and q.capacity is not null and not exists (select from free_queue f where f.id = q.id))
+    or exists (select from ${s}.key k where k.queue = i.queue and k.key = i.key
+      and not exists (select from free_key f where f.queue = k.queue and f.key = k.key))`;
+
+/**
+ * A key that somebody else has inserted and not committed cannot be seen, only met: one at a time, each in a step of its own that is undone
+ * when it would have to wait.
+ */
+const insertFreeKeys = (s: string): string => `
+  perform set_config('lock_timeout', '1', true);
+  for v_item in select i.* from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key loop
+    begin
+      insert into ${s}.key (queue, key, job, fingerprint) values (v_item.queue, v_item.key, v_item.id, v_item.fingerprint) on conflict do nothing;
+    exception when lock_not_available then
+      v_kinds[v_item.ord] := 7;
+    end;
+  end loop`;
+
 /**
  * The careful way: looks at ids, keys and capacities. No id and no key may be in one call twice.
  *
@@ -57,12 +83,14 @@ export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_
  * after the other, and keys that exist, so that one that has expired changes hands once. Without it (inside a caller's transaction) only new
  * rows are written: a key that has expired must be gone before, and the capacity is what is committed.
  *
+ * `p_careful`: does not wait for rows and keys that somebody else holds, but leaves those items out.
+ *
  * Answers for each item (ord): kind 0 created, 1 the id is known (state, created_at, run_at), 2 the key is another job's with the same
  * content (holder), 3 the same of a job that was pruned (holder, state), 4 with other content (holder), 5 full (capacity in run_at), 6 somebody
- * was faster: ask again.
+ * was faster: ask again, 7 left out.
  */
 export const admit = (s: string): string => `
-create function ${s}.admit(p_now bigint, p_locks boolean, ${ADMIT_PARAMETERS})
+create function ${s}.admit(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
   returns table (out_ord int, out_kind smallint, out_state smallint, out_created_at bigint, out_run_at bigint, out_holder uuid)
   ${PLANNED} as $$
 #variable_conflict use_column
@@ -71,12 +99,17 @@ declare
   v_kinds smallint[] := array_fill(0::smallint, array[cardinality(p_ids)]);
   v_holders uuid[];
   v_states smallint[];
-  v_full boolean;
+  v_held bigint[] := '{}';
+  v_item record;
 begin
   if p_locks then
     ${impatiently};
-    perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
-    perform from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k;
+    if p_careful then
+      ${leaveHeldOut(s)};
+    else
+      perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
+      perform from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k;
+    end if;
   end if;
   v_now := ${NOW};
 
@@ -84,6 +117,7 @@ begin
   from (
     select i.ord, k.job as holder, k.state,
       (case when j.id is not null then 1
+        when i.ord = any(v_held) then 7
         when k.job is null or (case when k.expires_at is not null then k.expires_at <= v_now
           else holder.id is null or coalesce(e.state in (4, 5) and e.ended_at + holder.key_ttl <= v_now, false) end) then 0
         when k.fingerprint <> i.fingerprint then 4
@@ -97,17 +131,20 @@ begin
   ) looked;
 
   if exists (select from ${s}.queue where id = any(p_queues) and capacity is not null) then
-    select array_agg((case when i.kind = 0 and i.nth > i.room then 5 else i.kind end)::smallint order by i.ord), bool_or(i.kind = 0 and i.nth > i.room)
-    into v_kinds, v_full
+    -- Added up once a queue, not once a job: there may be thousands of deltas that are not folded yet.
+    with bounded as materialized (select id, capacity from ${s}.queue where id = any(p_queues) and capacity is not null)
+    , waiting as materialized (
+      select queue, sum(amount) as amount from (
+        select queue, amount from ${s}.tally where queue in (select id from bounded) and metric < 12
+        union all select queue, amount from ${s}.cell where queue in (select id from bounded) and metric < 12
+      ) cells group by queue
+    ), room as materialized (
+      select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
+    )
+    select array_agg((case when i.kind = 0 and i.nth > i.places then 5 else i.kind end)::smallint order by i.ord) into v_kinds
     from (
-      select i.ord, i.kind, count(*) filter (where i.kind = 0) over (partition by i.queue order by i.ord) as nth, q.capacity - w.waiting as room
-      from ${ITEMS} join ${s}.queue q on q.id = i.queue
-      left join lateral (
-        select coalesce(sum(amount), 0) as waiting from (
-          select amount from ${s}.tally where queue = i.queue and metric < 12
-          union all select amount from ${s}.cell where queue = i.queue and metric < 12
-        ) cells
-      ) w on q.capacity is not null
+      select i.ord, i.kind, count(*) filter (where i.kind = 0) over (partition by i.queue order by i.ord) as nth, r.places
+      from ${ITEMS} left join room r on r.queue = i.queue
     ) i;
   end if;
 
@@ -116,9 +153,13 @@ begin
       update ${s}.key k set job = i.id, fingerprint = i.fingerprint, expires_at = null, state = null
       from ${ITEMS} where k.queue = i.queue and k.key = i.key and i.kind = 0 and k.job = v_holders[i.ord];
     end if;
-    insert into ${s}.key (queue, key, job, fingerprint)
-    select i.queue, i.key, i.id, i.fingerprint from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key
-    on conflict do nothing;
+    if p_careful then
+      ${insertFreeKeys(s)};
+    else
+      insert into ${s}.key (queue, key, job, fingerprint)
+      select i.queue, i.key, i.id, i.fingerprint from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key
+      on conflict do nothing;
+    end if;
     -- A key that somebody else inserted a moment ago: its insert was waited for, and now it can be seen.
     select array_agg((case when i.kind = 0 and i.key is not null and k.job is distinct from i.id then 6 else i.kind end)::smallint order by i.ord)
     into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key;
@@ -126,21 +167,7 @@ begin
 
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at, i.* from ${ITEMS} where i.kind = 0
-  ), body as (
-    insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
-    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
-  ), now_ready as (
-    insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 2, v_now, v_now from item where due_at = v_now
-  ), later as (
-    insert into ${s}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 0, due_at, v_now from item where due_at > v_now
-  )
-  ${addDeltas(
-    s,
-    `select i.queue, c.metric, 1 as amount from item i
-     cross join lateral (values ((case when i.due_at > v_now then 0 else 8 end) + ${level("i.priority")}), (32)) c(metric)`,
-  )};
+  )${bringIn(s)};
 
   return query
     select i.ord::int, i.kind,

@@ -1,26 +1,31 @@
 /** What is said under a lease: that it shall last, and how the job fares. */
 import { MAX_LOG_LINES } from "../../../core/job.ts";
-import { refusals } from "./exchange.ts";
+import { leaveHeldOut, refusals } from "./exchange.ts";
 import { impatiently, NOW, PLANNED } from "./snippets.ts";
 
-/** In: leases as columns. Out: an answer each, as `refusals` numbers them; null: all were extended. */
+/** In: leases as columns. Out: an answer each, as `refusals` numbers them; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
 export const extend = (s: string): string => `
-create function ${s}.extend(p_now bigint, p_ids uuid[], p_fences int[], p_leases bigint[]) returns smallint[] ${PLANNED} as $$
+create function ${s}.extend(p_now bigint, p_careful boolean, p_ids uuid[], p_fences int[], p_leases bigint[]) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
   v_done int[];
+  v_held uuid[] := '{}';
 begin
   ${impatiently};
-  with held as (
+  if p_careful then
+    ${leaveHeldOut(s, "select id, fence from unnest(p_ids, p_fences) i(id, fence)")};
+  end if;
+  with extended as (
     update ${s}.running r set lease_until = v_now + i.lease
-    from unnest(p_ids, p_fences, p_leases) with ordinality i(id, fence, lease, ord) where r.id = i.id and r.fence = i.fence
+    from unnest(p_ids, p_fences, p_leases) with ordinality i(id, fence, lease, ord)
+    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
     returning i.ord
-  ) select array_agg(ord) into v_done from held;
+  ) select array_agg(ord) into v_done from extended;
   if cardinality(v_done) = cardinality(p_ids) then return null; end if;
   return (${refusals(
     s,
-    `select ord, id, fence, null::bigint as mark, coalesce(ord = any(v_done), false) as done
+    `select ord, id, fence, null::bigint as mark, coalesce(ord = any(v_done), false) as done, false as if_expired
      from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)`,
   )});
 end $$;`;
@@ -29,16 +34,20 @@ const NOTES = "json_to_recordset(p_notes) as i(ord int, id uuid, fence int, new_
 
 /** In: notes as JSON, no lease twice. Out: as `extend`. Lines beyond the most that a job may have are dropped. */
 export const note = (s: string): string => `
-create function ${s}.note(p_now bigint, p_notes json) returns smallint[] ${PLANNED} as $$
+create function ${s}.note(p_now bigint, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
   v_done int[];
+  v_held uuid[] := '{}';
 begin
   ${impatiently};
+  if p_careful then
+    ${leaveHeldOut(s, `select id, fence from ${NOTES}`)};
+  end if;
   with held as materialized (
     select i.ord, i.new_progress, i.lines, r.id, r.attempt, r.log_count
-    from ${NOTES} join ${s}.running r on r.id = i.id and r.fence = i.fence order by r.id for update of r
+    from ${NOTES} join ${s}.running r on r.id = i.id and r.fence = i.fence and r.id <> all(v_held) order by r.id for update of r
   ), line as materialized (
     select h.id, h.attempt, h.log_count + l.nth as number, l.text
     from held h cross join lateral json_array_elements_text(h.lines) with ordinality l(text, nth)
@@ -52,5 +61,5 @@ begin
   )
   select array_agg(ord) into v_done from held;
   if cardinality(v_done) = json_array_length(p_notes) then return null; end if;
-  return (${refusals(s, `select ord, id, fence, null::bigint as mark, coalesce(ord = any(v_done), false) as done from ${NOTES}`)});
+  return (${refusals(s, `select ord, id, fence, null::bigint as mark, coalesce(ord = any(v_done), false) as done, false as if_expired from ${NOTES}`)});
 end $$;`;

@@ -2,7 +2,23 @@
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import { addDeltas, attemptOutcome, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 
+/** How often one looks for jobs that move while one looks. */
+const MOST_LOOKS = 5;
+
 const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as const;
+
+/** Of the jobs that are left, those in these places whose rows nobody else holds; they are locked for what follows. */
+const leaveHeldOut = (s: string, places: readonly string[]): string => `
+  with ${places
+    .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_left) and state = any(p_from) for update skip locked)`)
+    .join(", ")}
+  select array_agg(id) into v_free from (${places.map((place) => `select id from free_${place}`).join(" union all ")}) free`;
+
+const answerLeftOut = (s: string): string => `
+  return query
+    select i.ord::int, 3::smallint, null::smallint, ${SUMMARY_COLUMNS}
+    from unnest(v_left) m(id) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
+    left join ${s}.job j on false left join ${s}.state s on false`;
 
 /**
  * Applies one transition to each job (no id twice) whose state is one of p_from.
@@ -11,23 +27,27 @@ const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as con
  * states are looked at again, until each was moved, or seen in a state that forbids it, or is gone.
  * A job that leaves its end takes its key's row first: whether its key has expired is decided once, for it and for one who wants the key.
  *
- * Out: kind 0 moved (was, and the job after), 1 refused (was is the state that forbids it), 2 missing.
+ * `p_careful`: rows that somebody else holds are not waited for; after a few looks they are left out.
+ *
+ * Out: kind 0 moved (was, and the job after), 1 refused (was is the state that forbids it), 2 missing, 3 left out.
  */
 export const change = (s: string): string => `
-create function ${s}.change(p_now bigint, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int, p_reset boolean,
-  p_retry int, p_reset_losses boolean, p_loss int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text, p_keep_error boolean, p_error text, p_error_if_running boolean,
+create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int,
+  p_reset boolean, p_retry int, p_reset_losses boolean, p_loss int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text,
+  p_keep_error boolean, p_error text, p_error_if_running boolean,
   p_ends boolean, p_run_ms float8, p_counter smallint)
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
   v_left uuid[] := p_ids;
+  v_free uuid[];
   v_moved uuid[];
   v_was smallint[];
   v_keyless uuid[] := '{}';
 begin
   ${impatiently};
-  loop
+  for look in 1..${MOST_LOOKS} loop
     if p_to < 4 and p_from && '{4,5,6,7}'::smallint[] then
       perform from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
         join ${s}.key k on k.queue = l.queue and k.key = j.key order by k.queue, k.key for update of k;
@@ -37,12 +57,16 @@ begin
         left join ${s}.key k on k.queue = l.queue and k.key = j.key
       where j.key is not null and (k.job is distinct from j.id or (e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now));
     end if;
+    v_free := v_left;
+    if p_careful then
+      ${leaveHeldOut(s, Object.keys(PLACES))};
+    end if;
     v_now := ${NOW};
 
     with ${Object.entries(PLACES)
       .map(
         ([place, states]) =>
-          `left_${place} as (delete from ${s}.${place} where id = any(v_left) and p_from && '{${states}}'::smallint[] and state = any(p_from) returning *)`,
+          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states}}'::smallint[] and state = any(p_from) returning *)`,
       )
       .join(", ")},
     gone as (${Object.keys(PLACES)
@@ -106,23 +130,29 @@ begin
       left join ${s}.job j on false left join ${s}.state s on false;
     exit when v_left is null;
   end loop;
+  ${answerLeftOut(s)};
 end $$;`;
 
 /** Deletes jobs whose state is one of p_from, all of them ends, with all that is theirs; a key only if it still is. Out: as `change`, with the job as it was. */
 export const remove = (s: string): string => `
-create function ${s}.remove(p_now bigint, p_ids uuid[], p_from smallint[])
+create function ${s}.remove(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
   v_left uuid[] := p_ids;
+  v_free uuid[];
   v_seen uuid[];
   v_states smallint[];
 begin
   ${impatiently};
-  loop
+  for look in 1..${MOST_LOOKS} loop
+    v_free := v_left;
+    if p_careful then
+      ${leaveHeldOut(s, ["ended"])};
+    end if;
     return query
-      with s as (delete from ${s}.ended where id = any(v_left) and state = any(p_from) returning *)
+      with s as (delete from ${s}.ended where id = any(v_free) and state = any(p_from) returning *)
       , j as (delete from ${s}.job using s where job.id = s.id returning job.*)
       , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
       , logs as (delete from ${s}.log l using s where l.job = s.id)
@@ -141,4 +171,5 @@ begin
       left join ${s}.job j on false left join ${s}.state s on false;
     exit when v_left is null;
   end loop;
+  ${answerLeftOut(s)};
 end $$;`;

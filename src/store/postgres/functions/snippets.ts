@@ -57,6 +57,27 @@ export const addMoves = (
     from ${moved} group by queue
   ) counted`;
 
+/**
+ * Puts new jobs where they belong and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its
+ * queue, and when it is due.
+ */
+export const bringIn = (schema: string): string => `
+  , body as (
+    insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
+    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
+  ), now_ready as (
+    insert into ${schema}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
+    select id, seq, queue, lane, priority, 2, v_now, v_now from item where due_at = v_now
+  ), later as (
+    insert into ${schema}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
+    select id, seq, queue, lane, priority, 0, due_at, v_now from item where due_at > v_now
+  )
+  ${addDeltas(
+    schema,
+    `select i.queue, c.metric, 1 as amount from item i
+     cross join lateral (values ((case when i.due_at > v_now then 0 else 8 end) + ${level("i.priority")}), (32)) c(metric)`,
+  )}`;
+
 /** The columns of a place, in order. */
 export const PLACE_COLUMNS = [
   "seq",

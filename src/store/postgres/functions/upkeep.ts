@@ -2,17 +2,23 @@
 import { addDeltas, changed, level, NOW, PLANNED } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
-/** Makes due jobs pending, the longest due first. Out: how many, when the next one is due, the queues that have work now, and the time. */
+/**
+ * Makes due jobs pending, the longest due first, from p_floor on (see due-floor.ts; null: from the bottom). Out: how many, when the next one is
+ * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should.
+ */
 export const promote = (s: string): string => `
-create function ${s}.promote(p_now bigint, p_limit int, out out_moved int, out out_next bigint, out out_queues int[], out out_now bigint)
+create function ${s}.promote(p_now bigint, p_limit int, p_floor bigint, out out_moved int, out out_next bigint, out out_queues int[],
+  out out_now bigint, out out_last bigint, out out_slow boolean)
   ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
+  v_floor bigint := coalesce(p_floor, 0);
+  v_began timestamptz := clock_timestamp();
 begin
   with gone as (
     delete from ${s}.due where ctid = any(array(
-      select ctid from ${s}.due where run_at <= v_now order by run_at, seq limit p_limit for update skip locked))
+      select ctid from ${s}.due where run_at >= v_floor and run_at <= v_now order by run_at, seq limit p_limit for update skip locked))
     returning *
   ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: "2" })} from gone g)
   , counted as (${addDeltas(
@@ -20,9 +26,10 @@ begin
     `select g.queue, c.metric, c.amount from gone g
      cross join lateral (values (g.state * 4 + ${level("g.priority")}, -1), (8 + ${level("g.priority")}, 1)) c(metric, amount)`,
   )})
-  select count(*), array_agg(distinct queue) into out_moved, out_queues from gone;
-  select run_at into out_next from ${s}.due order by run_at limit 1;
+  select count(*), array_agg(distinct queue), max(run_at) into out_moved, out_queues, out_last from gone;
+  select run_at into out_next from ${s}.due where run_at >= v_floor order by run_at limit 1;
   out_now := v_now;
+  out_slow := clock_timestamp() - v_began > interval '2 ms' + interval '50 us' * out_moved;
 end $$;`;
 
 /**
@@ -114,8 +121,8 @@ begin
     return;
   end if;
   if p_ids is null then return; end if;
-  select * into v_job from ${s}.admit(p_now, true, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts,
-    p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
+  select * into v_job from ${s}.admit(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
+    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
   if v_job.out_kind = 5 then
     out_answer := 2;
   elsif v_job.out_kind = 0 then
