@@ -3,6 +3,8 @@ import type { PriorityLevel, Progress } from "./job.ts";
 /** The facts that a process announces while somebody listens. News, not history: some may be missed, and then a `gap` says so. */
 export type Event =
   | (JobFact<"job:created"> & { readonly priority: number; readonly level: PriorityLevel })
+  /** A scheduled or retrying job whose time has come: it is pending. */
+  | JobFact<"job:due">
   | (JobFact<"job:started"> & { readonly workerId: string; readonly attempt: number })
   | (JobFact<"job:completed"> & { readonly durationMs: number })
   /** The attempt failed or was lost, and it runs again at `retryAt`. The counts are those after it: of retries used and of attempts lost. */

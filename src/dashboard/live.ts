@@ -152,6 +152,7 @@ function topicsOf(event: SingleEvent): readonly Topic[] {
     case "job:failed":
       return ["stats", "queues", "workers", "jobs", "schedules"];
     case "job:created":
+    case "job:due":
     case "job:cancelled":
       return ["stats", "queues", "jobs", "schedules"];
     case "job:dead":

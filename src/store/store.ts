@@ -153,8 +153,9 @@ export interface Store extends Feed {
   /**
    * Makes up to `limit` scheduled and retrying jobs pending whose time has come, the longest due first; their rank counts from their due
    * time. Rings `work`. Answers how many, and the time until the next one is due (0 when more are due already, null when none waits).
+   * With `tell` it also answers which they were, in any order: asked for only while somebody listens to news.
    */
-  promote(limit: number): Promise<{ moved: number; nextInMs: number | null }>;
+  promote(limit: number, tell?: boolean): Promise<Promoted>;
 
   /**
    * Up to `limit` running jobs whose lease has run out, the longest first, and the time until the next lease will (0 when there may be more
@@ -340,6 +341,21 @@ export interface Claim {
    * fence may then be granted again, so it is no token for other systems. Never true for a worker on another machine.
    */
   readonly local: boolean;
+}
+
+/** What became pending. */
+export interface Promoted {
+  readonly moved: number;
+  readonly nextInMs: number | null;
+  /** Only where it was asked for. */
+  readonly jobs?: readonly PromotedJob[];
+}
+
+/** A job that became pending, as news tell of it. */
+export interface PromotedJob {
+  readonly id: string;
+  readonly type: string;
+  readonly queue: string;
 }
 
 /** A job with the lease under which it runs, and what its queue says about its end. */

@@ -1,18 +1,31 @@
+import type { Event } from "../core/event.ts";
 import { breathe, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 500;
 
 /** Scheduled and retrying jobs become pending when they are due. Rests until the next one is, a second at most. */
-export function promoteDuty({ store, rhythm, isStopping }: DutyParts): Duty {
+export function promoteDuty(parts: DutyParts): Duty {
+  const { rhythm, isStopping } = parts;
   return {
     wokenBy: ["due"],
     async turn() {
-      let answer = await store.promote(BATCH);
+      let answer = await promote(parts);
       while (answer.nextInMs === 0 && answer.moved > 0 && !isStopping()) {
         await breathe();
-        answer = await store.promote(BATCH);
+        answer = await promote(parts);
       }
       return Math.max(1, Math.min(answer.nextInMs ?? Infinity, rhythm.promote));
     },
   };
+}
+
+/** Which jobs they were is asked only while somebody wants to know. */
+async function promote({ store, clock, announce }: DutyParts): Promise<{ moved: number; nextInMs: number | null }> {
+  const answer = await store.promote(BATCH, announce.wanted());
+  const { jobs = [] } = answer;
+  if (jobs.length > 0) {
+    const at = clock.now();
+    announce.publish(jobs.map(({ id: jobId, type, queue }): Event => ({ event: "job:due", at, jobId, type, queue })));
+  }
+  return answer;
 }

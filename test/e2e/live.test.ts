@@ -60,17 +60,21 @@ describe.each(ENGINES)("events of all processes on %s", (_name, storeUrl) => {
 
     const stream = await openStream(first);
     const socket = await openSocket(second);
+    const dataOf =
+      (isLast: (data: Readonly<Record<string, unknown>>) => boolean) =>
+      ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean =>
+        isLast(data);
     const allKinds = (id?: string) => {
       const missing = new Set(["job:created", "job:started", "job:completed"]);
-      return ({ data }: { readonly data: Record<string, unknown> }): boolean => {
+      return (data: Readonly<Record<string, unknown>>): boolean => {
         if (id === undefined || data["job_id"] === id) missing.delete(data["event"] as string);
         return missing.size === 0;
       };
     };
-    await untilHeard(client, [stream.until(allKinds()), socket.until(allKinds())]);
+    await untilHeard(client, [stream.until(dataOf(allKinds())), socket.until(allKinds())]);
     const { id } = await client.enqueue("task", null, { priority: "high" });
-    const byStream = (await stream.until(allKinds(id))).filter(({ data }) => data["job_id"] === id);
-    const bySocket = (await socket.until(allKinds(id))).filter(({ data }) => data["job_id"] === id);
+    const byStream = (await stream.until(dataOf(allKinds(id)))).filter(({ data }) => data["job_id"] === id);
+    const bySocket = (await socket.until(allKinds(id))).filter((message) => message["job_id"] === id);
 
     // What different processes tell may come in another order than it happened in.
     const story = [
@@ -78,7 +82,7 @@ describe.each(ENGINES)("events of all processes on %s", (_name, storeUrl) => {
       { event: "job:created", job_id: id, type: "task", queue: "default", priority: "high", level: "high" },
       { event: "job:started", job_id: id, type: "task", queue: "default", worker_id: expect.any(String) as string, attempt: 1 },
     ];
-    for (const told of [byStream.map(({ data }) => data), bySocket.map(({ data }) => data)]) {
+    for (const told of [byStream.map(({ data }) => data), bySocket]) {
       const sorted = told.toSorted((one, other) => String(one["event"]).localeCompare(String(other["event"])));
       expect(sorted).toMatchObject(story);
     }

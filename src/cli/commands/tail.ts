@@ -7,6 +7,7 @@ import type { Style } from "../table.ts";
 
 const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
   "job:created": "cyan",
+  "job:due": "cyan",
   "job:started": "yellow",
   "job:completed": "green",
   "job:failed": "magenta",

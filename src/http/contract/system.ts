@@ -19,7 +19,7 @@ export const systemRoutes = {
     query: Resume,
     answers: {
       200: {
-        when: "Server-sent events: job:created, job:started, job:completed, job:failed, job:dead, job:cancelled, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; counts, when there are too many to tell one by one; and gap, when some were not told.",
+        when: "Server-sent events: job:created, job:due, job:started, job:completed, job:failed, job:dead, job:cancelled, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; counts, when there are too many to tell one by one; and gap, when some were not told. The data of each is flat JSON with event, id, at and its own fields.",
         mediaType: "text/event-stream",
       },
     },
@@ -29,7 +29,11 @@ export const systemRoutes = {
     scope: "read",
     headers: { Origin: "That of a page must be this server's own, or an allowed one." },
     query: Resume,
-    answers: { 101: { when: 'Messages of {"id", "type", "data"}: what the events of the stream have as id, event and data.' } },
+    answers: {
+      101: {
+        when: 'Messages of flat JSON, as the data of the events of the stream: {"event": "job:created", "id", "at", "job_id", "type", "queue", "priority", "level"}.',
+      },
+    },
     problems: ["upgrade_required", "malformed_request", "foreign_origin"],
   },
   "GET /metrics": {

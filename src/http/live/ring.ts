@@ -65,7 +65,8 @@ export class Ring {
 
   /** An event at this number, without keeping it. */
   frameOf(event: Event, number: number): Frame {
-    return { id: this.idOf(number), event: event.event, data: JSON.stringify(toEventWire(event)) };
+    const id = this.idOf(number);
+    return { id, event: event.event, data: JSON.stringify(toEventWire(event, id)) };
   }
 
   idOf(number: number): string {

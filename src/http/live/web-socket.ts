@@ -84,12 +84,7 @@ export function tellOver({ webSocket, socket, reader, clock, ending, ended }: Te
 function write(webSocket: WebSocket, socket: Duplex, frames: readonly Frame[]): Promise<void> {
   return new Promise((resolve) => {
     socket.cork();
-    frames.forEach((frame, index) => webSocket.send(messageOf(frame), index === frames.length - 1 ? () => resolve() : undefined));
+    frames.forEach(({ data }, index) => webSocket.send(data, index === frames.length - 1 ? () => resolve() : undefined));
     socket.uncork();
   });
-}
-
-/** `{"id": …, "type": "job:created", "data": {…}}` */
-function messageOf({ id, event, data }: Frame): string {
-  return `{"id":"${id}","type":"${event}","data":${data}}`;
 }

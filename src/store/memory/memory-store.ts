@@ -30,6 +30,8 @@ import type {
   Store,
   Tick,
   TransactionVerbs,
+  Promoted,
+  PromotedJob,
 } from "../store.ts";
 import { Allowances } from "./allowances.ts";
 import { MemoryFeed } from "./feed.ts";
@@ -236,9 +238,10 @@ export class MemoryStore implements Store {
 
   // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async promote(limit: number): Promise<{ moved: number; nextInMs: number | null }> {
+  async promote(limit: number, tell = false): Promise<Promoted> {
     const now = this.#begin();
     const { due } = this.#jobs;
+    const jobs: PromotedJob[] = [];
     let moved = 0;
     for (; moved < limit; moved++) {
       const job = due.first;
@@ -246,8 +249,10 @@ export class MemoryStore implements Store {
       this.#jobs.leaveLine(job);
       job.record.updatedAt = now;
       this.#jobs.enter(job, "pending");
+      if (tell) jobs.push({ id: job.record.id, type: job.record.type, queue: job.record.queue });
     }
-    return { moved, nextInMs: untilNext(due.first?.record.runAt, now) };
+    const nextInMs = untilNext(due.first?.record.runAt, now);
+    return tell ? { moved, nextInMs, jobs } : { moved, nextInMs };
   }
 
   async expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {

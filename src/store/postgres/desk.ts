@@ -48,7 +48,12 @@ export function rounds<Item>(items: readonly Item[], keyOf: (item: Item) => stri
   return found;
 }
 
+/** Reads an array of texts that need no quotes, as the server writes it. */
+export function readTexts(text: string | null): string[] {
+  return text === null || text === "{}" ? [] : text.slice(1, -1).split(",");
+}
+
 /** Reads an array of small numbers as the server writes it. */
 export function readNumbers(text: string | null): number[] {
-  return text === null || text === "{}" ? [] : text.slice(1, -1).split(",").map(Number);
+  return readTexts(text).map(Number);
 }

@@ -29,6 +29,7 @@ import type {
   Store,
   Tick,
   TransactionVerbs,
+  Promoted,
 } from "../store.ts";
 import { spendShares } from "./allowances.ts";
 import { Catalog } from "./catalog.ts";
@@ -184,8 +185,8 @@ class PostgresStore implements Store {
     return this.#do(() => logsOf(this.#desk, id, after, limit));
   }
 
-  promote(limit: number): Promise<{ moved: number; nextInMs: number | null }> {
-    return this.#do(() => promoteJobs(this.#desk, limit));
+  promote(limit: number, tell = false): Promise<Promoted> {
+    return this.#do(() => promoteJobs(this.#desk, limit, tell));
   }
 
   expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {

@@ -72,7 +72,7 @@ const calls = (s: string) => ({
   note: `select ${s}.note(${parameters(3)})`,
   change: `select * from ${s}.change(${parameters(21)})`,
   remove: `select * from ${s}.remove(${parameters(4)})`,
-  promote: `select * from ${s}.promote(${parameters(3)})`,
+  promote: `select * from ${s}.promote(${parameters(4)})`,
   prune: `select ${s}.prune(${parameters(6)})`,
   fold: `select ${s}.fold(${parameters(1)})`,
   find: `select * from ${s}.find(${parameters(1)})`,

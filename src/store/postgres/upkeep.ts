@@ -1,18 +1,41 @@
-import type { ExpiredRecord, PruneRule } from "../store.ts";
+import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
+import type { Row } from "./codec.ts";
 import type { Desk } from "./desk.ts";
-import { readNumbers, readSummaries } from "./desk.ts";
+import { readNumbers, readSummaries, readTexts } from "./desk.ts";
 
-export async function promoteJobs(desk: Desk, limit: number): Promise<{ moved: number; nextInMs: number | null }> {
+export async function promoteJobs(desk: Desk, limit: number, tell: boolean): Promise<Promoted> {
   const floor = desk.dueFloor.next();
-  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit, floor]);
-  const [moved, next, queues, now, last, wasSlow] = row as [number, number | null, string | null, number, number | null, boolean];
+  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit, floor, tell]);
+  const { moved, next, queues, now, last, wasSlow, ids, lanes } = readPromoted(row!);
   desk.dueFloor.looked(floor, wasSlow, last);
   if (moved > 0) {
     desk.housekeeping.wrote(moved);
     desk.floors.reset();
     desk.ringQueues(readNumbers(queues));
   }
-  return { moved, nextInMs: next === null ? null : Math.max(0, next - now) };
+  const answer = { moved, nextInMs: next === null ? null : Math.max(0, next - now) };
+  return tell ? { ...answer, jobs: await promotedJobs(desk, readTexts(ids), readNumbers(lanes)) } : answer;
+}
+
+function readPromoted(row: Row) {
+  return {
+    moved: row[0] as number,
+    next: row[1] as number | null,
+    queues: row[2] as string | null,
+    now: row[3] as number,
+    last: row[4] as number | null,
+    wasSlow: row[5] as boolean,
+    ids: row[6] as string | null,
+    lanes: row[7] as string | null,
+  };
+}
+
+async function promotedJobs(desk: Desk, ids: readonly string[], lanes: readonly number[]): Promise<PromotedJob[]> {
+  await desk.catalog.learn(lanes);
+  return ids.map((id, index) => {
+    const { type, queue } = desk.catalog.laneOf(lanes[index]!)!;
+    return { id, type, queue };
+  });
 }
 
 /** In a row of `expired`: the time until the next one, dead letters; then the job. */

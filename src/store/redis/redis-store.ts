@@ -28,6 +28,7 @@ import type {
   Store,
   Tick,
   TransactionVerbs,
+  Promoted,
 } from "../store.ts";
 import { spendShares } from "./allowances.ts";
 import type { Context } from "./context.ts";
@@ -149,8 +150,8 @@ class RedisStore implements Store {
     return this.#session.carry(() => logsOf(this.#context, id, after, limit));
   }
 
-  promote(limit: number): Promise<{ moved: number; nextInMs: number | null }> {
-    return this.#session.carry(() => promoteJobs(this.#context, limit));
+  promote(limit: number, tell = false): Promise<Promoted> {
+    return this.#session.carry(() => promoteJobs(this.#context, limit, tell));
   }
 
   expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {

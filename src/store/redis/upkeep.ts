@@ -1,4 +1,4 @@
-import type { ExpiredRecord, PruneRule } from "../store.ts";
+import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./codec.ts";
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
@@ -7,33 +7,37 @@ import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
 import { SWEEP_WORKERS } from "./statements/queues.ts";
 
 /** First every partition is asked when its next job is due; then those that have due ones give them, one after the other. */
-export async function promoteJobs(context: Context, limit: number): Promise<{ moved: number; nextInMs: number | null }> {
+export async function promoteJobs(context: Context, limit: number, tell: boolean): Promise<Promoted> {
   const partitions = [...(await context.registry.partitions()).keys()];
   // A single one need not be asked first.
   const peek = partitions.length === 1 ? limit : 0;
-  const first = await Promise.all(partitions.map((partition) => promoteSome(context, partition, peek)));
+  const first = await Promise.all(partitions.map((partition) => promoteSome(context, partition, peek, tell)));
   let moved = first.reduce((sum, answer) => sum + answer.moved, 0);
   const nexts = first.map(({ nextInMs }) => nextInMs);
+  const jobs = first.flatMap((answer) => answer.jobs);
   for (const [index, partition] of partitions.entries()) {
     while (nexts[index] === 0 && moved < limit) {
-      const answer = await promoteSome(context, partition, limit - moved);
+      const answer = await promoteSome(context, partition, limit - moved, tell);
       moved += answer.moved;
+      jobs.push(...answer.jobs);
       nexts[index] = answer.nextInMs;
       if (answer.moved === 0) break;
     }
   }
-  return { moved, nextInMs: earliest(nexts) };
+  return { moved, nextInMs: earliest(nexts), ...(tell ? { jobs } : {}) };
 }
 
-async function promoteSome(
-  { session, keys, feed }: Context,
-  partition: number,
-  limit: number,
-): Promise<{ moved: number; nextInMs: number | null }> {
-  const reply = await session.run(PROMOTE, keys.partition(partition), [String(Math.min(limit, MOST_PER_SCRIPT))]);
-  const [moved, next, rings] = listOf(reply);
+async function promoteSome({ session, keys, feed }: Context, partition: number, limit: number, tell: boolean): Promise<Required<Promoted>> {
+  const reply = await session.run(PROMOTE, keys.partition(partition), [String(Math.min(limit, MOST_PER_SCRIPT)), tell ? "1" : ""]);
+  const [moved, next, rings, told, lanes] = listOf(reply);
   feed.ringAll(rings);
-  return { moved: numberOf(moved), nextInMs: readNext(next) };
+  const names = readLanes(lanes);
+  const parts = listOf(told);
+  const jobs: PromotedJob[] = [];
+  for (let at = 0; at < parts.length; at += 2) {
+    jobs.push({ id: longId(parts[at] as Buffer), ...names.get(numberOf(parts[at + 1]))! });
+  }
+  return { moved: numberOf(moved), nextInMs: readNext(next), jobs };
 }
 
 function readNext(reply: Reply | undefined): number | null {

@@ -30,6 +30,7 @@ import type {
   Store,
   Tick,
   TransactionVerbs,
+  Promoted,
 } from "../store.ts";
 import { spendShare } from "./allowances.ts";
 import { Catalog } from "./catalog.ts";
@@ -171,8 +172,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  promote(limit: number): Promise<{ moved: number; nextInMs: number | null }> {
-    return this.#writer.writeSoftly((tx) => promoteJobs(tx, limit));
+  promote(limit: number, tell = false): Promise<Promoted> {
+    return this.#writer.writeSoftly((tx) => promoteJobs(tx, limit, tell));
   }
 
   expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {

@@ -226,7 +226,7 @@ export const READ_LOGS = `select ${LOG_COLUMNS} from millrace_log where job = ? 
 
 /** In: now, limit. */
 export const DUE_JOBS =
-  "select seq, queue, state, priority, run_at from millrace_job where state <= 1 and run_at <= ? order by run_at, seq limit ?";
+  "select seq, queue, state, priority, run_at, lane, lower(hex(id)) from millrace_job where state <= 1 and run_at <= ? order by run_at, seq limit ?";
 /** In: rank, updated_at, seq. */
 export const PROMOTE_JOB = "update millrace_job set state = 2, rank = ?, updated_at = ? where seq = ?";
 export const NEXT_DUE = "select run_at from millrace_job where state <= 1 order by run_at limit 1";

@@ -1,7 +1,7 @@
 import { rank } from "../../core/rank.ts";
-import type { ExpiredRecord, PruneRule } from "../store.ts";
+import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
-import { laneOf, queueIdOf, readSummary, stateNumber } from "./codec.ts";
+import { hexToId, laneOf, queueIdOf, readSummary, stateNumber } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { STEPS } from "./ledger.ts";
 import { deleteJob } from "./manage.ts";
@@ -28,15 +28,20 @@ import type { Transaction } from "./transaction.ts";
 
 const PENDING = stateNumber("pending");
 
-export function promoteJobs(tx: Transaction, limit: number): { moved: number; nextInMs: number | null } {
-  const due = tx.on.all(DUE_JOBS, tx.now, limit) as number[][];
-  for (const [seq, queueId, state, priority, runAt] of due as [number, number, number, number, number][]) {
+export function promoteJobs(tx: Transaction, limit: number, tell: boolean): Promoted {
+  const due = tx.on.all(DUE_JOBS, tx.now, limit) as [number, number, number, number, number, number, string][];
+  for (const [seq, queueId, state, priority, runAt] of due) {
     const queue = tx.catalog.queueById(queueId);
     tx.on.run(PROMOTE_JOB, rank(runAt, priority, queue.settings.headStartMs), tx.now, seq);
     tx.ledger.move(queueId, priority, state, PENDING);
     tx.ring({ topic: "work", queue: queue.name });
   }
-  return { moved: due.length, nextInMs: untilNext(tx.on.number(NEXT_DUE), tx.now) };
+  const answer = { moved: due.length, nextInMs: untilNext(tx.on.number(NEXT_DUE), tx.now) };
+  if (!tell) return answer;
+  const jobs = due.map(([, queueId, , , , lane, hex]): PromotedJob => {
+    return { id: hexToId(hex), type: tx.catalog.namesOf(lane).type, queue: tx.catalog.queueById(queueId).name };
+  });
+  return { ...answer, jobs };
 }
 
 export function expiredJobs(

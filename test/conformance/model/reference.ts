@@ -406,12 +406,13 @@ export class Reference {
 
   // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  promote(): { moved: number; nextInMs: number | null } {
+  promote(): { moved: number; nextInMs: number | null; jobs: { id: string; type: string; queue: string }[] } {
     const waits = [...this.jobs.values()].filter(({ record }) => record.status === "scheduled" || record.status === "retrying");
     const due = waits.filter(({ record }) => record.runAt <= this.now);
     for (const job of due) this.#enter(job, "pending");
     const later = waits.filter((job) => !due.includes(job)).map(({ record }) => record.runAt - this.now);
-    return { moved: due.length, nextInMs: later.length === 0 ? null : Math.min(...later) };
+    const jobs = due.map(({ record: { id, type, queue } }) => ({ id, type, queue }));
+    return { moved: due.length, nextInMs: later.length === 0 ? null : Math.min(...later), jobs };
   }
 
   expired(): { ids: string[]; nextInMs: number | null } {

@@ -56,6 +56,22 @@ export function upkeepSuite(engine: Engine): void {
       expect(await world.store.promote(3)).toEqual({ moved: 0, nextInMs: null });
     });
 
+    keeps("tells which jobs became pending, when it is asked to", async (world) => {
+      const [one, other] = await world.addMany(2, (index) => ({ type: index === 0 ? "a" : "b", queue: `q${index}`, delay: 1_000 }));
+      await world.add({ delay: 60_000 });
+      expect(await world.store.promote(10, true)).toEqual({ moved: 0, nextInMs: 1_000, jobs: [] });
+      world.clock.advance(1_500);
+      const { jobs, ...answer } = await world.store.promote(10, true);
+      expect(answer).toEqual({ moved: 2, nextInMs: 58_500 });
+      expect(jobs).toHaveLength(2);
+      expect(jobs).toEqual(
+        expect.arrayContaining([
+          { id: one!.id, type: "a", queue: "q0" },
+          { id: other!.id, type: "b", queue: "q1" },
+        ]),
+      );
+    });
+
     keeps("a job is due at its very millisecond, not before", async (world) => {
       await world.add({ delay: 10 });
       world.clock.advance(9);

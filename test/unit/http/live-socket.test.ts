@@ -49,24 +49,43 @@ describe("GET /api/v1/ws", () => {
     const reading = await open(url);
     const stream = await send("/api/v1/events");
     const { id } = await client.enqueue("t", null, { priority: "high" });
-    const [created] = await reading.until(({ type }) => type === "job:created");
-    expect(created!.data).toMatchObject({ event: "job:created", job_id: id, type: "t", priority: "high", queue: "default" });
+    const [created] = await reading.until(({ event }) => event === "job:created");
+    expect(created).toEqual({
+      event: "job:created",
+      id: expect.stringMatching(/^[0-9a-f]{12}-\d+$/) as string,
+      at: expect.stringMatching(/Z$/) as string,
+      job_id: id,
+      type: "t",
+      queue: "default",
+      priority: "high",
+      level: "high",
+    });
     let text = "";
     for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) if ((text += chunk).includes("data:")) break;
-    expect(text).toContain(`id: ${created!.id}\nevent: ${created!.type}\ndata: ${JSON.stringify(created!.data)}\n\n`);
+    expect(text).toContain(`id: ${created!.id}\nevent: ${created!.event}\ndata: ${JSON.stringify(created)}\n\n`);
+  });
+
+  test("tells when a delayed job is due", async () => {
+    const { url, client } = await openApi();
+    const reading = await open(url);
+    const { id } = await client.enqueue("t", null, { delay: 20 });
+    const seen = await reading.until(({ event }) => event === "job:due");
+    expect(seen.map(({ event }) => event)).toEqual(["job:created", "job:due"]);
+    expect(seen.at(-1)).toMatchObject({ job_id: id, type: "t", queue: "default" });
+    expect(await client.get(id)).toMatchObject({ status: "pending" });
   });
 
   test("goes on after the event that one had last, or tells of a gap", async () => {
     const { url, client } = await openApi();
     const first = await open(url);
     const { id } = await client.enqueue("a");
-    const [one] = await first.until(({ type }) => type === "job:created");
+    const [one] = await first.until(({ event }) => event === "job:created");
     first.socket.close();
     await client.cancel(id);
     const back = await open(url, `/api/v1/ws?last_event_id=${one!.id}`);
-    expect(await back.until(() => true)).toMatchObject([{ type: "job:cancelled" }]);
+    expect(await back.until(() => true)).toMatchObject([{ event: "job:cancelled", job_id: id }]);
     const lost = await open(url, "/api/v1/ws?last_event_id=17");
-    expect(await lost.until(() => true)).toMatchObject([{ type: "gap", data: { missed: 0 } }]);
+    expect(await lost.until(() => true)).toMatchObject([{ event: "gap", missed: 0 }]);
   });
 
   test("closes with 1001 when the server shuts down, and with the client", async () => {
@@ -227,10 +246,10 @@ describe("the other side of a WebSocket", () => {
     await store.publish([{ event: "queue:paused", at: 0, queue: "end" }]);
     await clock.advance("1s");
     reading.socket.resume();
-    const seen = await reading.until(({ type }) => type === "queue:paused");
-    const missed = seen.reduce((sum, { type, data }) => sum + (type === "gap" ? (data["missed"] as number) : 0), 0);
+    const seen = await reading.until(({ event }) => event === "queue:paused");
+    const missed = seen.reduce((sum, { event, missed: gap }) => sum + (event === "gap" ? (gap as number) : 0), 0);
     expect(missed).toBeGreaterThan(1000);
-    expect(seen.filter(({ type }) => type !== "gap").length + missed).toBe(40_001);
+    expect(seen.filter(({ event }) => event !== "gap").length + missed).toBe(40_001);
   });
 });
 
@@ -253,7 +272,7 @@ describe("a server in another", () => {
     const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
     const reading = await open(url, "/admin/queue/api/v1/ws", withKey);
     await client.pause("mail", { create: true });
-    expect(await reading.until(() => true)).toMatchObject([{ type: "queue:paused", data: { queue: "mail" } }]);
+    expect(await reading.until(() => true)).toMatchObject([{ event: "queue:paused", queue: "mail" }]);
     expect(await refusal(url, "/admin/queue/api/v1/ws")).toMatchObject({ status: 401 });
     expect(await refusal(url, "/admin/queue/nowhere", withKey)).toMatchObject({ status: 404 });
   });

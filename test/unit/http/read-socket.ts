@@ -3,11 +3,7 @@ import { onTestFinished } from "vitest";
 import type { WebSocket } from "ws";
 
 /** A message as it is told over a WebSocket. */
-export interface Message {
-  readonly id: string;
-  readonly type: string;
-  readonly data: Record<string, unknown>;
-}
+export type Message = Readonly<Record<string, unknown>> & { readonly event: string; readonly id: string };
 
 /** A WebSocket that a test reads as far as it likes. Ended with the test. */
 export class SocketReading {

@@ -4,11 +4,12 @@ import { ADMIT_PARAMETERS } from "./insert.ts";
 
 /**
  * Makes due jobs pending, the longest due first, from p_floor on (see due-floor.ts; null: from the bottom). Out: how many, when the next one is
- * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should.
+ * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should; with
+ * p_tell also their ids and lanes.
  */
 export const promote = (s: string): string => `
-create function ${s}.promote(p_now bigint, p_limit int, p_floor bigint, out out_moved int, out out_next bigint, out out_queues int[],
-  out out_now bigint, out out_last bigint, out out_slow boolean)
+create function ${s}.promote(p_now bigint, p_limit int, p_floor bigint, p_tell boolean, out out_moved int, out out_next bigint,
+  out out_queues int[], out out_now bigint, out out_last bigint, out out_slow boolean, out out_ids uuid[], out out_lanes int[])
   ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -26,7 +27,8 @@ begin
     `select g.queue, c.metric, c.amount from gone g
      cross join lateral (values (g.state * 4 + ${level("g.priority")}, -1), (8 + ${level("g.priority")}, 1)) c(metric, amount)`,
   )})
-  select count(*), array_agg(distinct queue), max(run_at) into out_moved, out_queues, out_last from gone;
+  select count(*), array_agg(distinct queue), max(run_at), array_agg(id order by seq) filter (where p_tell),
+    array_agg(lane order by seq) filter (where p_tell) into out_moved, out_queues, out_last, out_ids, out_lanes from gone;
   select run_at into out_next from ${s}.due where run_at >= v_floor order by run_at limit 1;
   out_now := v_now;
   out_slow := clock_timestamp() - v_began > interval '2 ms' + interval '50 us' * out_moved;

@@ -4,7 +4,7 @@ import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
  * Makes due jobs pending, the longest due first.
- * In: now; limit. Out: { how many, time until the next one is due (-1: none waits), rings }
+ * In: now; limit; 1 to be told of them. Out: { how many, time until the next one is due (-1: none waits), rings, (id, lane) of each, lanes }
  */
 export const PROMOTE: Script = script(
   "promote",
@@ -14,7 +14,7 @@ export const PROMOTE: Script = script(
   LEDGER,
   TRANSITION,
   `
-local members, limit = {}, tonumber(ARGV[2])
+local members, limit, told = {}, tonumber(ARGV[2]), {}
 if limit > 0 then members = redis.call('ZRANGEBYSCORE', B .. 'd', '-inf', now, 'LIMIT', 0, limit) end
 if #members > 0 then
   ${ALWAYS}
@@ -27,6 +27,10 @@ if #members > 0 then
       el, at = open(F, record)
     enter(id, members[index], 2, priority, laneOf(lane), runAt)
     move(laneOf(lane).queue, priority, state, 2)
+    if ARGV[3] == '1' then
+      told[#told + 1] = id
+      told[#told + 1] = lane
+    end
     sets[#sets + 1] = id
     sets[#sets + 1] = pack(F, 2, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, now, 0, ran, settled, turn,
       history, logs, wl, pl, el) .. sub(record, at)
@@ -36,7 +40,7 @@ if #members > 0 then
   writeLedger()
 end
 local first = redis.call('ZRANGE', B .. 'd', 0, 0, 'WITHSCORES')
-return { #members, first[2] and math.max(0, first[2] - now) or -1, ringList() }
+return { #members, first[2] and math.max(0, first[2] - now) or -1, ringList(), told, #told > 0 and laneNames() or {} }
 `,
 );
 
