@@ -468,6 +468,11 @@ export interface Context<Payload = unknown> {
   readonly progress: (percent: number, note?: string) => void;
   /** Completes the job inside an open transaction of the handler's own; what the handler returns afterwards is not stored. */
   readonly complete: (result: unknown, options: { readonly tx: unknown }) => Promise<void>;
+  /**
+   * Extends the lease once, by this time (1 s to 1 h), and does not renew it meanwhile. On PostgreSQL, call it before you begin a transaction in
+   * REPEATABLE READ or SERIALIZABLE that calls `complete`: a renewal in between would make the transaction fail with 40001.
+   */
+  readonly holdLease: (time: Duration) => Promise<void>;
 }
 
 /** What a worker can be told. */

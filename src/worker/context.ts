@@ -7,6 +7,7 @@ export interface ContextSource {
   log(text: unknown): void;
   progress(percent: unknown, note: unknown): void;
   complete(result: unknown, tx: unknown): Promise<void>;
+  holdLease(time: unknown): Promise<void>;
 }
 
 /** What a handler is given. The functions are made when they are read, and may be taken out of it: `const { log } = ctx`. */
@@ -34,5 +35,9 @@ export class AttemptContext implements Context {
   get complete(): Context["complete"] {
     // A caller without types may leave the options out.
     return (result, options: Parameters<Context["complete"]>[1] | undefined) => this.#source.complete(result, options?.tx);
+  }
+
+  get holdLease(): Context["holdLease"] {
+    return (time) => this.#source.holdLease(time);
   }
 }

@@ -1,6 +1,7 @@
-import type { Client, Context, LeasedJob, LeaseRef, Leases, Report } from "../client/client.ts";
+import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
+import { MAX_LEASE_MS } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import { CompletionWatch, type CompletionWatchOptions } from "./completion-watch.ts";
@@ -186,6 +187,12 @@ export class Crew implements AttemptHost {
   renew(attempt: Attempt, on: boolean): void {
     if (on) this.#options.renewer.hold([holdOf(attempt)]);
     else this.#options.renewer.drop([refOf(attempt.lease)]);
+  }
+
+  /** With the time of a lease on top, so that renewals that begin again then come in time. */
+  async extend({ lease }: Attempt, ms: number): Promise<LeaseResult> {
+    const { leases, leaseMs } = this.#options;
+    return (await leases.extend([refOf(lease)], Math.min(MAX_LEASE_MS, ms + leaseMs)))[0]!;
   }
 
   watchCompletion({ lease }: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch {

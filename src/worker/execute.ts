@@ -13,12 +13,13 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, nobody could
  * have aborted it, and the fence refuses the report if the job has passed to another meanwhile.
  */
-import type { LeasedJob, Leases, Report } from "../client/client.ts";
+import type { LeasedJob, LeaseResult, Leases, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import type { Clock } from "../lib/clock.ts";
+import { readLease } from "../core/work-limits.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import type { CompletionWatch, CompletionWatchOptions } from "./completion-watch.ts";
 import { AttemptContext, type ContextSource } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
@@ -46,6 +47,8 @@ export interface AttemptHost {
   settleWithin(tx: unknown, report: Report): ReturnType<Leases["settleWithin"]>;
   /** Whether the lease is kept alive. */
   renew(attempt: Attempt, on: boolean): void;
+  /** Extends the lease once, so that it can be left alone for this time. */
+  extend(attempt: Attempt, ms: number): Promise<LeaseResult>;
   /** Watches what becomes of a completion inside a transaction of the handler's own. */
   watchCompletion(attempt: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch;
 }
@@ -67,6 +70,8 @@ export class Attempt implements HasDeadline, ContextSource {
   #resultWithin: string | null | undefined = undefined;
   /** While it is not known what became of that. */
   #completion: CompletionWatch | null = null;
+  /** While the handler has asked that the lease is not renewed. */
+  #leftAlone: Timer | null = null;
 
   constructor(lease: LeasedJob, handled: Handled, host: AttemptHost) {
     this.lease = lease;
@@ -163,6 +168,7 @@ export class Attempt implements HasDeadline, ContextSource {
   }
 
   #end(outcome: Outcome | null): void {
+    this.#leftAlone?.cancel();
     this.#state = "over";
     this.deadlineAt = Infinity;
     this.#completion?.stop();
@@ -249,6 +255,22 @@ export class Attempt implements HasDeadline, ContextSource {
     } finally {
       if (!this.isOver && !this.#isGone) this.#renewAfterComplete();
     }
+  }
+
+  async holdLease(time: unknown): Promise<void> {
+    const ms = readLease(time);
+    if (this.isOver || this.#isGone) throw this.#refusal();
+    this.#host.renew(this, false);
+    const answer = await this.#host.extend(this, ms);
+    if (answer === "stale" || answer === "cancelled") {
+      this.#lost(answer);
+      throw this.#refusal();
+    }
+    this.#leftAlone?.cancel();
+    this.#leftAlone = this.#host.clock.setTimer(() => {
+      // After a completion its watch says when renewals go on.
+      if (!this.isOver && !this.#isGone && this.#completion === null) this.#host.renew(this, true);
+    }, ms);
   }
 
   /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
