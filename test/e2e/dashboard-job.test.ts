@@ -141,13 +141,14 @@ describe("a job", () => {
   test("that was changed elsewhere meanwhile is told to be so", async () => {
     const { client, visit } = await open();
     const { id } = await client.enqueue("t");
+    await client.cancel(id);
     const page = await visit(`jobs/${id}`);
     await page.getByRole("button", { name: "Live updates: Live" }).click();
-    await page.getByRole("button", { name: "Cancel" }).waitFor();
-    await client.cancel(id);
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await page.locator("[data-toast=failed]", { hasText: "is cancelled: only" }).waitFor();
     await page.getByRole("button", { name: "Retry" }).waitFor();
+    await client.retry(id);
+    await page.getByRole("button", { name: "Retry" }).click();
+    await page.locator("[data-toast=failed]", { hasText: "is pending: only" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).waitFor();
   });
 
   test("is duplicated and edited", async () => {
