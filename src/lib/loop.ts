@@ -28,11 +28,12 @@ export class Loop {
     this.#options = options;
   }
 
-  /** Begins the first turn, now. */
-  start(): void {
+  /** Begins the first turn, now or after a rest. */
+  start({ restMs = 0 }: { readonly restMs?: number } = {}): void {
     if (this.#state !== "new") return;
     this.#state = "started";
-    void this.#begin();
+    if (restMs > 0) this.#restUntil(this.#options.clock.monotonic() + restMs);
+    else void this.#begin();
   }
 
   /** Ends the rest. */

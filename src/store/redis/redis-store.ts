@@ -33,6 +33,7 @@ import type {
 import { spendShares } from "./allowances.ts";
 import type { Context } from "./context.ts";
 import type { Driver } from "./driver.ts";
+import { EvictionWatch } from "./eviction-watch.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { RedisFeed } from "./feed.ts";
 import { groupErrors } from "./groups.ts";
@@ -83,10 +84,12 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
     driver.close();
     throw error;
   }
+  const eviction = new EvictionWatch(driver, options.clock, options.onWarning ?? (() => {}));
+  eviction.start();
   const keys = new Keys(parsed.prefix);
   const feed = new RedisFeed(session, keys, parsed.cluster);
   await feed.ready();
-  return new RedisStore({ session, keys, feed, registry: new QueueRegistry(session, keys) });
+  return new RedisStore({ session, keys, feed, registry: new QueueRegistry(session, keys) }, eviction);
 }
 
 /** The contract on Redis. Each verb is a script or a few, one for each partition that it touches (see keys.ts). */
@@ -95,19 +98,27 @@ class RedisStore implements Store {
   readonly shareable = true;
   readonly #context: Context;
   readonly #session: Session;
+  readonly #eviction: EvictionWatch;
   #closing: Promise<void> | null = null;
 
-  constructor(context: Context) {
+  constructor(context: Context, eviction: EvictionWatch) {
     this.#context = context;
+    this.#eviction = eviction;
     this.#session = context.session;
   }
 
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    return this.#session.carry(() => insertJobs(this.#context, jobs));
+    return this.#session.carry(() => {
+      this.#eviction.refuse();
+      return insertJobs(this.#context, jobs);
+    });
   }
 
   exchange(settlements: readonly Settlement[], claims: readonly Claim[]): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    return this.#session.carry(() => exchange(this.#context, settlements, claims));
+    return this.#session.carry(() => {
+      if (claims.length > 0) this.#eviction.refuse();
+      return exchange(this.#context, settlements, claims);
+    });
   }
 
   extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
@@ -213,7 +224,10 @@ class RedisStore implements Store {
   }
 
   tick(ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
-    return this.#session.carry(() => takeTicks(this.#context, ticks));
+    return this.#session.carry(() => {
+      this.#eviction.refuse();
+      return takeTicks(this.#context, ticks);
+    });
   }
 
   register(worker: WorkerEntry, ttlMs: number): Promise<void> {
@@ -259,6 +273,7 @@ class RedisStore implements Store {
   }
 
   async #close(giveUp: AbortSignal | undefined): Promise<void> {
+    this.#eviction.stop();
     await this.#session.close(giveUp);
     this.#context.feed.close();
     this.#session.driver.close();

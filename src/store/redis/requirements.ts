@@ -13,14 +13,17 @@ export async function checkServer(session: Session, warn: (message: string) => v
     if (version !== undefined && isOlder(version, OLDEST)) {
       throw new MillraceError("unsupported_store", `Redis ${version} is too old: Millrace needs Redis ${OLDEST} or newer, or Valkey`);
     }
-    const policy = infoField(info, "maxmemory_policy");
-    if (policy !== undefined && policy !== "noeviction") {
-      throw new MillraceError(
-        "unsupported_store",
-        `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs or idempotency keys: run "CONFIG SET maxmemory-policy noeviction"`,
-      );
-    }
+    const eviction = evictionIn(info);
+    if (eviction !== null) throw eviction;
   }
+}
+
+/** What is wrong if this server evicts keys, else null. */
+export function evictionIn(info: string): MillraceError | null {
+  const policy = infoField(info, "maxmemory_policy");
+  if (policy === undefined || policy === "noeviction") return null;
+  const message = `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs or idempotency keys: run "CONFIG SET maxmemory-policy noeviction"`;
+  return new MillraceError("unsupported_store", message);
 }
 
 /** What each master says of itself; nothing, and a warning, where this user may not ask. */

@@ -12,8 +12,9 @@ const MOST_AHEAD_MS = DAY_MS;
  * lease by times that differ by the step. So the latest time that any process used is kept in the file, and while the machine's clock is
  * behind it, time goes on from there by the monotonic clock.
  *
- * A time that is more than a day ahead is not followed: it is from a process whose clock was plainly wrong, and would poison the file for
- * good.
+ * A time that is more than a day ahead of the machine's clock is not followed: that clock was plainly wrong and has been set right, and the
+ * file would be poisoned for good. That holds for what the file says and for what a process remembers alike: else one that ran through the
+ * correction would go on in the wrong time, and see the fresh leases of others as expired.
  */
 export class FileTime {
   readonly #on: Connection;
@@ -41,16 +42,18 @@ export class FileTime {
 
   #notBefore(floor: number): number {
     const own = this.#own();
-    return floor - own > MOST_AHEAD_MS ? own : Math.max(own, floor);
+    return floor - this.#clock.now() > MOST_AHEAD_MS ? own : Math.max(own, floor);
   }
 
   #own(): number {
-    if (this.#last === 0) return this.#clock.now();
-    return Math.max(this.#clock.now(), this.#last + Math.floor(this.#clock.monotonic() - this.#lastMonotonic));
+    const wall = this.#clock.now();
+    if (this.#last === 0) return wall;
+    const goneOn = this.#last + Math.floor(this.#clock.monotonic() - this.#lastMonotonic);
+    return goneOn - wall > MOST_AHEAD_MS ? wall : Math.max(wall, goneOn);
   }
 
   #remember(now: number): number {
-    if (now > this.#last) {
+    if (now !== this.#last) {
       this.#last = now;
       this.#lastMonotonic = this.#clock.monotonic();
     }

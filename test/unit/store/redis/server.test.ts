@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { claim, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
@@ -42,6 +43,42 @@ describe("opening", () => {
     await store.insert([jobOf()]);
     await store.close();
     expect(warnings).toEqual([expect.stringContaining("noeviction")]);
+  });
+});
+
+describe("a server whose policy becomes evicting while we run", () => {
+  test("is said with the words of the start, takes nothing new, and is used again once it is mended", async () => {
+    const warnings: string[] = [];
+    const clock = new VirtualClock(Date.now());
+    const url = `${server.url}?prefix=${prefix()}`;
+    const store = await openRedisStore(url, { clock, deadlineMs: 5_000, onWarning: (message) => warnings.push(message) });
+    await store.insert([jobOf()]);
+    const [lease] = await claim(store);
+    await run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    await clock.advance("1m");
+    await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("CONFIG SET maxmemory-policy noeviction")]));
+    const refusal = { code: "unsupported_store", message: warnings[0] };
+    await expect(store.insert([jobOf()])).rejects.toMatchObject(refusal);
+    await expect(claim(store)).rejects.toMatchObject(refusal);
+    expect((await store.exchange([settlementOf(lease!, DONE)], [])).settled).toEqual(["ok"]);
+    await run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    await vi.waitFor(async () => {
+      await clock.advance("5s");
+      await store.insert([jobOf()]);
+    });
+    expect(warnings).toHaveLength(1);
+    await store.close();
+  });
+
+  test("is noticed at a reconnect", async () => {
+    const warnings: string[] = [];
+    const url = `${server.url}?prefix=${prefix()}`;
+    const store = await openRedisStore(url, { clock: systemClock, deadlineMs: 5_000, onWarning: (message) => warnings.push(message) });
+    await run("CONFIG", "SET", "maxmemory-policy", "volatile-ttl");
+    await run("CLIENT", "KILL", "TYPE", "normal");
+    await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("volatile-ttl")]), { timeout: 10_000 });
+    await run("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    await store.close();
   });
 });
 
