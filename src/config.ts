@@ -6,7 +6,7 @@
  */
 import { JOB_OPTIONS } from "./core/job-options.ts";
 import { MAX_COUNT } from "./core/queue-input.ts";
-import { MAX_GRACE_MS, MAX_LEASE_MS, MAX_RETENTION_DAYS, MIN_LEASE_MS } from "./core/work-limits.ts";
+import { DEFAULT_SETTLE_MS, MAX_GRACE_MS, MAX_LEASE_MS, MAX_RETENTION_DAYS, MAX_SETTLE_MS, MIN_LEASE_MS } from "./core/work-limits.ts";
 import { concurrency, rateLimit } from "./config/kinds.ts";
 import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
 import { DEFAULT_STORE_URL, isStoreUrl, URL_ALIASES, URL_RULE } from "./config/store-url.ts";
@@ -123,6 +123,14 @@ export const SETTINGS = {
     kind: duration(0, MAX_GRACE_MS),
     fallback: 30_000,
     about: "How long handlers may go on after a stop; what is left then is given back.",
+  }),
+  workerSettle: setting({
+    env: "WORKER_SETTLE",
+    flag: "settle",
+    group: "Workers",
+    kind: duration(0, MAX_SETTLE_MS),
+    fallback: DEFAULT_SETTLE_MS,
+    about: "How long a handler may take to end after its timeout or a cancel before its slot is given to others.",
   }),
   lockTtl: setting({
     env: "LOCK_TTL",
@@ -282,6 +290,7 @@ export const WORKER_SETTINGS = [
   "poolSize",
   "workerConcurrency",
   "workerShutdownTimeout",
+  "workerSettle",
   "lockTtl",
   "queueCapacity",
   "metricsRetentionDays",

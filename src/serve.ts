@@ -12,6 +12,7 @@ import { storeOptions } from "./config/store-options.ts";
 import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import type { Trouble } from "./core/trouble.ts";
+import { LAST_WORDS_MS } from "./core/work-limits.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
 import { listen, type Listening } from "./http/listen.ts";
 import { createServer, type RequestFacts, type Server } from "./http/server.ts";
@@ -151,7 +152,7 @@ function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatc
 /** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */
 function startWorkers(client: Client, config: Config, handlers: Handlers | undefined): WorkerHandle[] {
   const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
-  const manner = { lease: config.lockTtl, grace: config.workerShutdownTimeout };
+  const manner = { lease: config.lockTtl, grace: config.workerShutdownTimeout, settle: config.workerSettle };
   const workers = [
     client.work({ [WEBHOOK_TYPE]: own[WEBHOOK_TYPE] }, { ...manner, queues: [ALL_DELIVERIES], concurrency: OWN_SLOTS }),
     client.work({ [HTTP_REQUEST_TYPE]: own[HTTP_REQUEST_TYPE] }, { ...manner, queues: [ALL_QUEUES], concurrency: OWN_SLOTS }),
@@ -170,13 +171,15 @@ interface Parts {
 }
 
 async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
+  const endsAt = performance.now() + graceMs + LAST_WORDS_MS;
   // A caller who trickles his request does not keep the process beyond its grace.
   const drained = doneOrOver(server.drain(), graceMs);
-  await Promise.all([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
-  await listening.close();
-  // The grace was used above: what is left are last words.
+  const stopped = await Promise.allSettled([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
+  // The grace was used above: what is left are last words, to callers and to the store.
+  await listening.close({ graceMs: Math.min(LAST_WORDS_MS, Math.max(0, endsAt - performance.now())) });
   await client.close({ grace: 0 });
   watch.stop();
+  for (const end of stopped) if (end.status === "rejected") throw end.reason;
 }
 
 async function doneOrOver(work: Promise<void>, ms: number): Promise<void> {

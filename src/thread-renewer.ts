@@ -193,7 +193,9 @@ class ThreadedRenewer implements Renewer {
     this.#options.onStopped?.();
     await this.#loop.stop();
     this.#thread.forget(this.#number);
-    await this.#thread.ask((token) => ({ kind: "leave", crew: this.#number, token }));
+    // A thread that is not ready yet has never heard of this worker's entry, and hears of its end before it could write anything.
+    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "leave", crew: this.#number, token }));
+    else this.#thread.say({ kind: "leave", crew: this.#number, token: 0 });
   }
 
   goneInThread(leases: readonly GoneLease[]): void {

@@ -485,12 +485,18 @@ export interface WorkOptions {
   readonly lease?: Duration | undefined;
   /** How long handlers may go on after stop. Default 30 s. */
   readonly grace?: Duration | undefined;
+  /**
+   * How long a handler may take to end after its signal aborted (timeout, cancel, lost lease), before its slot is given to others and a timeout
+   * is written as a failure. From 0 to 1 min; default 5 s. With 0 a retry may overlap a handler that still runs.
+   */
+  readonly settle?: Duration | undefined;
 }
 
 /** A worker that runs in this process. */
 export interface WorkerHandle extends AsyncDisposable {
   readonly id: string;
-  /** Stops claiming, lets handlers finish, aborts them 5 s before the grace ends (at half of a grace below 10 s), gives back what is left. May be called twice. */
+  /** Stops claiming, lets handlers finish, aborts them 5 s before the grace ends (at half of a grace below 10 s), gives back what is left. Rejects with
+   * `store_unavailable`, stopped all the same, when an outcome could not be reported within a second after the grace. May be called twice. */
   stop(options?: { readonly grace?: Duration | undefined }): Promise<void>;
   readonly state: "idle" | "busy" | "stopping" | "stopped";
   /** Slots now, and how many of them are taken. */

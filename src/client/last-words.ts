@@ -1,19 +1,20 @@
+import { LAST_WORDS_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** So long may the last words to the store take once the grace is over. */
-const LAST_WORDS_MS = 2000;
 /** What is waited for when nothing is said about it. */
 const USUAL_GRACE_MS = 30_000;
 
 /**
- * HOW LONG A CLIENT THAT CLOSES WAITS for its store, which may be away: until the grace is over, and a little longer. Workers see to their own
- * grace; it begins when the last of them has stopped. Its end can be drawn nearer, never put off.
+ * HOW LONG A CLIENT THAT CLOSES WAITS for its store, which may be away: for calls under way until the grace is over, and then a second for all
+ * the rest. Workers see to their own grace; it begins when the last of them has stopped. If the store did not answer these, their second was
+ * this one, too. Its end can be drawn nearer, never put off.
  */
 export class LastWords {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   #graceEndsAt = Infinity;
   #hasBegun = false;
+  #isSilent = false;
   #timer: Timer | null = null;
 
   constructor(clock: Clock) {
@@ -30,8 +31,10 @@ export class LastWords {
     if (this.#hasBegun) this.#arm();
   }
 
-  begin(): void {
+  /** `isSilent`: the store let the last second of a worker pass. */
+  begin(isSilent: boolean): void {
     this.#hasBegun = true;
+    this.#isSilent = isSilent;
     this.#arm();
   }
 
@@ -55,6 +58,6 @@ export class LastWords {
   #arm(): void {
     this.#timer?.cancel();
     const left = Math.max(0, this.#graceEndsAt - this.#clock.monotonic());
-    this.#timer = this.#clock.setTimer(() => this.#over.abort(), left + LAST_WORDS_MS);
+    this.#timer = this.#clock.setTimer(() => this.#over.abort(), left + (this.#isSilent ? 0 : LAST_WORDS_MS));
   }
 }

@@ -37,6 +37,9 @@ import { listWorkers } from "./workers.ts";
 /** How long a bulk operation whose store was away is left before it is looked for again. */
 const LOOK_AGAIN_MS = 1000;
 
+/** A store that did not answer a worker so lately is taken to be silent still. */
+const SILENT_MS = 5000;
+
 export interface LocalEnvironment {
   readonly clock: Clock;
   readonly random: () => number;
@@ -55,12 +58,12 @@ export interface LocalEnvironment {
   readonly onTrouble?: OnTrouble | undefined;
   /** What payloads of built-in types must be. */
   readonly payloadChecks?: PayloadChecks | undefined;
-  /** `onStopped` is called once the worker has stopped, whoever stopped it. */
+  /** `onStopped` is called once the worker has stopped, whoever stopped it, and told whether the store let its last words go unanswered. */
   readonly startWorker: (
     client: Pick<Client, "leases" | "get">,
     handlers: Handlers,
     options: WorkOptions | undefined,
-    onStopped: () => void,
+    onStopped: (isOutOfTime: boolean) => void,
   ) => WorkerHandle;
   /** Begins upkeep, which goes on until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
@@ -103,6 +106,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const workers = new Set<WorkerHandle>();
   let upkeep = env.alwaysUpkeep ? env.startUpkeep(announcer) : null;
   const lastWords = new LastWords(clock);
+  /** When a worker last ended without an answer of the store. */
+  let silentAt = -Infinity;
   let isClosing = false;
   let closed: Promise<void> | null = null;
 
@@ -120,7 +125,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
 
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker(trusted, handlers, options, () => workerStopped(worker));
+    const worker = env.startWorker(trusted, handlers, options, (isOutOfTime) => workerStopped(worker, isOutOfTime));
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
     upkeep ??= env.startUpkeep(announcer);
@@ -128,8 +133,9 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   }
 
   /** Upkeep ends with the last worker: its timers must not keep a process alive that has nothing else to do. */
-  function workerStopped(worker: WorkerHandle): void {
+  function workerStopped(worker: WorkerHandle, isOutOfTime: boolean): void {
     workers.delete(worker);
+    if (isOutOfTime) silentAt = clock.monotonic();
     if (workers.size > 0 || isClosing || env.alwaysUpkeep) return;
     void upkeep?.stop();
     upkeep = null;
@@ -138,17 +144,19 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
-    lastWords.begin();
-    const rested = await Promise.allSettled([lastWords.waitFor(upkeep?.stop()), env.releaseWorkers?.()]);
+    lastWords.begin(clock.monotonic() - silentAt < SILENT_MS);
     ending.abort(clientClosed());
     await lastWords.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
+    // The grace was for calls of the user's.
+    lastWords.endAfter(0);
+    await lastWords.waitFor(Promise.all([upkeep?.stop(), env.releaseWorkers?.()]));
     await lastWords.waitFor(announcer.flush());
     try {
       await store.close(lastWords.over);
     } finally {
       lastWords.stop();
     }
-    for (const end of [...stopped, ...rested]) if (end.status === "rejected") throw end.reason;
+    for (const end of stopped) if (end.status === "rejected") throw end.reason;
   }
 
   /** Called again with a shorter grace, it draws the end nearer. */

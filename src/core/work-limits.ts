@@ -14,9 +14,21 @@ export const MAX_QUEUES = 1000;
 /** How long handlers may go on after a stop at most. */
 export const MAX_GRACE_MS = 86_400_000;
 
+/** How long the last words to a store may take once the grace is over, all of them together: it may be away. */
+export const LAST_WORDS_MS = 1000;
+
 /** Checks the time that handlers may go on after a stop. */
 export function readGrace(grace: unknown): number {
   return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
+}
+
+/** How long an aborted handler may take to settle before its slot is given to others, when nothing is said and at most. */
+export const DEFAULT_SETTLE_MS = 5000;
+export const MAX_SETTLE_MS = 60_000;
+
+/** Checks the time that an aborted handler may take to settle. */
+export function readSettle(settle: unknown): number {
+  return readDuration(settle, "settle", timeFrom(0, MAX_SETTLE_MS), MAX_SETTLE_MS);
 }
 
 /** Checks how long a claim holds without being renewed. */

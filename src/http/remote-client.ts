@@ -48,7 +48,7 @@ export interface RemoteOptions {
         client: Pick<Client, "leases" | "get">,
         handlers: Handlers,
         options: WorkOptions | undefined,
-        onStopped: () => void,
+        onStopped: (isOutOfTime: boolean) => void,
       ) => WorkerHandle)
     | undefined;
 }

@@ -1,4 +1,5 @@
 import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { MAX_LEASE_MS } from "../core/work-limits.ts";
@@ -6,7 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import { CompletionWatch, type CompletionWatchOptions } from "./completion-watch.ts";
 import { Deadlines } from "./deadlines.ts";
-import { Attempt, type AttemptHost, SETTLE_MS } from "./execute.ts";
+import { Attempt, type AttemptHost } from "./execute.ts";
 import type { HandlerTable } from "./handlers.ts";
 import type { Renewer } from "./heartbeat.ts";
 import type { GoneLease, HeldLease } from "./lease-book.ts";
@@ -19,6 +20,7 @@ export interface CrewOptions {
   readonly renewer: Renewer;
   readonly handlers: HandlerTable;
   readonly leaseMs: number;
+  readonly settleMs: number;
   /** How many slots there are now: with as many abandoned handlers the crew is overrun. */
   readonly slots: () => number;
   readonly onTrouble: OnTrouble;
@@ -28,11 +30,15 @@ export interface CrewOptions {
   readonly freed: () => void;
 }
 
+/** So long after its handler should have settled an attempt is still renewed: its outcome is on its way, or the main loop hangs. */
+const HANGING_MS = 5000;
+
 /** THE ATTEMPTS OF A WORKER that are under way: started together, kept alive, told what happens to their leases, seen off. */
 export class Crew implements AttemptHost {
   readonly running = new Set<Attempt>();
   readonly clock: Clock;
   readonly onTrouble: OnTrouble;
+  readonly settleMs: number;
   readonly #options: CrewOptions;
   readonly #deadlines: Deadlines;
   readonly #notes: NoteWriter;
@@ -44,6 +50,7 @@ export class Crew implements AttemptHost {
     const { clock, leases } = options;
     this.clock = clock;
     this.onTrouble = options.onTrouble;
+    this.settleMs = options.settleMs;
     this.#options = options;
     this.#deadlines = new Deadlines(clock, this.running);
     this.#notes = new NoteWriter({
@@ -76,7 +83,7 @@ export class Crew implements AttemptHost {
     this.onTrouble({
       kind: "abandoned",
       message:
-        `a worker stopped claiming: ${this.#abandoned} of its handlers still run ${SETTLE_MS / 1000} s after their abort. ` +
+        `a worker stopped claiming: ${this.#abandoned} of its handlers still run ${formatDuration(this.settleMs)} after their abort. ` +
         `Let handlers end when ctx.signal aborts, or restart this process`,
     });
   }
@@ -86,7 +93,7 @@ export class Crew implements AttemptHost {
     const { handlers, renewer } = this.#options;
     const attempts = jobs.map((lease) => new Attempt(lease, handlers.find(lease.job.type) ?? NO_HANDLER, this));
     // Before any of them runs: the first may block the loop for longer than a lease lasts.
-    renewer.hold(attempts.map(holdOf));
+    renewer.hold(attempts.map((attempt) => this.#holdOf(attempt)));
     for (const attempt of attempts) this.running.add(attempt);
     this.#startAll(attempts);
   }
@@ -102,6 +109,11 @@ export class Crew implements AttemptHost {
 
   forEach(act: (attempt: Attempt) => void): void {
     for (const attempt of this.running) act(attempt);
+  }
+
+  /** The renewal ends by itself a little after the timeout: by then the attempt is over, or the main loop hangs and nobody will end it. */
+  #holdOf({ lease: { job, fence } }: Attempt): HeldLease {
+    return { id: job.id, fence, stopAfterMs: job.timeout > 0 ? job.timeout + this.settleMs + HANGING_MS : null };
   }
 
   /** Frees the timers. Handlers that still run are left to themselves. */
@@ -125,7 +137,7 @@ export class Crew implements AttemptHost {
     if (attempts.length === 0) return;
     await this.#options.renewer.beatNow();
     const left = attempts.filter((attempt) => !attempt.isOver);
-    this.#options.renewer.hold(left.map(holdOf));
+    this.#options.renewer.hold(left.map((attempt) => this.#holdOf(attempt)));
     this.#startAll(left);
   }
 
@@ -185,7 +197,7 @@ export class Crew implements AttemptHost {
   }
 
   renew(attempt: Attempt, on: boolean): void {
-    if (on) this.#options.renewer.hold([holdOf(attempt)]);
+    if (on) this.#options.renewer.hold([this.#holdOf(attempt)]);
     else this.#options.renewer.drop([refOf(attempt.lease)]);
   }
 
@@ -221,9 +233,4 @@ const NO_HANDLER = {
 
 function refOf({ job, fence }: LeasedJob): LeaseRef {
   return { id: job.id, fence };
-}
-
-/** The renewal ends by itself a little after the timeout: by then the attempt is over, or the main loop hangs and nobody will end it. */
-function holdOf({ lease: { job, fence } }: Attempt): HeldLease {
-  return { id: job.id, fence, stopAfterMs: job.timeout > 0 ? job.timeout + SETTLE_MS : null };
 }

@@ -15,8 +15,8 @@ export interface ExchangeHost {
   givenUp(reports: readonly Report[]): void;
   /** The client was closed under the worker. */
   closed(): void;
-  /** Nothing waits and nothing is under way. */
-  idle(): void;
+  /** Nothing is left to report. A claim may be under way. */
+  allReported(): void;
 }
 
 export interface ExchangerOptions {
@@ -47,6 +47,7 @@ export class Exchanger {
   #turn = 0;
   #underWay = 0;
   #slotsUnderWay = 0;
+  #reportsUnderWay = 0;
   #flushing = false;
   #failures = 0;
   #retry: Timer | null = null;
@@ -78,6 +79,11 @@ export class Exchanger {
     return this.#queue.length === 0 && this.#underWay === 0 && this.#unanswered.length === 0 && this.#delayed.size === 0;
   }
 
+  /** Whether something waits to be reported, or is being reported. */
+  get hasReports(): boolean {
+    return this.#queue.length + this.#reportsUnderWay + this.#delayed.size > 0;
+  }
+
   /** How many reports travel without a claim, and have no slot. */
   get delayed(): number {
     return this.#delayed.size;
@@ -101,8 +107,8 @@ export class Exchanger {
     });
   }
 
-  /** Nothing is sent any more. What could not be reported until now will be seen as lost. */
-  stop(): void {
+  /** Nothing is sent any more. What could not be reported until now will be seen as lost: answers how many that are. */
+  stop(): number {
     const unsaid = [...this.#queue, ...this.#delayed.stop()];
     this.#queue = [];
     this.#unanswered = [];
@@ -110,6 +116,8 @@ export class Exchanger {
     this.#retry?.cancel();
     this.#retry = null;
     this.#giveUp(unsaid, null);
+    // Of what is under way nobody knows. What is delayed and was not given up is under way.
+    return unsaid.length + this.#reportsUnderWay + this.#delayed.size;
   }
 
   #flush(): void {
@@ -141,6 +149,7 @@ export class Exchanger {
     const slots = Math.max(reports.length, claim?.limit ?? 0);
     this.#underWay++;
     this.#slotsUnderWay += slots;
+    this.#reportsUnderWay += reports.length;
     let answer: Awaited<ReturnType<Leases["exchange"]>> | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
@@ -150,6 +159,7 @@ export class Exchanger {
     }
     this.#underWay--;
     this.#slotsUnderWay -= slots;
+    this.#reportsUnderWay -= reports.length;
     if (answer !== null) this.#succeeded(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
     this.#goOn();
   }
@@ -163,7 +173,7 @@ export class Exchanger {
   }
 
   #goOn(): void {
-    if (this.isIdle) this.#options.host.idle();
+    if (!this.hasReports) this.#options.host.allReported();
     // Also with nothing to report: the worker may still be hungry.
     this.flushSoon();
   }

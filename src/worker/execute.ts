@@ -6,7 +6,7 @@
  *                 ↓
  *              aborted ─→ over                      it settled in time. Timeout: a failure, whatever it returned. Cancelled or lost:
  *                 │                                 nothing is reported. Shutdown: what it did counts, but for a throw in answer to the abort
- *                 │ 5 s pass (at a shutdown: the end of the grace)
+ *                 │ `settle` passes (at a shutdown: the end of the grace)
  *                 ↓
  *             abandoned ─→ forgotten                over as above, but its handler still runs and is counted until it settles
  *
@@ -29,13 +29,12 @@ import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
 import { readPayload } from "./payload.ts";
 
-/** How long an aborted handler may take to settle before its slot is given to others. */
-export const SETTLE_MS = 5000;
-
 /** What an attempt needs of its worker. None of these throws. */
 export interface AttemptHost {
   readonly clock: Clock;
   readonly onTrouble: OnTrouble;
+  /** How long an aborted handler may take to settle before its slot is given to others. */
+  readonly settleMs: number;
   /** The attempt's deadline is new or came nearer. */
   watchDeadline(deadlineAt: number): void;
   /** The attempt is over. With an outcome of null there is nothing to report. */
@@ -110,7 +109,7 @@ export class Attempt implements HasDeadline, ContextSource {
     if (!outweighs(why, this.#aborted)) return;
     const isFirst = this.#aborted === null || this.#aborted === "shutdown";
     this.#aborted = why;
-    if (isFirst && why !== "shutdown") this.#setDeadline(this.#host.clock.monotonic() + SETTLE_MS);
+    if (isFirst && why !== "shutdown") this.#setDeadline(this.#host.clock.monotonic() + this.#host.settleMs);
     this.#controller?.abort(this.#abortReason(why));
   }
 

@@ -4,13 +4,13 @@ import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.ts";
-import { MAX_QUEUES, readGrace, readLease } from "../core/work-limits.ts";
+import { DEFAULT_SETTLE_MS, MAX_QUEUES, readGrace, readLease, readSettle } from "../core/work-limits.ts";
 
 const MAX_SLOTS = 10_000;
 const MAX_WEIGHT = 1000;
 /** What no user's queue is called, and a worker may serve all the same. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
-const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace"];
+const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle"];
 
 /** Options as they were read: checked, gaps filled. */
 export interface WorkSettings {
@@ -20,6 +20,7 @@ export interface WorkSettings {
   readonly queues: ReadonlyMap<string, number>;
   readonly leaseMs: number;
   readonly graceMs: number;
+  readonly settleMs: number;
 }
 
 /** Checks what a user gave to `work`; throws `invalid_input` at the first bad field. */
@@ -30,6 +31,7 @@ export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
     queues: readQueues(options.queues),
     leaseMs: readLease(options.lease ?? "30s"),
     graceMs: readGrace(options.grace ?? "30s"),
+    settleMs: readSettle(options.settle ?? DEFAULT_SETTLE_MS),
   };
 }
 

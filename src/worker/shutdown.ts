@@ -1,8 +1,8 @@
+import { LAST_WORDS_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import { SETTLE_MS } from "./execute.ts";
 
-/** So long may the last words to the store take once all is given up, which is at the end of the grace. */
-const LAST_WORDS_MS = 2000;
+/** So long before the end of the grace handlers are told. */
+const TOLD_BEFORE_MS = 5000;
 
 export interface ShutdownSteps {
   /** Shortly before the end: tell the handlers. */
@@ -13,7 +13,7 @@ export interface ShutdownSteps {
 
 /**
  * When a stopping worker does what: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short
- * one leaves time for both), give them up at its end. Each of these can be drawn nearer, never put off.
+ * one leaves time for both), give them up at its end, and wait a second for the store. Each of these can be drawn nearer, never put off.
  */
 export class Shutdown {
   /** Resolves when there is no time left, also if the store did not take what was given back. */
@@ -28,7 +28,7 @@ export class Shutdown {
     this.outOfTime = promise;
     this.#clock = clock;
     this.#steps = [
-      { afterMs: (graceMs) => graceMs - Math.min(SETTLE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs - Math.min(TOLD_BEFORE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
       { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(giveUp), at: Infinity, done: false },
       { afterMs: (graceMs) => graceMs + LAST_WORDS_MS, run: resolve, at: Infinity, done: false },
     ];

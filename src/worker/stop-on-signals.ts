@@ -1,5 +1,5 @@
 import type { Duration } from "../core/duration.ts";
-import { invalid } from "../core/errors.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { readGrace } from "../core/work-limits.ts";
 
@@ -79,7 +79,7 @@ class OrderlyExit {
     void close()
       .catch((error: unknown) => {
         this.#code = 1;
-        console.error("millrace: could not stop in good order:", error);
+        console.error("millrace: could not stop in good order:", error instanceof MillraceError ? error.message : error);
       })
       .then(() => {
         if (--this.#unfinished === 0) this.#source.exit(this.#code);

@@ -9,6 +9,7 @@
  */
 import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
 import type { Duration } from "../core/duration.ts";
+import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -46,8 +47,8 @@ export interface WorkerEnv {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
-  /** Told once, when the worker has stopped, whoever stopped it. */
-  readonly onStopped?: () => void;
+  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not take its last words in time. */
+  readonly onStopped?: (isOutOfTime: boolean) => void;
 }
 
 /** What a worker asks of its client. */
@@ -85,7 +86,7 @@ class JobWorker {
   readonly #random: () => number;
   readonly #pollMs: number;
   readonly #leases: Leases;
-  readonly #onStopped: () => void;
+  readonly #onStopped: (isOutOfTime: boolean) => void;
   readonly #handlers: HandlerTable;
   readonly #settings: WorkSettings;
   readonly #card: WorkerCard;
@@ -109,7 +110,7 @@ class JobWorker {
   constructor(client: WorkerClient, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
     const { clock, random = Math.random, inFlight = 1, pollMs = POLL_MS } = env;
     const { leases } = client;
-    const { leaseMs, minSlots, maxSlots } = settings;
+    const { leaseMs, settleMs, minSlots, maxSlots } = settings;
     const onTrouble = guarded(env.onTrouble ?? warn, clock);
     this.#clock = clock;
     this.#random = random;
@@ -136,6 +137,7 @@ class JobWorker {
       renewer: this.#renewer,
       handlers,
       leaseMs,
+      settleMs,
       slots: () => this.slots,
       onTrouble,
       report: (report, mayWait) => this.#report(report, mayWait),
@@ -184,8 +186,8 @@ class JobWorker {
       claim: (reporting, occupied, lanes) => this.#claim(reporting, occupied, lanes),
       answered: (reports, claim, jobs) => this.#answered(reports, claim, jobs),
       givenUp: (reports) => this.#renewer.drop(reports),
-      closed: () => void this.stop({ grace: 0 }),
-      idle: () => this.#drainedIfSo(),
+      closed: () => void this.stop({ grace: 0 }).catch(() => {}),
+      allReported: () => this.#drainedIfSo(),
     };
   }
 
@@ -293,19 +295,28 @@ class JobWorker {
     void this.#poll.stop();
     void this.#renewer.beatNow();
     this.#drainedIfSo();
-    await Promise.race([drained, shutdown.outOfTime]);
-    this.#exchanger.stop();
+    const isOutOfTime = shutdown.outOfTime.then(() => true);
+    await Promise.race([drained, isOutOfTime]);
+    const unreported = this.#exchanger.stop() + this.#crew.leaving;
     this.#crew.stop();
     this.#hintedBeat?.cancel();
-    await Promise.race([this.#checkOut(), shutdown.outOfTime]);
+    // The grace was for handlers and their outcomes.
+    shutdown.endAfter(0);
+    const isLate = await Promise.race([this.#checkOut().then(() => false), isOutOfTime]);
     shutdown.stop();
     this.#isStopped = true;
-    this.#onStopped();
+    this.#onStopped(isLate);
+    if (unreported > 0) throw notReported(unreported);
   }
 
-  /** Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. */
+  /**
+   * Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. But if there is nothing else to wait
+   * for, the grace has no use, and a store that does not answer is waited for as long as after its end.
+   */
   #drainedIfSo(): void {
-    if (this.running === 0 && this.#crew.leaving === 0 && this.#exchanger.isIdle) this.#drained();
+    if (this.running > 0 || this.#crew.leaving > 0) return;
+    if (this.#exchanger.isIdle) this.#drained();
+    else if (!this.#exchanger.hasReports) this.#shutdown?.endAfter(0);
   }
 
   /** Takes the worker out of the registry. If the store is away, its entry runs out by itself. */
@@ -317,4 +328,11 @@ class JobWorker {
       // Nobody is left to try again.
     }
   }
+}
+
+function notReported(count: number): MillraceError {
+  const [jobs, follows] =
+    count === 1 ? ["1 job", "It counts as lost when its lease"] : [`${count} jobs`, "They count as lost when their lease"];
+  const message = `the outcome of ${jobs} could not be reported before the end: the store did not answer. ${follows} runs out`;
+  return new MillraceError("store_unavailable", message);
 }

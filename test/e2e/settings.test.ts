@@ -147,6 +147,17 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
       },
     },
   },
+  workerSettle: atWork({
+    // The handler never ends. With the usual 5 s it would still run after the time that is waited here for the failure.
+    env: { WORKER_SETTLE: "0" },
+    see: async ({ folder }) => {
+      await using client = await connect(storeIn(folder));
+      const { id } = await client.enqueue("stubborn", null, { timeout: "50ms", maxRetries: 0 });
+      await until(async () => (await client.get(id))?.status === "dead");
+      const [attempt] = await client.attempts(id);
+      expect(attempt!.durationMs).toBeLessThan(5000);
+    },
+  }),
   lockTtl: atWork({
     env: { LOCK_TTL: "50m" },
     see: async ({ folder }) => {

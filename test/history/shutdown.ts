@@ -5,7 +5,7 @@ import { FREEZE } from "./line.ts";
 import { type Grant, type JobStory, leasesOf, linesOf, mayHaveHappened, type Sighting } from "./story.ts";
 
 /** The last words to the store may take so long beyond the grace. */
-const LAST_WORDS_MS = 2_000;
+const LAST_WORDS_MS = 1_000;
 
 /** I24: a worker that was told to stop claims nothing new, gives back or reports all it holds, and has stopped in time. */
 export const shutdown: Family = {

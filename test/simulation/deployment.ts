@@ -9,6 +9,7 @@ import { SimProcess } from "./process.ts";
 import { enqueueChild } from "./producer.ts";
 import type { Random } from "./random.ts";
 import type { Stage } from "./stage.ts";
+import { stopWorker } from "./stop-worker.ts";
 
 /** A process that runs, with its client. */
 export interface Running {
@@ -86,9 +87,9 @@ export class Deployment {
   stop(graceMs: number, then: () => void): void {
     const { client, workers, recorder, process } = this.#running!;
     this.#isStopping = true;
-    const stopWorker = async (worker: WorkerHandle): Promise<void> => {
+    const stop = async (worker: WorkerHandle): Promise<void> => {
       recorder.see("stopping", { worker: worker.id, graceMs });
-      await worker.stop({ grace: graceMs });
+      await stopWorker(worker, graceMs);
       recorder.see("stopped", { worker: worker.id });
     };
     const ended = (): void => {
@@ -96,7 +97,7 @@ export class Deployment {
       process.kill();
       then();
     };
-    Promise.all(workers.map(stopWorker))
+    Promise.all(workers.map(stop))
       .then(() => client.close({ grace: 0 }))
       .then(ended, (error: unknown) => this.#stage.broken(error));
   }

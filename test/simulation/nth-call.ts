@@ -19,6 +19,7 @@ import { countingImmediates } from "./immediates.ts";
 import { ProcessClock, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
 import { Timeline } from "./timeline.ts";
+import { stopWorker } from "./stop-worker.ts";
 
 /** Which call fails, and whether the store has done it by then. */
 export interface NthFault {
@@ -99,7 +100,7 @@ class ScriptedRun {
     const until = clock.monotonic() + BOUND_MS;
     while (clock.monotonic() < until && !(await this.#isDrained())) await sleep(clock, 500);
     recorder.see("stopping", { worker: worker.id, graceMs: GRACE_MS });
-    await worker.stop({ grace: GRACE_MS });
+    await stopWorker(worker, GRACE_MS);
     recorder.see("stopped", { worker: worker.id });
   }
 

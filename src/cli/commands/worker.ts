@@ -72,9 +72,10 @@ async function boundQueues(client: Client, queues: readonly string[], capacity: 
 
 function workOptions(
   queues: WorkOptions["queues"],
-  config: Pick<Config, "workerConcurrency" | "workerShutdownTimeout" | "lockTtl">,
+  config: Pick<Config, "workerConcurrency" | "workerShutdownTimeout" | "workerSettle" | "lockTtl">,
 ): WorkOptions {
-  return { queues, concurrency: config.workerConcurrency, lease: config.lockTtl, grace: config.workerShutdownTimeout };
+  const { workerConcurrency: concurrency, lockTtl: lease, workerShutdownTimeout: grace, workerSettle: settle } = config;
+  return { queues, concurrency, lease, grace, settle };
 }
 
 /** Who presses Ctrl-C should know what is waited for. */

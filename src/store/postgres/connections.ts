@@ -58,6 +58,8 @@ const LONGEST_SILENCE_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 /** How long a server may take to answer a goodbye. */
 const GOODBYE_MS = 1_000;
+/** The same when nothing is waited for any more. */
+const LAST_GOODBYE_MS = 100;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -172,8 +174,9 @@ export class Connections {
     const gone = Array.from(this.#resting, whenGone);
     const ended = Promise.all([this.#pool.end(), this.#beats.end()]);
     // A connection that is just being made, to where nobody answers, would be waited for until it has failed.
-    await (this.#isGivenUp ? atMost(systemClock, GOODBYE_MS, ended) : ended);
-    await Promise.all(gone);
+    if (!this.#isGivenUp) return void (await Promise.all([ended, ...gone]));
+    for (const client of this.#resting) destroySocket(client);
+    await atMost(systemClock, LAST_GOODBYE_MS, ended);
   }
 
   async #once<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner, deadline: Deadline): Promise<Answer> {

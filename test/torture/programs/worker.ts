@@ -5,6 +5,7 @@ import type { Job } from "../../../src/core/job.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { Seen } from "../../history/line.ts";
 import { scriptedHandler } from "../../simulation/handler.ts";
+import { stopWorker } from "../../simulation/stop-worker.ts";
 import { DELIVERY_SLOTS, GRACE_MS, QUEUES } from "../jobs.ts";
 import { deliveryHandler } from "./delivery-handler.ts";
 import { enqueueOne } from "./enqueue.ts";
@@ -40,7 +41,7 @@ setInterval(() => recorder.see("pulse", {}), PULSE_EVERY_MS).unref();
 
 async function stop(one: WorkerHandle): Promise<void> {
   recorder.see("stopping", { worker: one.id, graceMs: GRACE_MS });
-  await one.stop({ grace: GRACE_MS });
+  await stopWorker(one, GRACE_MS);
   recorder.see("stopped", { worker: one.id });
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
+import { MillraceError } from "../../../src/core/errors.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { MISSING_ID, openClient } from "./open-client.ts";
 
 /** Every call that a client answers with a promise. */
@@ -152,18 +154,93 @@ describe("close", () => {
     const closing = client.close({ grace: "10s" }).then(() => (isClosed = true));
     await clock.advance("10s");
     expect(isFreed).toBe(false);
-    await clock.advance("2s");
+    await clock.advance("1s");
     await closing;
     expect([isFreed, isClosed]).toEqual([true, true]);
   });
 
+  /** From now on the store answers nothing, and its end waits until it is given up. */
+  function silence(store: Store): void {
+    const hanging = (): Promise<never> => new Promise(() => {});
+    const verbs = ["insert", "exchange", "extend", "register", "unregister", "promote", "expired", "dueSchedules", "publish"] as const;
+    for (const verb of verbs) store[verb] = hanging;
+    store.close = async (giveUp) => {
+      if (!giveUp!.aborted) await new Promise((resolve) => giveUp!.addEventListener("abort", resolve));
+    };
+  }
+
+  test("gives a silent store one second after the grace for all last words together, and rejects with what could not be reported", async () => {
+    const { client, store, clock } = await openClient();
+    const worker = client.work({ t: () => new Promise(() => {}) });
+    await client.enqueueMany([{ type: "t" }, { type: "t" }]);
+    await clock.settle();
+    expect(worker.running).toBe(2);
+    silence(store);
+    let end: unknown = null;
+    client.close({ grace: "2s" }).then(
+      () => (end = "closed"),
+      (error: unknown) => (end = error),
+    );
+    await clock.advance(2999);
+    expect(end).toBeNull();
+    await clock.advance(1);
+    expect(end).toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("the outcome of 2 jobs could not be reported") as string,
+    });
+    // A repeat gives the same answer, also to who closes what the test has opened.
+    client.close = async () => {};
+  });
+
+  test("gives a silent store one second in all when nothing runs, whatever the grace", async () => {
+    const { client, store, clock } = await openClient();
+    silence(store);
+    client.work({ t: async () => {} });
+    await clock.advance("10s");
+    let isClosed = false;
+    void client.close({ grace: "1h" }).then(() => (isClosed = true));
+    await clock.advance(999);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
+    expect(isClosed).toBe(true);
+  });
+
+  test("waits out the grace for an outcome that the store may still take", async () => {
+    const { client, store, clock } = await openClient();
+    const end = Promise.withResolvers<void>();
+    client.work({ t: () => end.promise });
+    await client.enqueue("t");
+    await clock.settle();
+    const settled: string[] = [];
+    const exchange = store.exchange.bind(store);
+    let isAway = true;
+    store.exchange = async (...args) => {
+      if (isAway) throw new MillraceError("store_unavailable", "away");
+      const answer = await exchange(...args);
+      settled.push(...answer.settled);
+      return answer;
+    };
+    end.resolve();
+    await clock.settle();
+    const closing = client.close({ grace: "30s" });
+    await clock.advance("20s");
+    isAway = false;
+    await clock.advance("6s");
+    await closing;
+    expect(settled).toEqual(["ok"]);
+  });
+
   test("that is asked again with a shorter grace gives a store that is away no longer than that", async () => {
     const { client, store, clock } = await openClient();
-    store.close = async (giveUp) => void (await new Promise((resolve) => giveUp!.addEventListener("abort", resolve)));
-    const closing = client.close({ grace: "1h" });
+    silence(store);
+    void client.enqueue("t");
+    await clock.settle();
+    let isClosed = false;
+    void client.close({ grace: "1h" }).then(() => (isClosed = true));
     await clock.advance("1m");
+    expect(isClosed).toBe(false);
     void client.close({ grace: "1s" });
-    await clock.advance("3s");
-    await closing;
+    await clock.advance("2s");
+    expect(isClosed).toBe(true);
   });
 });

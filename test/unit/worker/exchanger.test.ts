@@ -63,7 +63,7 @@ describe("the exchange of ended attempts for new jobs", () => {
         },
         givenUp: (reports) => givenUp.push(...reports.map(({ id }) => id)),
         closed: () => (isClosed = true),
-        idle: () => {},
+        allReported: () => {},
       },
     });
   }

@@ -4,11 +4,20 @@ import { readWorkOptions } from "../../../src/worker/options.ts";
 
 describe("options of a worker", () => {
   test("have defaults", () => {
-    expect(readWorkOptions()).toEqual({ minSlots: 10, maxSlots: 10, queues: new Map([["default", 1]]), leaseMs: 30_000, graceMs: 30_000 });
+    expect(readWorkOptions()).toEqual({
+      minSlots: 10,
+      maxSlots: 10,
+      queues: new Map([["default", 1]]),
+      leaseMs: 30_000,
+      graceMs: 30_000,
+      settleMs: 5000,
+    });
   });
 
   test("are read", () => {
-    expect(readWorkOptions({ concurrency: { min: 2, max: 50 }, queues: { mail: 3, default: 1 }, lease: "5s", grace: 0 })).toEqual({
+    expect(
+      readWorkOptions({ concurrency: { min: 2, max: 50 }, queues: { mail: 3, default: 1 }, lease: "5s", grace: 0, settle: 0 }),
+    ).toEqual({
       minSlots: 2,
       maxSlots: 50,
       queues: new Map([
@@ -16,6 +25,7 @@ describe("options of a worker", () => {
         ["default", 1],
       ]),
       leaseMs: 5000,
+      settleMs: 0,
       graceMs: 0,
     });
   });
@@ -36,6 +46,8 @@ describe("options of a worker", () => {
     [{ queues: { mail: 1.5 } }, "queues.mail"],
     [{ lease: "500ms" }, "lease"],
     [{ lease: "2h" }, "lease"],
+    [{ settle: "2m" }, "settle"],
+    [{ settle: -1 }, "settle"],
     [{ grace: "soon" }, "grace"],
     [{ concurency: 5 }, "concurency"],
   ])("%j is refused by name", (options, field) => {

@@ -191,6 +191,22 @@ describe("timeouts and abandoned handlers", () => {
     expect([(await get(id)).status, worker.abandoned]).toEqual(["dead", 0]);
   });
 
+  test.each([
+    ["0", 0],
+    ["20 s", 20_000],
+  ])("with a settle of %s that is how long an aborted handler has", async (_name, settle) => {
+    const end = Promise.withResolvers<string>();
+    const { id } = await client.enqueue("t", { slow: true }, { timeout: "10s", maxRetries: 0 });
+    const worker = work(({ slow }: { slow?: boolean }) => (slow ? end.promise : "quick"), { concurrency: 2, settle });
+    await client.clock.advance(10_000 + settle - 1);
+    expect([(await get(id)).status, worker.running, worker.abandoned]).toEqual(["running", 1, 0]);
+    await client.clock.advance(1);
+    expect([(await get(id)).status, worker.running, worker.abandoned]).toEqual(["dead", 0, 1]);
+    end.resolve("at last");
+    await client.clock.settle();
+    expect(worker.abandoned).toBe(0);
+  });
+
   test("with as many abandoned as slots the worker stops claiming, says so, and goes on when one comes back", async () => {
     const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
     const end = Promise.withResolvers<void>();
