@@ -15,7 +15,7 @@ export interface WorkerLife {
 
 /**
  * A HISTORY, READ. Calls have met their answers; what is about one job stands together on the shelf, and what is about all of them is here.
- * Nothing here grows with the number of lines but for claims that gave something, and ticks.
+ * Nothing here grows with the number of lines but for claims that gave something, ticks, pulses and probes.
  */
 export class History {
   readonly #shelf: Shelf;

@@ -26,9 +26,7 @@ interface Waited extends Span {
 }
 
 /** A handler that ran, and had a slot. */
-interface Ran extends Span {
-  readonly startedAt: Moment;
-}
+type Ran = Span;
 
 /** A lost attempt of which no handler knows. */
 interface Unseen {
@@ -76,8 +74,8 @@ class ProgressWatch {
       const report = this.#held.has(story.id) ? story.settles.find(({ ask }) => ask.fence === start.fence) : undefined;
       const runs = this.#runs.get(start.worker) ?? [];
       this.#runs.set(start.worker, runs);
-      runs.push({ from: start.at, to: report === undefined ? end : (report.answered?.at ?? Infinity), startedAt: start });
-      if (end !== Infinity && report !== undefined) runs.push({ from: end, to: end, startedAt: start });
+      runs.push({ from: start.at, to: report === undefined ? end : (report.answered?.at ?? Infinity) });
+      if (end !== Infinity && report !== undefined) runs.push({ from: end, to: end });
     }
     this.#noteWait(story);
     this.#noteUnseen(story);
@@ -111,24 +109,28 @@ class ProgressWatch {
     this.#waited.push({ ...span, job: story.id, queue, type, taker: first.worker, started: first.answered, sentAt: sending.answered.line });
   }
 
-  /** Between two signs of progress the worker ran the same handlers all the time: it had a slot free in all of it, or in none. */
+  /**
+   * The longest time without progress; if it is too long, that is told, once a worker. Between two signs of progress the worker ran the same
+   * handlers all the time: it had a slot free in all of it, or in none.
+   */
   #checkWorker({ worker, up }: WorkerLife, runs: readonly Ran[], times: readonly number[], healthy: readonly Span[]): number {
     const waited = this.#waited.filter(({ queue, type }) => up.queues.includes(queue) && (up.types === "*" || up.types.includes(type)));
     let longest = 0;
+    let tell = (): void => {};
     for (const { from, to } of healthy.flatMap((span) => between(times, span))) {
       if (to - from <= Math.max(longest, LEAST_WAIT_MS)) continue;
       const busy = runs.filter((run) => run.from <= from && run.to > from).length;
       if (busy >= up.slots) continue;
       for (const wait of waited) {
         const [idle] = overlaps([{ from, to }], [{ from: wait.from, to: wait.taker === worker ? wait.started.at : wait.to }]);
-        if (idle === undefined || idle.to - idle.from <= longest) continue;
-        longest = idle.to - idle.from;
-        if (longest > PROGRESS_WITHIN_MS) {
-          const says = `worker ${worker} started and ended nothing for ${Math.round(longest)} healthy ms with ${busy} of ${up.slots} slots taken, and this job waited`;
-          this.#bench.report("progress", wait.job, says, [up.line, wait.sentAt, wait.started.line]);
-        }
+        const ms = idle === undefined ? 0 : idle.to - idle.from;
+        if (ms <= longest) continue;
+        longest = ms;
+        const says = `worker ${worker} started and ended nothing for ${Math.round(ms)} healthy ms with ${busy} of ${up.slots} slots taken, and this job waited`;
+        tell = () => this.#bench.report("progress", wait.job, says, [up.line, wait.sentAt, wait.started.line]);
       }
     }
+    if (longest > PROGRESS_WITHIN_MS) tell();
     return longest;
   }
 
