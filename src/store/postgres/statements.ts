@@ -114,8 +114,8 @@ const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
 /** The queues that are our own. */
 const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
-/** Not "= 0": the server believes of an equation that few rows meet it, and would then read all jobs instead of the newest. */
-const IS_USERS = `strpos(q.name, '${INTERNAL_MARK}') < 1`;
+/** Not a comparison: the server believes that few rows meet one, and would then read and sort all jobs instead of walking down from the newest. */
+const IS_USERS = `q.name not like '%${INTERNAL_MARK}%'`;
 /**
  * In: states, type, queue, lowest and highest priority, tag, group of errors (which is found by its place: see encodeError), whether jobs of our
  * own are meant, too.

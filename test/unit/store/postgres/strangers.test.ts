@@ -322,7 +322,7 @@ describe("under a transaction that is kept open", () => {
     const entriesRead = async (floor: number | null): Promise<number> => {
       await client.query("begin");
       const before = await client.query<{ read: number }>(read);
-      await client.query(`select ${s}.promote($1, 10, $2)`, [now, floor]);
+      await client.query(`select ${s}.promote($1, 10, $2, false)`, [now, floor]);
       const after = await client.query<{ read: number }>(read);
       await client.query("rollback");
       return after.rows[0]!.read - before.rows[0]!.read;
