@@ -67,7 +67,7 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
     see: async ({ cli, folder }) => {
       expect(cli.output.stderr).toContain("sqlite:chosen.db (MILLRACE_URL)");
       await using client = await connect(`sqlite:${join(folder, "chosen.db")}`);
-      await until(async () => (await client.workers()).length > 0);
+      await until(async () => (await client.workers({ internal: true })).length > 0);
     },
   }),
   redisPassword: everywhere({ apart: true, env: () => redisThatListens(), see: () => heardByRedis("a-secret-of-redis") }),
