@@ -114,15 +114,18 @@ const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
 /** The queues that are our own. */
 const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
-/** Not a comparison: the server believes that few rows meet one, and would then read and sort all jobs instead of walking down from the newest. */
-const IS_USERS = `q.name not like '%${INTERNAL_MARK}%'`;
+/** Not by comparing names: the server believes that few rows meet that, and would then read and sort all jobs instead of walking down from the newest. */
+const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
 /**
  * In: states, type, queue, lowest and highest priority, tag, group of errors (which is found by its place: see encodeError), whether jobs of our
  * own are meant, too.
  */
-const OF_BODY = `($12::boolean or ${IS_USERS}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
+const ofBody = (
+  s: string,
+): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
-const FILTER = `($5::smallint[] is null or s.state = any($5)) and ${OF_BODY} and ($11::text is null or substr(s.error, 11, 12) = $11)`;
+const filter = (s: string): string =>
+  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or substr(s.error, 11, 12) = $11)`;
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
@@ -146,7 +149,7 @@ const lists = (s: string) => ({
   /** In: as count. Where neither the state nor the error matters, it is not looked at. Out: how many. */
   countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${OF_BODY} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
+    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
   /**
    * In: where the list begins and ends, how many jobs, whether those of our own are meant, too. Out: the place of the last of so many, if there
    * are, and how many of them are meant as far as that goes.
@@ -163,7 +166,7 @@ const lists = (s: string) => ({
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state order by e.ended_at desc limit $2::bigint) s
     join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
-    where s.error is not null and ($10::boolean or ${IS_USERS}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+    where s.error is not null and ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
     group by 1, 2`,
@@ -188,7 +191,7 @@ const lists = (s: string) => ({
 /** `found` tells whether what is searched for stands in the payload, `meant` which jobs may have it at all. */
 const waysOfList = (s: string, found: string, meant: string) => ({
   /**
-   * In: where the list begins and ends, what FILTER says, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
+   * In: where the list begins and ends, what `filter` says, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
    * down from the newest and leaves out what does not match.
    */
   walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $14`,
@@ -208,18 +211,18 @@ const eachOf = (s: string, table: string, name: string, other: string): string =
 
 const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
     ${eachOf(s, "state", "s", "j")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${FILTER} and ${meant}`;
+    where ${ENDS} and ${filter(s)} and ${meant}`;
 
 const standing = (s: string): string => `with s as materialized (
       select * from ${s}.ready where 2 = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{0,1}'::smallint[] and state = any($5)
       union all select * from ${s}.running where 3 = any($5)
       union all select * from ${s}.ended where queue = any(array(
-        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${IS_USERS}))) and state = any($5)
+        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
       limit $13
     )`;
 
 const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane
-    join ${s}.queue q on q.id = l.queue where ${BEGINS} and ${ENDS} and ${FILTER} and ${meant}`;
+    join ${s}.queue q on q.id = l.queue where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
