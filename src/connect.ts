@@ -60,16 +60,20 @@ const MAX_POOL_SIZE = 1000;
  * `https://…`: the same client over a server, which is asked for the first time by the first call.
  */
 export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
-  return connectToWork(url, options, undefined);
+  return openToWork(url, options, undefined, false);
 }
 
-/** The same, with workers whose leases are watched, for a log. */
+/** The same for a command: with workers whose leases are watched, for a log, and not waiting for long for a server that is not there. */
 export async function connectToWork(url: string, options: ConnectOptions, watching: Watching | undefined): Promise<Client> {
+  return openToWork(url, options, watching, true);
+}
+
+async function openToWork(url: string, options: ConnectOptions, watching: Watching | undefined, impatient: boolean): Promise<Client> {
   const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
   const client = isServer(url)
     ? await connectToServer(url, settings, await workersOverHttp(settings, watching))
-    : (await connectToStore(url, settings, watching)).client;
+    : (await connectToStore(url, settings, { watching, impatient })).client;
   const { loadTelemetry } = await import("./observe/telemetry.ts");
   const telemetry = await loadTelemetry();
   if (telemetry === null) return client;
@@ -80,7 +84,7 @@ export async function connectToWork(url: string, options: ConnectOptions, watchi
 /** The client of one short command, which runs no jobs and belongs to no trace: what it will not use is not loaded. */
 export async function connectBriefly(url: string, options: ConnectOptions): Promise<Client> {
   const settings = readConnectOptions(options);
-  return isServer(url) ? connectToServer(url, settings, undefined) : (await connectToStore(url, settings, undefined)).client;
+  return isServer(url) ? connectToServer(url, settings, undefined) : (await connectToStore(url, settings, { impatient: true })).client;
 }
 
 /**
@@ -92,7 +96,7 @@ export async function connectWatched(
   options: ConnectOptions,
   watching: Watching,
 ): Promise<{ client: Client; spend: Store["spend"] }> {
-  const { client, store } = await connectToStore(url, readConnectOptions(options), watching, true);
+  const { client, store } = await connectToStore(url, readConnectOptions(options), { watching, worksBulk: true, impatient: true });
   const { loadTelemetry } = await import("./observe/telemetry.ts");
   const telemetry = await loadTelemetry();
   if (telemetry !== null) (await import("./observe/traced-client.ts")).traceWork(client, telemetry);
@@ -102,14 +106,13 @@ export async function connectWatched(
 async function connectToStore(
   url: string,
   settings: ReturnType<typeof readConnectOptions>,
-  watching: Watching | undefined,
-  worksBulk = false,
+  { watching, worksBulk = false, impatient }: { watching?: Watching | undefined; worksBulk?: boolean; impatient: boolean },
 ): Promise<{ client: Client; store: Store }> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
   if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "only a server asks for a key: give the URL of one, or no apiKey");
   const [{ openStore }, { clientOver }] = await Promise.all([import("./store/open-store.ts"), import("./client-over.ts")]);
   const onWarning = (message: string): void => onTrouble({ kind: "server", message });
-  const store = await openStore(url, { clock, deadlineMs, poolSize, onWarning, onContended: watching?.onContended });
+  const store = await openStore(url, { clock, deadlineMs, poolSize, impatient, onWarning, onContended: watching?.onContended });
   try {
     const watchers = { watchLeases: watching?.leases, onLost: watching?.onLost };
     const client = clientOver(store, { ...settings, ...watchers, url, random: Math.random, alwaysUpkeep: settings.upkeep, worksBulk });

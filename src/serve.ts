@@ -7,10 +7,11 @@
  */
 import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
 import { typesOf } from "./client/handler-types.ts";
-import type { Config } from "./config.ts";
+import { type Config, SETTINGS } from "./config.ts";
 import { storeOptions } from "./config/store-options.ts";
 import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
+import { MillraceError } from "./core/errors.ts";
 import type { Trouble } from "./core/trouble.ts";
 import { LAST_WORDS_MS } from "./core/work-limits.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
@@ -79,8 +80,22 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
     return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
   } catch (error) {
     for (const undo of started) await endQuietly(undo);
-    throw error;
+    throw inWordsOfSettings(error);
   }
+}
+
+/** What the parts call their options; people know the setting. */
+const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = { keys: "apiKey", allow: "webhookAllow", secrets: "webhookSecret" };
+
+/** An option that a part refused, named as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
+function inWordsOfSettings(error: unknown): unknown {
+  if (!(error instanceof MillraceError) || error.field === undefined) return error;
+  const [, option = "", index] = /^(\w+)(?:\[(\d+)\])?$/.exec(error.field) ?? [];
+  const setting = SETTING_OF[option];
+  if (setting === undefined) return error;
+  const { env } = SETTINGS[setting];
+  const named = index === undefined ? (option === "keys" ? `keys of ${env}` : env) : `key ${Number(index) + 1} of ${env}`;
+  return new MillraceError(error.code, error.message.replace(error.field, named), { field: env, cause: error });
 }
 
 /** What fails on the way back must not hide why there was no way forward. */

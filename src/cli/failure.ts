@@ -1,4 +1,5 @@
 import { MillraceError } from "../core/errors.ts";
+import { withoutDate } from "../core/time-words.ts";
 import { type Command, flagOf } from "./command.ts";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit-codes.ts";
 
@@ -13,7 +14,7 @@ export interface Failure {
 /** What to say about an error. It names the field of the client; a person typed the flag, which `command` knows. */
 export function failureOf(error: unknown, command?: Command): Failure {
   const exitCode = exitCodeOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = withoutDate(error instanceof Error ? error.message : String(error));
   if (!(error instanceof MillraceError))
     return { message, code: exitCode === EXIT.usage ? "invalid_input" : "failure", field: null, exitCode };
   const { code, field = null } = error;

@@ -34,7 +34,7 @@ function keepCompiledCode(): void {
   module.enableCompileCache(NODE_COMPILE_CACHE ?? join(XDG_CACHE_HOME ?? LOCALAPPDATA ?? join(homedir(), ".cache"), "millrace"));
 }
 
-/** Node 22 warns of node:sqlite and of types in handler modules. Both are our choice, and no news to who runs a command. */
+/** Node 22 warns of node:sqlite and of types in handler modules. Both are our choice, and users of the CLI already know. */
 function quietExpectedWarnings(): void {
   const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;
   process.emitWarning = (warning: unknown, ...rest: unknown[]): void => {

@@ -1,5 +1,6 @@
 import { BULK_QUEUE } from "../core/bulk.ts";
 import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
+import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
@@ -127,8 +128,7 @@ function readGroup(input: unknown): string {
 
 function readMoment(input: unknown, field: string): number {
   const at = readTime(input);
-  if (at === undefined)
-    throw invalid(field, "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch, from the year 2000 on", input);
+  if (at === undefined) throw invalid(field, `${A_TIME}, from the year 2000 on`, input);
   return at;
 }
 

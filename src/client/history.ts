@@ -1,4 +1,5 @@
 /** Figures by period, from counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
+import { A_TIME } from "../core/time-words.ts";
 import type { Counter } from "../core/counters.ts";
 import { invalid } from "../core/errors.ts";
 import { readQueue } from "../core/job-options.ts";
@@ -15,7 +16,6 @@ type Step = keyof typeof STEPS;
 
 /** The most periods that one answer has. */
 const MAX_POINTS = 1000;
-const A_TIME = "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch";
 
 /** Reads counters into one point for each period. */
 export async function readHistory({ store, clock }: { store: Store; clock: Clock }, input: unknown): Promise<HistoryPoint[]> {

@@ -125,7 +125,7 @@ function readFileContent(file: ConfigSources["file"]): Content {
   }
   const stranger = Object.keys(content).find((key) => !Object.hasOwn(SETTINGS, key));
   if (stranger === undefined) return { name, content: content as Record<string, unknown> };
-  throw new MillraceError("invalid_input", `${stranger} in ${name} is no setting; known are ${SETTING_NAMES.join(", ")}`, {
+  throw new MillraceError("invalid_input", `${stranger} in ${name} is not a setting; known are ${SETTING_NAMES.join(", ")}`, {
     field: stranger,
   });
 }

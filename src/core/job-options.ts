@@ -1,3 +1,4 @@
+import { A_TIME } from "./time-words.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES } from "./internal.ts";
@@ -33,11 +34,7 @@ export const JOB_OPTIONS = {
   delay: field<Duration, number>('a time of at most 10 years, in milliseconds or as "30s", "5m", "2h", "1d"', 0, (input) =>
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
-  runAt: field<Date | string | number, number | null>(
-    "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch, from the year 2000 to 10 years ahead",
-    null,
-    readTime,
-  ),
+  runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
   maxRetries: field<number, number>("a whole number from 0 to 100", 3, (input) => readInteger(input, 0, 100)),
   /** null: by maxRetries, see `usualMaxLost`. */
   maxLost: field<number, number | null>("a whole number from 0 to 100", null, (input) => readInteger(input, 0, 100)),
@@ -109,7 +106,7 @@ export function readJobDefaults(defaults: unknown, now: number): JobSettings {
 
 function refuseContradictions(options: JobOptions, read: JobSettings, now: number): void {
   if (options.delay !== undefined && options.runAt !== undefined) {
-    throw new MillraceError("invalid_input", "runAt and delay exclude each other: give one of them", { field: "runAt" });
+    throw new MillraceError("invalid_input", "runAt and delay exclude each other: give only one of them", { field: "runAt" });
   }
   if (read.runAt !== null && read.runAt > now + MAX_DELAY_MS) throw invalid("runAt", JOB_OPTIONS.runAt.mustBe, options.runAt);
 }

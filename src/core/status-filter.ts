@@ -12,7 +12,8 @@ const ALIASES: Readonly<Record<string, readonly Status[]>> = {
   failed: ["failed", "dead"],
 };
 
-const MUST_BE = `one of ${STATUSES.join(", ")}, or an alias: ${Object.keys(ALIASES).join(", ")}`;
+const OTHER_NAMES = Object.keys(ALIASES).filter((name) => !(STATUSES as readonly string[]).includes(name));
+const MUST_BE = `one of ${STATUSES.join(", ")}, or an alias: ${OTHER_NAMES.join(", ")}`;
 
 /** The statuses that a filter names, in any case, one or several; undefined is any. Throws `invalid_input`. */
 export function readStatusFilter(input: unknown): readonly Status[] | undefined {

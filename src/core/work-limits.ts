@@ -6,6 +6,11 @@ export const MIN_LEASE_MS = 1000;
 export const MAX_LEASE_MS = 3_600_000;
 /** How long a call waits for the store before it fails, when nothing is said. */
 export const DEFAULT_DEADLINE_MS = 10_000;
+/**
+ * For so long an impatient opening goes on while the server refuses connections: whoever starts a process with a wrong address should not
+ * wait for the whole deadline. A server that is silent may only be slow, and is waited for until the deadline.
+ */
+export const REFUSED_AT_OPENING_MS = 1000;
 /** For how many days figures by the hour can be kept. */
 export const MAX_RETENTION_DAYS = 3650;
 /** How many queues one worker may serve. */

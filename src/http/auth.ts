@@ -33,7 +33,8 @@ export class Keys {
   constructor(keys: readonly string[]) {
     this.#keys = keys.map(readKey);
     const digests = new Set(this.#keys.map(({ digest }) => digest.toString("base64")));
-    if (digests.size < this.#keys.length) throw new MillraceError("invalid_input", "keys must differ from each other", { field: "keys" });
+    if (digests.size < this.#keys.length)
+      throw new MillraceError("invalid_input", "keys must differ from each other: one secret is there twice", { field: "keys" });
   }
 
   get isEmpty(): boolean {

@@ -41,8 +41,9 @@ function unknownField(schema: TSchema, value: unknown, path: readonly string[], 
 
 function missingField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
   const field = fieldAt([...path, name], value, place);
-  const { words } = wordsFor(schema, [...path, name]);
-  return new MillraceError("invalid_input", `${field} is missing: it must be ${words}`, { field });
+  const { description } = schemaAt(schema, [...path, name]) as { description?: string };
+  const rule = description === undefined || description === "" ? "" : `: it must be ${description}`;
+  return new MillraceError("invalid_input", `${field} is required${rule}`, { field });
 }
 
 /** The words of the deepest schema on the way that has some, and how deep that was. */
@@ -51,7 +52,25 @@ function wordsFor(schema: TSchema, path: readonly string[]): { words: string; de
     const { description } = schemaAt(schema, path.slice(0, depth)) as { description?: string };
     if (description !== undefined && description !== "") return { words: description, depth };
   }
-  return { words: path.length === 0 ? "an object" : "what the reference says", depth: path.length };
+  return { words: path.length === 0 ? "an object" : wordsOfType(schemaAt(schema, path)), depth: path.length };
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+};
+
+/** What a value must be that nobody described in words. */
+function wordsOfType(schema: TSchema): string {
+  const { type, anyOf, minimum, maximum } = schema as { type?: string; anyOf?: TSchema[]; minimum?: number; maximum?: number };
+  if (anyOf !== undefined) return anyOf.map(wordsOfType).join(" or ");
+  const bounds = [minimum === undefined ? "" : ` of at least ${minimum}`, maximum === undefined ? "" : ` of at most ${maximum}`];
+  return `${TYPES[type ?? ""] ?? "another value"}${bounds.filter((bound) => bound !== "").join(" and")}`;
 }
 
 function schemaAt(schema: TSchema, path: readonly string[]): TSchema {

@@ -8,7 +8,7 @@ const FRESH_MS = 2000;
 const PATIENCE_MS = 2000;
 
 /** A claim of a type that no job has: it goes the whole way and takes nothing. */
-const PROBE = {
+export const PROBE = {
   workerId: "millrace:probe",
   queues: ["millrace:probe"],
   types: ["millrace:probe"],

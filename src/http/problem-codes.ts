@@ -19,7 +19,7 @@ const LIBRARY_PROBLEMS: Readonly<Record<ErrorCode, ProblemKind>> = {
   },
   not_found: {
     status: 404,
-    title: "There is no such thing",
+    title: "Not found",
     hint: "Look whether the id or name is right; ended jobs are removed after their retention.",
   },
   key_conflict: { status: 409, title: "The idempotency key belongs to another job", hint: "Use one key for one type and payload only." },

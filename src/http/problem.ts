@@ -2,6 +2,7 @@
 import { MillraceError } from "../core/errors.ts";
 import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
+import { withoutDate } from "../core/time-words.ts";
 import { toSnakeCase } from "./wire/values.ts";
 
 /** What a problem of the wire knows beside its words. */
@@ -112,7 +113,14 @@ function problem(code: ProblemCode, detail: string, requestId: string, facts: Pr
 }
 
 function hiddenDetail(code: ProblemCode): string {
-  return code === "store_full" ? "the disk or the memory of the store is full" : "the store did not do what it was asked for";
+  switch (code) {
+    case "store_full":
+      return "the disk or the memory of the store is full";
+    case "unsupported_store":
+      return "the version or the configuration of the store does not fit this server: its log says what is needed";
+    default:
+      return "the store did not answer in time, or refused: the server's log says why, with this request_id";
+  }
 }
 
 /** What lies below payload and meta is the caller's, and so are the names there. */
@@ -121,5 +129,6 @@ function fieldOnTheWire(field: string): string {
 }
 
 function wordsOnTheWire(message: string, field: string | undefined, named: string | undefined): string {
-  return field === undefined || named === undefined || field === named ? message : message.replaceAll(field, named);
+  const words = withoutDate(message);
+  return field === undefined || named === undefined || field === named ? words : words.replaceAll(field, named);
 }

@@ -34,6 +34,7 @@ import { scheduleHandlers } from "./routes/schedules.ts";
 import { type Figures, systemHandlers, type SystemParts } from "./routes/system.ts";
 import { type DashboardUser, Sessions } from "./sessions.ts";
 import { SignIn } from "./sign-in.ts";
+import { StoreCheck } from "./store-check.ts";
 import { PAGE_MOUNT, StaticPage } from "./static.ts";
 
 export type { RequestFacts } from "./answerer.ts";
@@ -126,16 +127,16 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const hub = new Hub({ client, clock, room });
   const readiness = new Readiness(client, clock);
   const { version = "0.0.0", figures } = options;
-  const isReady = async (): Promise<boolean> => {
-    if (answerer.isDraining || options.isHealthy?.() === false) return false;
-    return readiness.isReady();
-  };
+  const storeCheck = new StoreCheck(client, clock);
+  const canWork = (): boolean => !answerer.isDraining && options.isHealthy?.() !== false;
+  const isReady = async (): Promise<boolean> => canWork() && readiness.isReady();
+  const isWell = async (): Promise<boolean> => canWork() && storeCheck.answers();
   const dashboard =
     options.dashboard === undefined
       ? null
       : new Dashboard(new SignIn({ gate, sessions, clock, basePath }), new StaticPage(options.dashboard.folder));
   const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
-  const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, figures }, dashboard);
+  const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, isWell, figures }, dashboard);
   const { fetch } = createApp(routes, answerer, basePath, dashboard);
   return {
     fetch: async (request, env) => fetch(request, env),
@@ -148,6 +149,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     isLocalOnly: gate.isLocalOnly,
     isReady,
     async drain() {
+      storeCheck.stop();
       await answerer.drain();
       hub.close();
     },

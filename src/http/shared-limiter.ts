@@ -119,5 +119,5 @@ function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> 
 }
 
 function noAnswer(): MillraceError {
-  return new MillraceError("store_unavailable", "the store did not say in time whether the request may be");
+  return new MillraceError("store_unavailable", "the store did not answer in time, so the rate limit could not be checked");
 }

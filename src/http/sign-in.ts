@@ -51,7 +51,7 @@ export class SignIn {
     const opened = sessions.open(name, password, clock.now());
     if (opened === null) {
       this.#failures.take(address, clock.monotonic());
-      throw new MillraceError("unauthorized", "user name and password do not fit");
+      throw new MillraceError("unauthorized", "the user name or the password is wrong");
     }
     return { cookie: this.#cookie(call, opened.token), caller: opened.caller };
   }

@@ -9,6 +9,8 @@ export interface StoreOptions {
   readonly deadlineMs?: number;
   /** The most connections of a pool, on an engine that has one (PostgreSQL). */
   readonly poolSize?: number | undefined;
+  /** Give up soon while the server refuses connections: a person waits for the start of a process. Default false. */
+  readonly impatient?: boolean;
   /** Told what a person should know about the store. Default: a line on the console. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Told each time that a call met what somebody else held, and has to be made again. */
@@ -20,7 +22,13 @@ export type OnContended = (reason: "lock") => void;
 
 /** Opens the store of a URL. An engine is loaded only when it is asked for. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const { clock = systemClock, deadlineMs = 10_000, poolSize, onWarning = (message) => console.warn(`millrace: ${message}`) } = options;
+  const {
+    clock = systemClock,
+    deadlineMs = 10_000,
+    poolSize,
+    impatient = false,
+    onWarning = (message) => console.warn(`millrace: ${message}`),
+  } = options;
   const settings = { clock, deadlineMs };
   const onLocked = options.onContended === undefined ? undefined : () => options.onContended?.("lock");
   const scheme = schemeOf(url);
@@ -36,12 +44,12 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     case "postgres":
     case "postgresql": {
       const { openPostgresStore } = await import("./postgres/postgres-store.ts");
-      return openPostgresStore(url, { ...settings, poolSize, onLocked });
+      return openPostgresStore(url, { ...settings, poolSize, impatient, onLocked });
     }
     case "redis":
     case "rediss": {
       const { openRedisStore } = await import("./redis/redis-store.ts");
-      return openRedisStore(url, { ...settings, onWarning });
+      return openRedisStore(url, { ...settings, impatient, onWarning });
     }
     default:
       throw unknownScheme(url, scheme);

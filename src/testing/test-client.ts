@@ -1,3 +1,4 @@
+import { A_TIME } from "../core/time-words.ts";
 import type { Client, Handlers } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { clientOver } from "../client-over.ts";
@@ -52,8 +53,7 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
   const { random = () => 0.5 } = options;
   if (typeof random !== "function") throw invalid("random", "a function", random);
   const startAt = options.startAt === undefined ? START_AT : readTime(options.startAt);
-  if (startAt === undefined)
-    throw invalid("startAt", "a Date, ISO 8601 text with a time zone, or milliseconds since the epoch", options.startAt);
+  if (startAt === undefined) throw invalid("startAt", A_TIME, options.startAt);
   const activity = { calls: 0 };
   const clock = new VirtualClock(startAt, () => activity.calls);
   const store = await openStore("memory:", { clock });

@@ -75,7 +75,7 @@ export class Guard {
   /** Checks what can be told without asking anybody: the form, the port, and the address if the host is one. Throws Blocked. */
   readUrl(text: string): URL {
     const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
-    if (url === null) throw new Blocked(`the URL is not one, or longer than ${MAX_URL_LENGTH} characters`);
+    if (url === null) throw new Blocked(`the URL is not valid, or longer than ${MAX_URL_LENGTH} characters`);
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new Blocked(`only http and https are sent to, not ${preview(url.protocol)}`);
     }
@@ -118,7 +118,9 @@ const LOOPBACK: readonly LookupAddress[] = [
 function refusePort({ port, protocol }: URL): void {
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
   if (HTTP_PORTS.includes(number) || (number >= FIRST_FREE_PORT && !CLOSED_PORTS.includes(number))) return;
-  throw new Blocked(`nothing was sent: port ${number} is not one for HTTP. Open are 80, 443, and from 1024 on those of no other service`);
+  throw new Blocked(
+    `nothing was sent: port ${number} is not used for HTTP. Use 80, 443, or a port from 1024 on that no other well-known service has`,
+  );
 }
 
 /** The address, if the host is one. The URL parser has turned 127.1, 0x7f000001 and 2130706433 into 127.0.0.1 already. */

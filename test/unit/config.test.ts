@@ -226,7 +226,7 @@ describe("a configuration file", () => {
     [
       "with a name that is none",
       async () => readSetting("port", { file: file({ prot: 1 }) }),
-      /^prot in millrace\.config\.ts is no setting; known are url, /,
+      /^prot in millrace\.config\.ts is not a setting; known are url, /,
     ],
     [
       "with a wrong value",

@@ -8,6 +8,7 @@ import { GROUP } from "../../core/error-group.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
 import { JOB_OPTIONS } from "../../core/job-options.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
+import { withoutDate } from "../../core/time-words.ts";
 import { MAX_SEARCH_LENGTH, SEARCH_RULE } from "../../core/search.ts";
 
 // ── Parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,10 +137,11 @@ export const JOB_FIELDS = {
   webhook_url: Type.Optional(Type.Union([Type.String({ maxLength: 2048 }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe })),
 };
 
+const RUN_AT_RULE = withoutDate(JOB_OPTIONS.runAt.mustBe);
 const TIMES = {
   delay: Type.Optional(duration(JOB_OPTIONS.delay.mustBe)),
-  run_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: JOB_OPTIONS.runAt.mustBe })),
-  scheduled_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: `the same as run_at: ${JOB_OPTIONS.runAt.mustBe}` })),
+  run_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
+  scheduled_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
 };
 
 const KEYS = {

@@ -43,7 +43,11 @@ export const systemRoutes = {
     answers: { 200: { when: "Text as Prometheus reads it.", mediaType: "text/plain" } },
     problems: ["not_found"],
   },
-  "GET /health": { summary: "Whether the server can work", scope: "open", answers: HEALTH },
+  "GET /health": {
+    summary: "Whether the server can work, by its last look at the store; it does not wait for the store",
+    scope: "open",
+    answers: HEALTH,
+  },
   "GET /health/live": { summary: "Whether the process answers", scope: "open", answers: { 200: HEALTH[200] } },
   "GET /health/ready": { summary: "Whether a claim round trip succeeded lately", scope: "open", answers: HEALTH },
   "GET /openapi.json": {

@@ -83,7 +83,7 @@ function paramText(name: string, value: unknown): string {
   const isText = typeof value === "string" && !NUMBERS.has(name);
   const isNumber = typeof value === "number" && !TEXTS.has(name);
   if (isText || isNumber || typeof value === "boolean") return String(value);
-  throw invalid(name, "what the reference says", value);
+  throw invalid(name, NUMBERS.has(name) ? "a whole number" : TEXTS.has(name) ? "a text" : "a text, a number or a Date", value);
 }
 
 function readObject(input: object | null | undefined, what: string): object {

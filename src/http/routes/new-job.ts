@@ -1,5 +1,6 @@
 /** A job as it comes in over the wire -> what enqueue takes. */
 import type { EnqueueOptions } from "../../client/client.ts";
+import { MAX_DELAY_MS } from "../../core/duration.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { JOB_OPTIONS } from "../../core/job-options.ts";
 import { readTime } from "../../core/read-fields.ts";
@@ -42,9 +43,13 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
 /** Checked here, so that its own name stands in the message. */
 function readScheduledAt(job: Omit<NewJobWire, "type">, at: string | number): string | number {
   if (isGiven(job.run_at)) {
-    throw new MillraceError("invalid_input", "scheduled_at and run_at are the same: give one of them", { field: "scheduled_at" });
+    throw new MillraceError("invalid_input", "scheduled_at and run_at mean the same: give only one of them", { field: "scheduled_at" });
   }
-  if (readTime(at) === undefined) throw invalid("scheduled_at", JOB_OPTIONS.runAt.mustBe, at);
+  if (job.delay !== undefined) {
+    throw new MillraceError("invalid_input", "scheduled_at and delay exclude each other: give only one of them", { field: "scheduled_at" });
+  }
+  const time = readTime(at);
+  if (time === undefined || time > Date.now() + MAX_DELAY_MS) throw invalid("scheduled_at", JOB_OPTIONS.runAt.mustBe, at);
   return at;
 }
 

@@ -14,6 +14,8 @@ export interface SystemParts extends RouteParts {
   readonly hub: Hub;
   /** Whether this process can work. */
   readonly isReady: () => Promise<boolean>;
+  /** The same by what is known already: it does not wait for the store. */
+  readonly isWell: () => Promise<boolean>;
   readonly figures?: Figures | undefined;
 }
 
@@ -26,20 +28,19 @@ export interface Figures {
 }
 
 export function systemHandlers(parts: SystemParts): Handlers<keyof typeof systemRoutes> {
-  const ready = async (): Promise<Health> =>
-    (await parts.isReady()) ? ok({ status: "ok" }) : { status: 503, body: { status: "unavailable" } };
+  const health = (isGood: boolean): Health => (isGood ? ok({ status: "ok" }) : { status: 503, body: { status: "unavailable" } });
   return {
     "GET /api/v1/events": (input) => newsStream(parts, input),
     "GET /api/v1/ws": (input) => newsSocket(parts, input),
     "GET /metrics": async ({ call }) => {
-      if (parts.figures === undefined) throw new MillraceError("not_found", "this server keeps no figures");
+      if (parts.figures === undefined) throw new MillraceError("not_found", "this server has no metrics");
       const isJson = call.header("accept")?.includes("application/json") === true;
       if (isJson) return new RawReply("application/json", JSON.stringify(await parts.figures.json()));
       return new RawReply(parts.figures.textType, await parts.figures.text());
     },
-    "GET /health": ready,
+    "GET /health": async () => health(await parts.isWell()),
     "GET /health/live": () => ok({ status: "ok" }),
-    "GET /health/ready": ready,
+    "GET /health/ready": async () => health(await parts.isReady()),
     "GET /openapi.json": () => new RawReply("application/json", openApiText(parts.version)),
     "GET /docs": () => new RawReply("text/html; charset=utf-8", docsPage(), DOCS_HEADERS),
   };

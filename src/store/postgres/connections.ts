@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
+import { isRefusal } from "../../lib/refused.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
 import {
@@ -12,7 +14,7 @@ import {
   type PoolOptions,
   TYPES,
 } from "./driver.ts";
-import { fateOf, isConflict, LOCKED, messageOf, storeError } from "./failures.ts";
+import { fateOf, isConflict, LOCKED, messageOf, storeError, tookNoConnection } from "./failures.ts";
 import { Gate } from "./gate.ts";
 import { destroySocket, settleSession } from "./session.ts";
 import type { PostgresAddress } from "./url.ts";
@@ -46,6 +48,8 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
   /** Told each time that a call met a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
+  /** How long a server that has never answered yet may refuse connections. Default: as long as any call waits. */
+  readonly refusedMs?: number;
 }
 
 /** More calls than this do not wait: the next ones fail at once. */
@@ -77,6 +81,7 @@ export class Connections {
   #names = new Map<string, string>();
   readonly #deadlines = new Set<Deadline>();
   #isGivenUp = false;
+  #hasAnswered = false;
   #closed = false;
   #idle: (() => void)[] = [];
 
@@ -187,6 +192,7 @@ export class Connections {
     try {
       const longestMs = manner.slow === true ? Infinity : Math.min(LONGEST_SILENCE_MS, this.#options.deadlineMs / 2);
       const answer = await deadline.bound(work(sql), longestMs);
+      this.#hasAnswered = true;
       this.#release(client);
       return answer;
     } catch (error) {
@@ -240,13 +246,18 @@ export class Connections {
     if ((fate === "locked" && manner.failLocked === true) || (fate === "twin" && manner.failTwin === true)) throw cause;
     if (fate === "unprepared") this.#names.clear();
     if (!(error instanceof NotConnected) && fate === "unknown") manner.onUnknown?.();
+    if (!this.#hasAnswered && isRefusal(cause)) deadline.endBy(this.#options.refusedMs ?? Infinity);
     if (deadline.isOver) throw this.#unavailable(cause);
     await sleep(this.#options.clock, pauseBefore(tries), deadline.signal);
     if (deadline.isOver) throw this.#unavailable(cause);
   }
 
   #unavailable(cause: unknown): MillraceError {
-    const time = this.#isGivenUp ? "before the client was closed" : `within ${this.#options.deadlineMs} ms`;
+    const { deadlineMs, refusedMs = Infinity } = this.#options;
+    const isFirst = !this.#hasAnswered && isRefusal(cause);
+    const patienceMs = isFirst ? Math.min(deadlineMs, refusedMs) : deadlineMs;
+    const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(patienceMs)}`;
+    if (isRefusal(cause)) return tookNoConnection(cause, this.place, ` ${time}`);
     const message =
       fateOf(cause) === "locked"
         ? `another transaction on PostgreSQL at ${this.place} holds what this call needs, and did not end ${time}: commit it or roll it back`

@@ -3,11 +3,27 @@ import type { Clock } from "../../lib/clock.ts";
 /** The end of a call's patience. */
 export class Deadline {
   readonly #controller = new AbortController();
-  readonly #timer: { cancel(): void };
+  readonly #clock: Clock;
+  readonly #since: number;
+  #timer: { cancel(): void };
+  #endsMs: number;
   #expire: (() => void) | null = null;
 
   constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+    this.#endsMs = ms;
     this.#timer = clock.setTimer(() => this.expire(), ms);
+  }
+
+  /** Ends it so long after its beginning, if that is sooner. */
+  endBy(ms: number): void {
+    if (ms >= this.#endsMs) return;
+    this.#endsMs = ms;
+    this.#timer.cancel();
+    const left = ms - (this.#clock.monotonic() - this.#since);
+    if (left <= 0) this.expire();
+    else this.#timer = this.#clock.setTimer(() => this.expire(), left);
   }
 
   /** It is over now. */

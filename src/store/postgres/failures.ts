@@ -1,4 +1,5 @@
 import { MillraceError } from "../../core/errors.ts";
+import { isRefusal } from "../../lib/refused.ts";
 
 /**
  * What a failure means for the statement that met it.
@@ -63,7 +64,14 @@ export function storeError(error: unknown, place: string): MillraceError {
   if (fateOf(error) === "full") {
     return new MillraceError("store_full", `the disk of PostgreSQL at ${place} is full: free some space, then try again`, { cause: error });
   }
-  return new MillraceError("store_unavailable", `PostgreSQL at ${place} could not do it: ${messageOf(error)}`, { cause: error });
+  if (isRefusal(error)) return tookNoConnection(error, place);
+  return new MillraceError("store_unavailable", `PostgreSQL at ${place} answered with an error: ${messageOf(error)}`, { cause: error });
+}
+
+/** Nobody listens there, or there is no such address. `time` is for how long it was tried. */
+export function tookNoConnection(error: unknown, place: string, time = ""): MillraceError {
+  const message = `PostgreSQL at ${place} took no connection${time}: ${messageOf(error)}. Check that it is running and that the address is right`;
+  return new MillraceError("store_unavailable", message, { cause: error, retryAfterMs: 1_000 });
 }
 
 export function messageOf(error: unknown): string {

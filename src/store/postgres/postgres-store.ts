@@ -6,6 +6,7 @@ import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueChange } from "../../core/queue.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type {
@@ -62,6 +63,8 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number | undefined;
   /** Told each time that a call met a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
+  /** Give up soon while the server refuses connections. */
+  readonly impatient?: boolean | undefined;
   /** Rules the store's time, in tests only: otherwise it is the server's. */
   readonly testTime?: () => number;
   /** Instead of the installed package `pg`. */
@@ -75,7 +78,8 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   const address = parsePostgresUrl(url);
   const driver = options.driver ?? (await loadDriver());
   const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked } = options;
-  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, onLocked });
+  const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
+  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked });
   try {
     await migrate(connections, address.schema);
     const [row] = await connections.call("select current_database()");

@@ -71,7 +71,8 @@ class Within {
     const answers: InsertAnswer[] = [];
     for (const [index, row] of rows.entries()) {
       const answer = readAdmitted(row, holders);
-      if (answer === null && tries === MOST_TRIES) throw new MillraceError("store_unavailable", "the key changed hands again and again");
+      if (answer === null && tries === MOST_TRIES)
+        throw new MillraceError("store_unavailable", "other transactions took and freed the idempotency key again and again: try again");
       answers.push(answer ?? (await this.#admit([jobs[index]!], tries + 1))[0]!);
     }
     this.#ringOnCommit(transaction, hintsOfInserted(jobs, answers));

@@ -1,14 +1,16 @@
+import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { openIoredis } from "./ioredis-driver.ts";
 import { infoField, isOlder, OLDEST, readInfo } from "./requirements.ts";
 import { Session } from "./session.ts";
-import { parseRedisUrl } from "./url.ts";
+import { parseRedisUrl, placeOf } from "./url.ts";
 
 /** Looks at the server or Cluster of a `redis:` URL, over connections of its own, which are then closed. */
 export async function inspectRedis(url: string, deadlineMs: number): Promise<StoreReport> {
-  const driver = await openIoredis(parseRedisUrl(url), deadlineMs);
-  const session = new Session(driver, { clock: systemClock, deadlineMs });
+  const parsed = parseRedisUrl(url);
+  const driver = await openIoredis(parsed, deadlineMs);
+  const session = new Session(driver, { clock: systemClock, deadlineMs, place: placeOf(parsed), refusedMs: REFUSED_AT_OPENING_MS });
   try {
     const findings: StoreFinding[] = [];
     const infos = await readInfo(session, (message) => findings.push({ grade: "doubtful", message }));

@@ -5,6 +5,7 @@ import type { Attempt, JobRecord, LogLine, NewJob, Status } from "../../core/job
 import type { Move } from "../../core/lifecycle.ts";
 import type { QueueChange } from "../../core/queue.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type {
@@ -58,12 +59,14 @@ import { checkServer } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { Session } from "./session.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
-import { parseRedisUrl } from "./url.ts";
+import { parseRedisUrl, placeOf } from "./url.ts";
 
 export interface RedisStoreOptions {
   readonly clock: Clock;
   /** How long a call may wait for the server before it fails with `store_unavailable`. */
   readonly deadlineMs: number;
+  /** Give up soon while the server refuses connections. */
+  readonly impatient?: boolean | undefined;
   /** Told what a person should know about the server. Default: nobody. */
   readonly onWarning?: (message: string) => void;
   /** Another client than ioredis. */
@@ -77,7 +80,8 @@ const LONGEST_SILENCE_MS = 5_000;
 export async function openRedisStore(url: string, options: RedisStoreOptions): Promise<Store> {
   const parsed = parseRedisUrl(url);
   const driver = options.driver ?? (await openIoredis(parsed, Math.min(LONGEST_SILENCE_MS, options.deadlineMs / 2)));
-  const session = new Session(driver, options);
+  const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
+  const session = new Session(driver, { ...options, place: placeOf(parsed), refusedMs });
   try {
     await checkServer(session, options.onWarning ?? (() => {}));
   } catch (error) {

@@ -1,6 +1,8 @@
+import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { isRefusal } from "../../lib/refused.ts";
 import type { Reply } from "./codec.ts";
 import { type Driver, failureOf } from "./driver.ts";
 import type { Script } from "./statements/script.ts";
@@ -9,6 +11,10 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** How long a call may wait for the server. */
   readonly deadlineMs: number;
+  /** Where it is, for messages. */
+  readonly place: string;
+  /** How long a server that has never answered yet may refuse connections. */
+  readonly refusedMs: number;
 }
 
 /** More calls than this do not wait: the next ones fail at once. */
@@ -27,6 +33,7 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #isTest: boolean;
   readonly #wake = new Set<() => void>();
+  #hasAnswered = false;
   #underWay = 0;
   #isClosed = false;
   #isGivenUp = false;
@@ -36,7 +43,10 @@ export class Session {
     this.#driver = driver;
     this.#options = options;
     this.#isTest = options.clock !== systemClock;
-    driver.onReady(() => this.#wakeAll());
+    driver.onReady(() => {
+      this.#hasAnswered = true;
+      this.#wakeAll();
+    });
   }
 
   get driver(): Driver {
@@ -121,13 +131,19 @@ export class Session {
         const failure = failureOf(error);
         forgetArguments(error);
         if (failure === "unknown") isRepeat = true;
-        left = this.#options.deadlineMs - (performance.now() - since);
+        left = this.#patienceMs() - (performance.now() - since);
         const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.#driver.lastError) !== "denied";
         if (!isPassing || left <= 0 || this.#isGivenUp || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
         await this.#rest(Math.min(left, pause * (0.5 + Math.random())));
         if (this.#isGivenUp) throw this.#finalError(error, name);
       }
     }
+  }
+
+  /** Whoever opens a store at an address where nobody listens should not wait for the whole deadline. */
+  #patienceMs(): number {
+    const { deadlineMs, refusedMs } = this.#options;
+    return !this.#hasAnswered && isRefusal(this.#driver.lastError) ? Math.min(deadlineMs, refusedMs) : deadlineMs;
   }
 
   /** Waits, but not longer than until the server is there again. */
@@ -154,11 +170,14 @@ export class Session {
       case "full":
         return new MillraceError("store_full", "the memory of the Redis server is full: raise maxmemory or remove jobs", { cause: error });
       case "denied":
-        return new MillraceError("store_unavailable", `Redis refuses this user: ${messageOf(cause)}`, { cause });
+        return new MillraceError("store_unavailable", `Redis at ${this.#options.place} refuses this user: ${messageOf(cause)}`, { cause });
       case "unsent":
       case "unknown": {
-        const time = this.#isGivenUp ? "before the client was closed" : `within ${this.#options.deadlineMs} ms`;
-        const message = `Redis did not answer ${name} ${time}: ${messageOf(cause)}`;
+        const { place } = this.#options;
+        const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(this.#patienceMs())}`;
+        const message = isRefusal(cause)
+          ? `Redis at ${place} took no connection ${time}: ${messageOf(cause)}. Check that it is running and that the address is right`
+          : `Redis at ${place} did not answer ${name} ${time}: ${messageOf(cause)}`;
         return new MillraceError("store_unavailable", message, { cause });
       }
       case "noscript":
@@ -186,6 +205,8 @@ function forgetArguments(error: unknown): void {
 }
 
 function messageOf(error: unknown): string {
+  // A host with several addresses fails with one error for each.
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }
 

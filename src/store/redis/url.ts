@@ -14,6 +14,11 @@ const URL_RULE = "redis[s]://[user:password@]host[:port][,host:port…][/db][?cl
 const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
 const PREFIX = /^[A-Za-z0-9._:-]{1,64}$/;
 
+/** Where it is, for messages: never a password. */
+export function placeOf({ nodes }: RedisUrl): string {
+  return nodes.map(({ host, port }) => `${host}:${port}`).join(",");
+}
+
 /** Reads a redis: URL by hand, because several hosts are not a URL that others know. Never shows the password. */
 export function parseRedisUrl(url: string): RedisUrl {
   const [, scheme, user, hosts, path, query] = SHAPE.exec(url) ?? refuse("url", URL_RULE, hidePassword(url));

@@ -152,7 +152,7 @@ export function storeError(error: unknown): unknown {
   if (code === SQLITE_FULL) {
     return new MillraceError("store_full", "the disk of the SQLite file is full: free some space, then try again", { cause: error });
   }
-  return new MillraceError("store_unavailable", `SQLite could not do it: ${message}`, { cause: error });
+  return new MillraceError("store_unavailable", `SQLite answered with an error: ${message}`, { cause: error });
 }
 
 function primaryCode(error: unknown): number | null {

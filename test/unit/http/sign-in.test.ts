@@ -165,7 +165,7 @@ describe("a wrong password", () => {
     const response = await login(await openWith(), user);
     expect(response.status).toBe(401);
     expect(response.headers.get("set-cookie")).toBeNull();
-    expect(await response.json()).toMatchObject({ code: "unauthorized", detail: "user name and password do not fit" });
+    expect(await response.json()).toMatchObject({ code: "unauthorized", detail: "the user name or the password is wrong" });
   });
 
   test("W06: tried too often ends all tries from that address for a while, and from no other", async () => {

@@ -39,8 +39,8 @@ describe("W14: a URL", () => {
     ["http://example.com:25/", /port 25/],
     ["https://example.com:6379/", /port 6379/],
     ["http://example.com:0/", /port 0/],
-    ["example.com", /not one/],
-    ["http://", /not one/],
+    ["example.com", /not valid/],
+    ["http://", /not valid/],
   ])("%s is refused", (url, why) => {
     expect(() => guard.readUrl(url)).toThrow(why);
   });

@@ -57,7 +57,7 @@ const FIRST = call("evalsha", TRY.sha);
 const AGAIN = call("evalsha", TRY.sha, "again");
 
 function sessionOver(driver: Driver, deadlineMs = 5_000): Session {
-  return new Session(driver, { clock: systemClock, deadlineMs });
+  return new Session(driver, { clock: systemClock, deadlineMs, place: "redis.test:6379", refusedMs: Infinity });
 }
 
 describe("a call", () => {

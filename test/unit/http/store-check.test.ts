@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import type { Client } from "../../../src/client/client.ts";
+import { StoreCheck } from "../../../src/http/store-check.ts";
+import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+
+type Store = "answers" | "fails" | "is silent";
+
+/** A check of a store that can be told how to be, on a clock turned by hand. */
+function checked(): { clock: VirtualClock; check: StoreCheck; looks: () => number; let: (store: Store) => void } {
+  const clock = new VirtualClock(0);
+  let store: Store = "answers";
+  let looks = 0;
+  const exchange = (): Promise<unknown> => {
+    looks++;
+    if (store === "is silent") return new Promise(() => {});
+    return store === "answers" ? Promise.resolve({ answers: [], jobs: [] }) : Promise.reject(new Error("away"));
+  };
+  const leases = { exchange } as unknown as Client["leases"];
+  return { clock, check: new StoreCheck({ leases }, clock), looks: () => looks, let: (now) => (store = now) };
+}
+
+/** The answer, which needs no more time than this. */
+async function answerWithin(clock: VirtualClock, ms: number, check: StoreCheck): Promise<boolean | "no answer"> {
+  let answer: boolean | "no answer" = "no answer";
+  void check.answers().then((told) => (answer = told));
+  await clock.advance(ms);
+  return answer;
+}
+
+test("tells at once what the first look sees", async () => {
+  const { clock, check } = checked();
+  expect(await answerWithin(clock, 0, check)).toBe(true);
+});
+
+test("says no within 200 ms although the store never answers", async () => {
+  const { clock, check, let: store } = checked();
+  store("is silent");
+  expect(await answerWithin(clock, 200, check)).toBe(false);
+});
+
+test("goes by the last look while the next is under way, and not for long", async () => {
+  const { clock, check, let: store } = checked();
+  expect(await answerWithin(clock, 0, check)).toBe(true);
+  store("is silent");
+  await clock.advance("2s");
+  expect(await answerWithin(clock, 0, check)).toBe(true);
+  await clock.advance("4s");
+  expect(await answerWithin(clock, 200, check)).toBe(false);
+});
+
+test("sees by itself that the store failed and that it came back", async () => {
+  const { clock, check, let: store } = checked();
+  await answerWithin(clock, 0, check);
+  store("fails");
+  await clock.advance("3s");
+  expect(await answerWithin(clock, 0, check)).toBe(false);
+  store("answers");
+  await clock.advance("3s");
+  expect(await answerWithin(clock, 0, check)).toBe(true);
+});
+
+test("looks once at a time, and no more when nobody has asked for a while", async () => {
+  const { clock, check, looks, let: store } = checked();
+  store("is silent");
+  for (let asked = 0; asked < 20; asked++) void check.answers();
+  await clock.advance("60s");
+  expect(looks()).toBe(1);
+  const other = checked();
+  await answerWithin(other.clock, 0, other.check);
+  await other.clock.advance("10m");
+  const seen = other.looks();
+  await other.clock.advance("10m");
+  expect(other.looks()).toBe(seen);
+});
