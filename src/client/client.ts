@@ -12,6 +12,16 @@ import type { Outcome } from "../core/lifecycle.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { MillraceError } from "../core/errors.ts";
 
+/** What all servers on a store shall know for a while, by name. */
+export interface Marks {
+  /** Resolves when every process on the store sees the mark, until `ttlMs` from now. */
+  mark(name: string, ttlMs: number): Promise<void>;
+  marked(names: readonly string[]): Promise<boolean[]>;
+}
+
+/** Where a client over a store has its marks: for a server over it, and nobody else. */
+export const MARKS: unique symbol = Symbol("marks");
+
 /** All that producers, workers and operators can ask for. */
 export interface Client extends AsyncDisposable {
   /** Adds a job; resolves once the store has committed it. With an idempotency key that is known: the stored job, and `created` false. */
@@ -88,6 +98,9 @@ export interface Client extends AsyncDisposable {
    * ends (30 s when nothing is said), and 2 s longer: what a store that is away has not answered by then fails. May be called twice.
    */
   close(options?: { readonly grace?: Duration | undefined }): Promise<void>;
+
+  /** @internal */
+  readonly [MARKS]?: Marks;
 }
 
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,18 @@ import type { Clock } from "../lib/clock.ts";
 import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import { type Announcer, createAnnouncer } from "./announcer.ts";
-import type { Client, EnqueuedJob, EnqueueOptions, Handlers, JobDefinition, Leases, WorkerHandle, WorkOptions } from "./client.ts";
+import {
+  type Client,
+  type EnqueuedJob,
+  type EnqueueOptions,
+  type Handlers,
+  type JobDefinition,
+  type Leases,
+  MARKS,
+  type Marks,
+  type WorkerHandle,
+  type WorkOptions,
+} from "./client.ts";
 import { createBulk } from "./bulk.ts";
 import { BulkCrew } from "./bulk-crew.ts";
 import { bulkHandler } from "./bulk-handler.ts";
@@ -218,6 +229,10 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     work,
     leases: guardLeases(checkedLeases(leases), whileOpen, ending.signal),
     close,
+    [MARKS]: guardAll(
+      { mark: (name, ttlMs) => store.mark(name, ttlMs), marked: (names) => store.marked(names) } satisfies Marks,
+      whileOpen,
+    ),
     [Symbol.asyncDispose]: () => client.close(),
   };
   return client;

@@ -7,6 +7,7 @@ import { jsonOf, stringifyJson } from "../core/json-text.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Answer, Call } from "./call.ts";
+import type { EndedSessions, Session, SessionOver } from "./ended-sessions.ts";
 import type { Gate } from "./gate.ts";
 import type { Occupancy } from "./limits.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
@@ -32,6 +33,7 @@ export interface RequestFacts {
 
 export interface AnswererOptions {
   readonly gate: Gate;
+  readonly ended: EndedSessions;
   readonly occupancy: Occupancy;
   readonly clock: Clock;
   readonly onRequest: ((facts: RequestFacts) => void) | undefined;
@@ -39,6 +41,7 @@ export interface AnswererOptions {
 
 export class Answerer implements VisitHost {
   readonly #gate: Gate;
+  readonly #ended: EndedSessions;
   readonly #occupancy: Occupancy;
   readonly #clock: Clock;
   readonly #onRequest: AnswererOptions["onRequest"];
@@ -48,8 +51,9 @@ export class Answerer implements VisitHost {
   #isDraining = false;
   #whenQuiet: (() => void)[] = [];
 
-  constructor({ gate, occupancy, clock, onRequest }: AnswererOptions) {
+  constructor({ gate, ended, occupancy, clock, onRequest }: AnswererOptions) {
     this.#gate = gate;
+    this.#ended = ended;
     this.#occupancy = occupancy;
     this.#clock = clock;
     this.#onRequest = onRequest;
@@ -135,6 +139,10 @@ export class Answerer implements VisitHost {
   left(visit: Visit): void {
     this.#visits.delete(visit);
     if (this.#visits.size === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+  }
+
+  watchSession(session: Session, end: (reason: SessionOver) => void): () => void {
+    return this.#ended.watch(session, end);
   }
 
   /** Lets pages of allowed origins read the answer. */

@@ -1,6 +1,7 @@
 /** WHO MAY CALL. Keys are known here by their digests only, and compared so that the time tells nothing. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { invalid, MillraceError } from "../core/errors.ts";
+import type { Session } from "./ended-sessions.ts";
 import { type Scope, SCOPES } from "./contract/route.ts";
 
 /** Who calls, and what they may do. */
@@ -12,6 +13,8 @@ export interface Caller {
   readonly id: string | null;
   /** Who signed in to the dashboard; absent for a key, and where nobody has to. */
   readonly user?: string;
+  /** By which sign-in they are known. */
+  readonly session?: Session;
 }
 
 interface Key {

@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ANYONE, type Caller, Keys, secretOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Scope } from "./contract/route.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import { type Limiter, MemoryLimiter } from "./limits.ts";
 import { networkOf } from "./network.ts";
 import { WireError } from "./problem.ts";
@@ -16,6 +17,7 @@ export interface GateOptions {
   readonly keys: readonly string[];
   /** Users of the dashboard: their sessions count like keys. */
   readonly sessions: Sessions;
+  readonly ended: EndedSessions;
   /** The application around this server decides who may call. */
   readonly open: boolean;
   /** Names under which the server may be called; null: any. */
@@ -65,6 +67,12 @@ export class Gate {
     this.#checkOrigin(call);
     if (scope === "open") return ANYONE;
     const caller = this.callerOf(call);
+    return caller instanceof Promise
+      ? caller.then((known) => this.#admitCaller(known, call, scope))
+      : this.#admitCaller(caller, call, scope);
+  }
+
+  #admitCaller(caller: Caller, call: Call, scope: Scope | "any"): Caller | Promise<Caller> {
     if (scope !== "any" && !caller.scopes.has(scope)) {
       throw new MillraceError("forbidden", `this needs a key with the scope ${scope}`);
     }
@@ -114,25 +122,37 @@ export class Gate {
   }
 
   /** Who calls: by a key, else by a session, else as anybody on this machine where there is no key. Throws `unauthorized` else. */
-  callerOf(call: Call): Caller {
+  callerOf(call: Call): Caller | Promise<Caller> {
     if (this.#options.open) return ANYONE;
     const secret = this.#keys.isEmpty ? null : secretOf((name) => call.header(name));
     if (secret !== null) return this.#keys.find(secret) ?? this.#refuseKey(call);
     const user = this.#userOf(call);
-    if (user !== null) return user;
+    if (user?.session === undefined) return this.#stranger(call);
+    return this.#options.ended.isEnded(user.session).then((isEnded) => (isEnded ? this.#stranger(call) : user));
+  }
+
+  /** Who has neither a key nor a session. */
+  #stranger(call: Call): Caller {
     if (this.#keys.isEmpty) return this.#localCaller(call);
     throw unauthorized("this needs an API key");
   }
 
-  /** Cookies are sent by the browser, whichever page it was that made it: a change must come from a page of ours. */
+  /**
+   * Cookies are sent by the browser, whichever page it was that made it: a change must come from a page of ours, and so must a request for a
+   * WebSocket, with which browsers always say where it comes from.
+   */
   #userOf(call: Call): Caller | null {
     const { sessions, clock } = this.#options;
     const token = sessions.isEmpty ? null : tokenOf(call.header("cookie"));
     const user = token === null ? null : sessions.find(token, clock.now());
-    if (user === null || !CHANGES.has(call.method)) return user;
-    // One that has an origin was held against ours before.
-    if (call.header("origin") !== null || call.header("sec-fetch-site") === "same-origin") return user;
-    throw new WireError("foreign_origin", "changes with a session are accepted only from pages of this server");
+    const isUpgrade = call.isUpgrade === true;
+    if (user === null || (!CHANGES.has(call.method) && !isUpgrade)) return user;
+    const origin = call.header("origin");
+    // One that names a page was held against ours before.
+    if (origin !== null && origin !== "null") return user;
+    if (!isUpgrade && (origin !== null || call.header("sec-fetch-site") === "same-origin")) return user;
+    const what = isUpgrade ? "WebSockets are opened" : "changes are accepted";
+    throw new WireError("foreign_origin", `with a session ${what} only for pages of this server`);
   }
 
   /**

@@ -5,7 +5,7 @@
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Client } from "../client/client.ts";
+import { type Client, MARKS } from "../client/client.ts";
 import { invalid } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { Answerer, type RequestFacts } from "./answerer.ts";
@@ -13,6 +13,7 @@ import type { Answer } from "./call.ts";
 import { FetchCall, toResponse } from "./fetch-call.ts";
 import { type RouteName, ROUTES } from "./contract.ts";
 import { Dashboard } from "./dashboard.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import { Gate } from "./gate.ts";
 import { HandledTypes } from "./handled-types.ts";
 import { Readiness } from "./health.ts";
@@ -112,9 +113,11 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const { clock = systemClock, basePath = "", rateLimit } = options;
   if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at its end", basePath);
   const sessions = new Sessions(options.dashboard?.users ?? []);
+  const ended = new EndedSessions({ marks: client[MARKS], clock });
   const gate = new Gate({
     keys: options.keys ?? [],
     sessions,
+    ended,
     open: options.open ?? false,
     hosts: options.hosts ?? null,
     origins: options.origins ?? [],
@@ -123,7 +126,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     clock,
   });
   const room = { ...ROOM, ...options.room };
-  const answerer = new Answerer({ gate, clock, occupancy: new Occupancy(room), onRequest: options.onRequest });
+  const answerer = new Answerer({ gate, ended, clock, occupancy: new Occupancy(room), onRequest: options.onRequest });
   const hub = new Hub({ client, clock, room });
   const readiness = new Readiness(client, clock);
   const { version = "0.0.0", figures } = options;
@@ -134,7 +137,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const dashboard =
     options.dashboard === undefined
       ? null
-      : new Dashboard(new SignIn({ gate, sessions, clock, basePath }), new StaticPage(options.dashboard.folder));
+      : new Dashboard(new SignIn({ gate, sessions, ended, clock, basePath }), new StaticPage(options.dashboard.folder));
   const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
   const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, isWell, figures }, dashboard);
   const { fetch } = createApp(routes, answerer, basePath, dashboard);

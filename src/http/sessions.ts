@@ -2,9 +2,10 @@
  * USERS OF THE DASHBOARD, and the cookies by which they are known after they signed in.
  *
  * A session is kept nowhere: the cookie says who it is and until when, signed with a key that is made from the user's own password. So every
- * process with the same settings knows it, a restart signs nobody out, and another password ends all sessions of its user.
+ * process with the same settings knows it, a restart signs nobody out, and another password ends all sessions of its user. Only those that were
+ * ended before their time are kept, by a digest: see ended-sessions.ts.
  */
-import { createHmac, hash, scryptSync, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes, scryptSync, timingSafeEqual } from "node:crypto";
 import { MillraceError } from "../core/errors.ts";
 import type { Caller } from "./auth.ts";
 import type { Role } from "./contract/dashboard.ts";
@@ -77,19 +78,22 @@ export class Sessions {
     let found: User | null = null;
     for (const user of this.#users) if (user.isMeantBy(name, password)) found = user;
     if (found === null) return null;
-    const claim = `${Buffer.from(name).toString("base64url")}.${now + SESSION_MS}`;
+    // The last part tells apart who signs in twice.
+    const claim = `${Buffer.from(name).toString("base64url")}.${now + SESSION_MS}.${randomBytes(9).toString("base64url")}`;
     return { token: `${claim}.${found.sign(claim).toString("base64url")}`, caller: found.caller };
   }
 
-  /** Whose token it is; null when it is nobody's, or over. */
+  /** Whose token it is, and which session; null when it is nobody's, or its time is over. */
   find(token: string, now: number): Caller | null {
-    const [name = "", until = "", signature = "", more] = token.split(".");
+    const [name = "", until = "", nonce = "", signature = "", more] = token.split(".");
     if (more !== undefined || !/^\d{1,16}$/.test(until) || Number(until) <= now) return null;
     const user = this.#users.find((each) => each.name === Buffer.from(name, "base64url").toString());
     const given = Buffer.from(signature, "base64url");
-    const wanted = user?.sign(`${name}.${until}`);
+    const claim = `${name}.${until}.${nonce}`;
+    const wanted = user?.sign(claim);
     if (user === undefined || wanted === undefined || given.byteLength !== wanted.byteLength) return null;
-    return timingSafeEqual(given, wanted) ? user.caller : null;
+    if (!timingSafeEqual(given, wanted)) return null;
+    return { ...user.caller, session: { name: `session:${digestOf(claim).toString("base64url")}`, until: Number(until) } };
   }
 }
 

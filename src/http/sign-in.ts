@@ -4,11 +4,12 @@ import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { AnswerFrom } from "./contract.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import type { Gate } from "./gate.ts";
 import { MemoryLimiter } from "./limits.ts";
 import { networkOf } from "./network.ts";
 import { WireError } from "./problem.ts";
-import { basicOf, sessionCookie, type Sessions } from "./sessions.ts";
+import { basicOf, sessionCookie, type Sessions, tokenOf } from "./sessions.ts";
 
 /** A session that was just begun: the header that sets its cookie, and whose it is. */
 export interface OpenedSession {
@@ -22,6 +23,7 @@ const WRONG_PASSWORDS = { requests: 10, perMs: 60_000 };
 export interface SignInParts {
   readonly gate: Gate;
   readonly sessions: Sessions;
+  readonly ended: EndedSessions;
   readonly clock: Clock;
   /** Where the server is mounted: the cookie is sent there, and nowhere else. */
   readonly basePath: string;
@@ -36,8 +38,8 @@ export class SignIn {
   }
 
   /** Who calls, as far as the server knows. */
-  sessionOf(call: Call, signedIn: OpenedSession | null): AnswerFrom<"GET /dashboard/session"> {
-    const caller = signedIn?.caller ?? this.#callerOf(call);
+  async sessionOf(call: Call, signedIn: OpenedSession | null): Promise<AnswerFrom<"GET /dashboard/session">> {
+    const caller = signedIn?.caller ?? (await this.#callerOf(call));
     const role = caller === null ? null : caller.scopes.has("admin") ? "operator" : "viewer";
     return { user: caller?.user ?? null, role, sign_in: this.#way };
   }
@@ -56,8 +58,12 @@ export class SignIn {
     return { cookie: this.#cookie(call, opened.token), caller: opened.caller };
   }
 
-  /** The header that takes the session's cookie away. */
-  close(call: Call): string {
+  /** Ends the session, wherever its cookie is. Answers the header that takes the cookie away. */
+  async close(call: Call): Promise<string> {
+    const { sessions, ended, clock } = this.#parts;
+    const token = tokenOf(call.header("cookie"));
+    const session = token === null ? undefined : sessions.find(token, clock.now())?.session;
+    if (session !== undefined) await ended.end(session);
     return this.#cookie(call, null);
   }
 
@@ -73,9 +79,9 @@ export class SignIn {
     }
   }
 
-  #callerOf(call: Call): Caller | null {
+  async #callerOf(call: Call): Promise<Caller | null> {
     try {
-      return this.#parts.gate.callerOf(call);
+      return await this.#parts.gate.callerOf(call);
     } catch (error) {
       if (error instanceof MillraceError && error.code === "unauthorized") return null;
       throw error;

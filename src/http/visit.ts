@@ -1,6 +1,7 @@
 /** A call on its way through the server. What it takes of the server's room it gives back, once, when it leaves. */
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
+import type { Session, SessionOver } from "./ended-sessions.ts";
 import type { Occupancy } from "./limits.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import { WireError } from "./problem.ts";
@@ -13,6 +14,8 @@ export type PathParams = Readonly<Record<string, string>>;
 /** Who wants to know that a visit is over. */
 export interface VisitHost {
   left(visit: Visit): void;
+  /** Calls back when the session is over, until the returned function is called. */
+  watchSession(session: Session, end: (reason: SessionOver) => void): () => void;
 }
 
 export class Visit implements RouteInput<never> {
@@ -27,6 +30,8 @@ export class Visit implements RouteInput<never> {
   readonly #host: VisitHost;
   #ending: AbortController | null = null;
   #isEnding = false;
+  #endReason: Error | undefined;
+  #unwatch: (() => void) | null = null;
   #place: "arrived" | "answered" | "waiting" | "left" = "arrived";
   #bytes = 0;
 
@@ -44,17 +49,18 @@ export class Visit implements RouteInput<never> {
     if (this.#ending === null) {
       const ending = new AbortController();
       const { signal } = this.call;
-      if (this.#isEnding || signal.aborted) ending.abort();
+      if (this.#isEnding || signal.aborted) ending.abort(this.#endReason);
       else signal.addEventListener("abort", () => ending.abort(), { once: true });
       this.#ending = ending;
     }
     return this.#ending.signal;
   }
 
-  /** The server shuts down: who waits shall answer now. */
-  end(): void {
+  /** The server shuts down, or the caller's session is over: who waits shall answer now. */
+  end(reason?: Error): void {
     this.#isEnding = true;
-    this.#ending?.abort();
+    this.#endReason = reason;
+    this.#ending?.abort(reason);
   }
 
   enter(): void {
@@ -65,10 +71,13 @@ export class Visit implements RouteInput<never> {
   startWaiting(): void {
     this.#occupancy.startWaiting();
     this.#place = "waiting";
+    const session = this.caller?.session;
+    if (session !== undefined) this.#unwatch = this.#host.watchSession(session, (reason) => this.end(reason));
   }
 
   leave(): void {
     if (this.#place === "left") return;
+    this.#unwatch?.();
     if (this.#bytes > 0) this.#occupancy.giveBack(this.#bytes);
     if (this.#place === "answered") this.#occupancy.leave();
     if (this.#place === "waiting") this.#occupancy.stopWaiting();

@@ -172,7 +172,7 @@ export interface Store extends Feed {
 
   /**
    * Drops up to `limit` of each: keys that have expired, workers whose entry has, minutes and hours of counters that are past their keep,
-   * news that everyone had time to read, allowances of which nothing is in use.
+   * news that everyone had time to read, allowances of which nothing is in use, marks that are over.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -246,6 +246,14 @@ export interface Store extends Feed {
    * What was taken comes back with time, and is forgotten then. A crash of the store may forget it, too; a repeat takes again.
    */
   spend(spends: readonly Spend[]): Promise<Spent[]>;
+
+  // ── Marks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Sets a mark that every process on this store sees until `ttlMs` from now. Set again, it counts from then. */
+  mark(name: string, ttlMs: number): Promise<void>;
+
+  /** Whether each of these names is marked now. Sees every mark whose call was answered before. */
+  marked(names: readonly string[]): Promise<boolean[]>;
 
   // ── Others ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -36,7 +36,12 @@ export const dashboardRoutes = {
   "POST /dashboard/logout": {
     summary: "Sign out of the dashboard",
     scope: "open",
-    answers: { 204: { when: "Signed out.", headers: { "Set-Cookie": "Takes the session away." } } },
+    answers: {
+      204: {
+        when: "Signed out: the session has ended on every server of the store.",
+        headers: { "Set-Cookie": "Takes the session away." },
+      },
+    },
     problems: ["not_found"],
   },
 } as const satisfies Record<string, Route>;

@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { SessionOver } from "../ended-sessions.ts";
 import type { Reader } from "./reader.ts";
 import type { Frame } from "./ring.ts";
 
@@ -14,7 +15,7 @@ export interface TellingOptions {
   readonly socket: Duplex;
   readonly reader: Reader;
   readonly clock: Clock;
-  /** Aborts when the server shuts down. */
+  /** Aborts when the server shuts down, or with a SessionOver. */
   readonly ending: AbortSignal;
   /** The connection has ended, whoever ended it. */
   readonly ended: () => void;
@@ -43,7 +44,11 @@ export function tellOver({ webSocket, socket, reader, clock, ending, ended }: Te
     timer = clock.setTimer(() => webSocket.terminate(), CLOSE_MS);
     webSocket.close(code, reason);
   }
-  const shutDown = (): void => close(GOING_AWAY, "the server is shutting down");
+  const shutDown = (): void => {
+    const { reason } = ending as { reason: unknown };
+    if (reason instanceof SessionOver) close(POLICY_VIOLATION, reason.message);
+    else close(GOING_AWAY, "the server is shutting down");
+  };
 
   function pingLater(): void {
     timer = clock.setTimer(() => {

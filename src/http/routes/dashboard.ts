@@ -11,13 +11,13 @@ export function dashboardHandlers(signIn: SignIn | null): Handlers<keyof typeof 
     return signIn;
   };
   return {
-    "GET /dashboard/session": ({ call }) => {
+    "GET /dashboard/session": async ({ call }) => {
       const signedIn = door().openBasic(call);
-      const session = door().sessionOf(call, signedIn);
+      const session = await door().sessionOf(call, signedIn);
       return signedIn === null ? ok(session) : { ...ok(session), headers: { "Set-Cookie": signedIn.cookie } };
     },
     "POST /dashboard/login": ({ call, body }) => cookieReply(door().open(call, body.username, body.password).cookie),
-    "POST /dashboard/logout": ({ call }) => cookieReply(door().close(call)),
+    "POST /dashboard/logout": async ({ call }) => cookieReply(await door().close(call)),
   };
 }
 

@@ -40,6 +40,7 @@ import { holds, isRepeat, refusal, writeNote } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { groupErrors } from "./groups.ts";
 import { countMatches, listJobs } from "./list.ts";
+import { Marks } from "./marks.ts";
 import { Schedules } from "./schedules.ts";
 import { StoreTime } from "./store-time.ts";
 import { attemptsOf, leasedCopy, recordCopy, type StoredJob, summaryOf } from "./stored-job.ts";
@@ -62,6 +63,7 @@ export class MemoryStore implements Store {
   readonly #schedules = new Schedules();
   readonly #workers = new WorkerRegistry();
   readonly #allowances = new Allowances();
+  readonly #marks = new Marks();
   #isClosed = false;
 
   /** `deadlineMs` is what every engine is given; here nothing is waited for. */
@@ -293,7 +295,8 @@ export class MemoryStore implements Store {
     const workers = this.#workers.sweep(now, limit);
     const periods = this.#ledger.sweep(now - keep.minutesMs, now - keep.hoursMs, limit);
     const allowances = this.#allowances.sweep(now, limit);
-    return { removed: keys + workers + periods + allowances };
+    const marks = this.#marks.sweep(now, limit);
+    return { removed: keys + workers + periods + allowances + marks };
   }
 
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -392,6 +395,17 @@ export class MemoryStore implements Store {
   async spend(spends: readonly Spend[]): Promise<Spent[]> {
     const now = this.#begin();
     return spends.map((spend) => this.#allowances.spend(spend, now));
+  }
+
+  // ── Marks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async mark(name: string, ttlMs: number): Promise<void> {
+    this.#marks.set(name, this.#begin() + ttlMs);
+  }
+
+  async marked(names: readonly string[]): Promise<boolean[]> {
+    const now = this.#begin();
+    return names.map((name) => this.#marks.has(name, now));
   }
 
   // ── Feed ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

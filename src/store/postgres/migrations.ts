@@ -5,12 +5,13 @@ import { exchange } from "./functions/exchange.ts";
 import { admit, enqueue, freeKeys } from "./functions/insert.ts";
 import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
+import { markTable } from "./functions/mark.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
 import { addLosses, tables } from "./tables.ts";
 
-const TABLES = [tables, allowanceTable];
+const TABLES = [tables, allowanceTable, markTable];
 
 const WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick, spend];
 const READS = [find, attempts, expired, queues, counters, oldest, ahead];
@@ -30,7 +31,7 @@ const UPGRADES: readonly ((schema: string) => string)[] = [
   // To 3: only functions changed.
   () => "",
   // To 4, from the tables of 0.1.
-  addLosses,
+  (schema) => addLosses(schema) + markTable(schema),
 ];
 
 /** Drops every function of ours, whatever version made it. */

@@ -47,6 +47,7 @@ import { Housekeeping } from "./housekeeping.ts";
 import { Inserter } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
+import { readMarks, setMark } from "./marks.ts";
 import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
@@ -264,6 +265,14 @@ class PostgresStore implements Store {
 
   spend(spends: readonly Spend[]): Promise<Spent[]> {
     return this.#do(() => spendShares(this.#desk, spends));
+  }
+
+  mark(name: string, ttlMs: number): Promise<void> {
+    return this.#do(() => setMark(this.#desk, name, ttlMs));
+  }
+
+  marked(names: readonly string[]): Promise<boolean[]> {
+    return this.#do(() => readMarks(this.#desk, names));
   }
 
   within(tx: unknown): TransactionVerbs {

@@ -272,8 +272,13 @@ const others = (s: string) => ({
     , hours as (${dropSome(`${s}.count`, `step = 1 and at < ${NOW} - $4::bigint`)})
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
+    , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
     select (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
-      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances)`,
+      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)`,
+  /** In: now, name, time to live. */
+  putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
+  /** In: now, names. Out: those that are marked. */
+  readMarks: `select name from ${s}.mark where name = any($2::text[]) and expires_at > ${NOW}`,
   /** Leaves tables alone that somebody else is at; needs no lock that would stop a claim. */
   vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */

@@ -55,6 +55,11 @@ export class Keys {
     return `${this.prefix}:allowance:${name}`;
   }
 
+  /** A mark: until when. */
+  mark(name: string): string {
+    return `${this.prefix}:mark:${name}`;
+  }
+
   /** What the names of a partition begin with: scripts add the rest. */
   partition(number: number): string {
     return `${this.prefix}:{${number}}`;

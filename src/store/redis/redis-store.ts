@@ -43,6 +43,7 @@ import { openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
+import { readMarks, setMark } from "./marks.ts";
 import { QueueRegistry } from "./queue-registry.ts";
 import {
   configureQueue,
@@ -248,6 +249,14 @@ class RedisStore implements Store {
 
   spend(spends: readonly Spend[]): Promise<Spent[]> {
     return this.#session.carry(() => spendShares(this.#context, spends));
+  }
+
+  mark(name: string, ttlMs: number): Promise<void> {
+    return this.#session.carry(() => setMark(this.#context, name, ttlMs));
+  }
+
+  marked(names: readonly string[]): Promise<boolean[]> {
+    return this.#session.carry(() => readMarks(this.#context, names));
   }
 
   watch(listener: (hint: Hint) => void): () => void {

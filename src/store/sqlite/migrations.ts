@@ -158,6 +158,8 @@ const STEPS: readonly string[] = [
   "create table millrace_allowance (name text primary key, free_at real not null) without rowid",
   // How often attempts were lost, and may be. Null in rows of a version that did not know of it: then max_retries decides.
   "alter table millrace_job add column lost_count int not null default 0; alter table millrace_job add column max_lost int",
+  // What every process shall know for a while, such as sessions that were ended.
+  "create table millrace_mark (name text primary key, expires_at int not null) without rowid",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -47,7 +47,7 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, removeJob } from "./manage.ts";
 import { configureQueue, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { DELETE_WORKER, FACTS_OF_JOB, FIND_JOB, LIVE_WORKERS, PUT_WORKER, READ_LOGS } from "./statements.ts";
+import { DELETE_WORKER, FACTS_OF_JOB, FIND_JOB, LIVE_WORKERS, PUT_MARK, PUT_WORKER, READ_MARK, READ_LOGS } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";
 import { countAhead, oldestPending } from "./waiting.ts";
@@ -253,6 +253,17 @@ export class SqliteStore implements Store {
 
   spend(spends: readonly Spend[]): Promise<Spent[]> {
     return this.#writer.writeSoftly((tx) => spends.map((spend) => spendShare(tx, spend)));
+  }
+
+  async mark(name: string, ttlMs: number): Promise<void> {
+    await this.#writer.write((tx) => tx.on.run(PUT_MARK, name, tx.now + ttlMs));
+  }
+
+  marked(names: readonly string[]): Promise<boolean[]> {
+    return this.#writer.read(() => {
+      const now = this.#time.peek();
+      return names.map((name) => (this.#on.number(READ_MARK, name) ?? now) > now);
+    });
   }
 
   within(tx: unknown): TransactionVerbs {

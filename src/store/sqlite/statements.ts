@@ -262,6 +262,9 @@ export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq
 export const DROP_UNUSED_ALLOWANCES =
   "delete from millrace_allowance where name in (select name from millrace_allowance where free_at <= ? limit ?)";
 
+/** In: now, limit. */
+export const DROP_OLD_MARKS = "delete from millrace_mark where name in (select name from millrace_mark where expires_at <= ? limit ?)";
+
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const SCHEDULE_COLUMNS = `spec, version, next_tick, last_tick, nullif(${idColumn("last_job")}, ''), created_at, updated_at`;
@@ -306,6 +309,13 @@ export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker whe
 export const READ_ALLOWANCE = "select free_at from millrace_allowance where name = ?";
 /** In: name, free_at. */
 export const WRITE_ALLOWANCE = "insert or replace into millrace_allowance (name, free_at) values (?, ?)";
+
+// ── Marks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: name, expires_at. */
+export const PUT_MARK = "insert or replace into millrace_mark (name, expires_at) values (?, ?)";
+/** In: name. */
+export const READ_MARK = "select expires_at from millrace_mark where name = ?";
 
 // ── Time and news ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

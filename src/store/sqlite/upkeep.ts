@@ -9,6 +9,7 @@ import {
   DROP_DEAD_WORKERS,
   DROP_EXPIRED_KEYS,
   DROP_OLD_COUNTS,
+  DROP_OLD_MARKS,
   DROP_OLD_NEWS,
   DROP_UNUSED_ALLOWANCES,
   DUE_JOBS,
@@ -121,7 +122,8 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_OLD_COUNTS, STEPS.minute, tx.now - keep.minutesMs, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEPS.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
-    tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit)
+    tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
+    tx.on.run(DROP_OLD_MARKS, tx.now, limit)
   );
 }
 

@@ -14,6 +14,7 @@ import { insertSuite } from "./insert.ts";
 import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
+import { markSuite } from "./mark.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
 import { queueSuite } from "./queue.ts";
@@ -48,6 +49,7 @@ const FAMILIES = [
   feedSuite,
   workerSuite,
   allowanceSuite,
+  markSuite,
   inputSuite,
   transactionSuite,
   stormSuite,

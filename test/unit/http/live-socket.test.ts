@@ -142,10 +142,15 @@ describe("who may open one", () => {
       body: JSON.stringify({ username: "ann", password: "a-long-password" }),
     });
     const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!;
-    await open(url, "/api/v1/ws", { cookie, origin: url });
+    const reading = await open(url, "/api/v1/ws", { cookie, origin: url });
+    // A browser always says where it comes from.
+    expect(await refusal(url, "/api/v1/ws", { cookie })).toMatchObject({ status: 403, code: "foreign_origin" });
     expect(await refusal(url, "/api/v1/ws", { cookie, origin: "https://evil.example" })).toMatchObject({ status: 403 });
     expect(await refusal(url, "/api/v1/ws", { cookie, origin: "null" })).toMatchObject({ status: 403 });
     expect(await refusal(url, "/api/v1/ws", { cookie: `${cookie}x`, origin: url })).toMatchObject({ status: 401 });
+    await send("/dashboard/logout", { method: "POST", headers: { cookie, origin: url } });
+    expect(await reading.closed).toEqual({ code: 1008, reason: "the session has ended" });
+    expect(await refusal(url, "/api/v1/ws", { cookie, origin: url })).toMatchObject({ status: 401 });
 
     const keyless = await openApi({ dashboard: { users } });
     expect(await refusal(keyless.url, "/api/v1/ws", { origin: keyless.url })).toMatchObject({ status: 401 });

@@ -2,8 +2,10 @@
 import { describe, expect, test } from "vitest";
 import type { DashboardUser, ServerOptions } from "../../../src/http/server.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { temporaryFile } from "../store/sqlite/temporary-file.ts";
 import { builtPage } from "./built-page.ts";
 import { type Api, openApi } from "./open-api.ts";
+import { EventReading } from "./read-events.ts";
 
 const ANN: DashboardUser = { name: "ann", password: "correct horse", role: "operator" };
 const VIC: DashboardUser = { name: "vic", password: "battery staple", role: "viewer" };
@@ -101,18 +103,20 @@ describe("a session", () => {
   test("cannot be made up, lengthened or given to another", async () => {
     const api = await openWith();
     const token = (await cookieOf(api, VIC)).split("=")[1]!;
-    const [name = "", until = "", signature = ""] = token.split(".");
+    const [name = "", until = "", nonce = "", signature = ""] = token.split(".");
     const forged = [
       "",
       "x",
-      "..",
-      `${name}.${until}.`,
-      `${name}.${until}`,
-      `${name}.${Number(until) + 1}.${signature}`,
-      `${Buffer.from("ann").toString("base64url")}.${until}.${signature}`,
-      `${name}.${until}.${signature.slice(0, -2)}AA`,
+      "...",
+      `${name}.${until}.${nonce}.`,
+      `${name}.${until}.${nonce}`,
+      `${name}.${until}.${signature}`,
+      `${name}.${Number(until) + 1}.${nonce}.${signature}`,
+      `${name}.${until}.x${nonce}.${signature}`,
+      `${Buffer.from("ann").toString("base64url")}.${until}.${nonce}.${signature}`,
+      `${name}.${until}.${nonce}.${signature.slice(0, -2)}AA`,
       `${token}.x`,
-      `${name}.9e99.${signature}`,
+      `${name}.9e99.${nonce}.${signature}`,
       "a".repeat(5000),
     ];
     for (const each of forged) {
@@ -127,6 +131,68 @@ describe("a session", () => {
     const response = await api.send("/dashboard/logout", { method: "POST", headers: { cookie, ...OWN_PAGE } });
     expect(response.status).toBe(204);
     expect(response.headers.get("set-cookie")).toMatch(/^millrace_session=; Path=\/; Max-Age=0; HttpOnly; SameSite=Strict$/);
+  });
+});
+
+describe("signing out", () => {
+  const logout = ({ send }: Api, cookie: string) => send("/dashboard/logout", { method: "POST", headers: { cookie, ...OWN_PAGE } });
+  const look = async ({ send }: Api, cookie: string): Promise<number> => (await send("/api/v1/queues", { headers: { cookie } })).status;
+
+  /** Two server processes on one store. */
+  async function openTwo(options: ServerOptions = {}): Promise<[Api, Api]> {
+    const store = `sqlite:${temporaryFile()}`;
+    const open = (more: ServerOptions): Promise<Api> => openApi({ keys: [KEY], dashboard: { users: [ANN, VIC] }, ...more }, "fetch", store);
+    return [await open({}), await open(options)];
+  }
+
+  test("ends the session on every server of the store, and no other session", async () => {
+    const [one, other] = await openTwo();
+    const [cookie, another] = [await cookieOf(one, ANN), await cookieOf(one, ANN)];
+    expect([await look(one, cookie), await look(other, cookie)]).toEqual([200, 200]);
+    expect((await logout(one, cookie)).status).toBe(204);
+    expect([await look(one, cookie), await look(other, cookie)]).toEqual([401, 401]);
+    expect(await sessionOf(other, { cookie })).toMatchObject({ user: null, role: null });
+    expect([await look(one, another), await look(other, another)]).toEqual([200, 200]);
+  });
+
+  test("is remembered by servers that start later", async () => {
+    const store = `sqlite:${temporaryFile()}`;
+    const options: ServerOptions = { keys: [KEY], dashboard: { users: [ANN] } };
+    const one = await openApi(options, "fetch", store);
+    const cookie = await cookieOf(one, ANN);
+    await logout(one, cookie);
+    await one.client.close();
+    expect(await look(await openApi(options, "fetch", store), cookie)).toBe(401);
+  });
+
+  test("ends the streams of the session, here at once and elsewhere soon", async () => {
+    const clock = new VirtualClock(Date.now());
+    const [one, other] = await openTwo({ clock });
+    const cookie = await cookieOf(one, ANN);
+    const here = new EventReading(await one.send("/api/v1/events", { headers: { cookie } }));
+    const elsewhere = new EventReading(await other.send("/api/v1/events", { headers: { cookie } }));
+    const watching = new EventReading(await other.send("/api/v1/leases/watch", { headers: { cookie } }));
+    await logout(one, cookie);
+    expect(await here.until(() => false)).toEqual([]);
+    const over = [elsewhere, watching].map((reading) => reading.until(() => false));
+    await clock.advance(5_000);
+    await Promise.all(over);
+  });
+
+  test("is not needed for the streams of a session to end with it", async () => {
+    const clock = new VirtualClock(Date.UTC(2026, 10, 15));
+    const api = await openWith({ clock });
+    const reading = new EventReading(await api.send("/api/v1/events", { headers: { cookie: await cookieOf(api, ANN) } }));
+    const over = reading.until(() => false);
+    await clock.advance(DAY_MS);
+    expect(await over).toEqual([]);
+  });
+
+  test("fails where the store cannot be told, so that nobody believes it", async () => {
+    const api = await openWith();
+    const cookie = await cookieOf(api, ANN);
+    await api.client.close();
+    expect((await logout(api, cookie)).status).toBe(503);
   });
 });
 

@@ -1,0 +1,128 @@
+/**
+ * SESSIONS THAT WERE ENDED. A cookie is good until its time is over, wherever it is shown: so that signing out ends it, every server process asks
+ * the store whether it did. Streams are open for longer than a question: those of a session are ended here when it is over.
+ *
+ * While the store does not answer, what is known here decides. Whoever is let in by that finds nothing either: all there is to see is in the store.
+ */
+import type { Marks } from "../client/client.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+
+/** One sign-in: what it is called among the marks of the store, and when it is over at the latest. */
+export interface Session {
+  readonly name: string;
+  readonly until: number;
+}
+
+export interface EndedSessionsOptions {
+  /** Absent where the server stands on no store of its own: then this process alone knows. */
+  readonly marks: Marks | undefined;
+  readonly clock: Clock;
+}
+
+/** The reason that streams of a session end with. */
+export class SessionOver extends Error {
+  override readonly name = "SessionOver";
+}
+
+/** How long a request waits for the store to say whether its session was ended. */
+const PATIENCE_MS = 1000;
+/** For how long the store is not asked after it did not answer. */
+const AWAY_MS = 5000;
+/** How often it is asked about sessions with open streams. */
+const LOOK_MS = 5000;
+
+interface Stream {
+  readonly session: Session;
+  readonly end: (reason: SessionOver) => void;
+}
+
+export class EndedSessions {
+  readonly #marks: Marks | undefined;
+  readonly #clock: Clock;
+  /** By name: until when. */
+  readonly #ended = new Map<string, number>();
+  readonly #streams = new Set<Stream>();
+  #look: Timer | null = null;
+  #awayUntil = -Infinity;
+
+  constructor({ marks, clock }: EndedSessionsOptions) {
+    this.#marks = marks;
+    this.#clock = clock;
+  }
+
+  async isEnded(session: Session): Promise<boolean> {
+    if (this.#ended.has(session.name)) return true;
+    const [isEnded = false] = await this.#ask([session]);
+    return isEnded;
+  }
+
+  /** Ends a session, in all processes on the store. Rejects when the store cannot be told. */
+  async end(session: Session): Promise<void> {
+    this.#note(session);
+    this.#endStreams();
+    await this.#marks?.mark(session.name, Math.max(1, session.until - this.#clock.now()));
+  }
+
+  /** Calls back once, when the session is over, unless the returned function was called before. */
+  watch(session: Session, end: Stream["end"]): () => void {
+    const stream = { session, end };
+    this.#streams.add(stream);
+    this.#lookLater();
+    return () => {
+      this.#streams.delete(stream);
+      if (this.#streams.size > 0) return;
+      this.#look?.cancel();
+      this.#look = null;
+    };
+  }
+
+  #note({ name, until }: Session): void {
+    const now = this.#clock.now();
+    for (const [other, over] of this.#ended) if (over <= now) this.#ended.delete(other);
+    this.#ended.set(name, until);
+  }
+
+  #lookLater(): void {
+    this.#look ??= this.#clock.setTimer(() => {
+      this.#look = null;
+      void this.#lookNow();
+    }, LOOK_MS);
+  }
+
+  async #lookNow(): Promise<void> {
+    const sessions = [...new Map([...this.#streams].map(({ session }) => [session.name, session])).values()];
+    await this.#ask(sessions);
+    this.#endStreams();
+    if (this.#streams.size > 0) this.#lookLater();
+  }
+
+  #endStreams(): void {
+    const now = this.#clock.now();
+    for (const stream of this.#streams) {
+      if (stream.session.until > now && !this.#ended.has(stream.session.name)) continue;
+      this.#streams.delete(stream);
+      stream.end(new SessionOver("the session has ended"));
+    }
+  }
+
+  /** What the store says; false for each where it does not answer. */
+  async #ask(sessions: readonly Session[]): Promise<boolean[]> {
+    if (this.#marks === undefined || sessions.length === 0 || this.#clock.monotonic() < this.#awayUntil) return sessions.map(() => false);
+    try {
+      const answers = await this.#inTime(this.#marks.marked(sessions.map(({ name }) => name)));
+      sessions.forEach((session, index) => answers[index] && this.#note(session));
+      return answers;
+    } catch {
+      // The store tells of its troubles by itself.
+      this.#awayUntil = this.#clock.monotonic() + AWAY_MS;
+      return sessions.map(() => false);
+    }
+  }
+
+  #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.setTimer(() => reject(new Error("the store did not answer in time")), PATIENCE_MS);
+      answer.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+}
