@@ -1,7 +1,6 @@
 /** STORE -> CLIENT. Here the rooms of the house are joined: a store, the client over it, workers, and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
 import type { Client, Leases } from "./client/client.ts";
-import type { PayloadChecks } from "./client/enqueue.ts";
 import { createLocalClient } from "./client/local-client.ts";
 import { MillraceError } from "./core/errors.ts";
 import type { JobOptions } from "./core/job-options.ts";
@@ -13,7 +12,7 @@ import type { Store } from "./store/store.ts";
 import { ThreadRenewer, type ThreadRenewerOptions } from "./thread-renewer.ts";
 import type { Rhythm } from "./upkeep/duty.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
-import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
+import { outgoingChecks } from "./webhook/outgoing-checks.ts";
 import { beatDeadlineMs } from "./worker/beat-times.ts";
 import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
 import { warn } from "./worker/trouble.ts";
@@ -31,6 +30,8 @@ export interface ClientOverOptions {
   readonly defaults?: JobOptions | undefined;
   readonly strictTypes?: boolean | undefined;
   readonly queueCapacity?: number | undefined;
+  /** Private addresses and ranges that webhooks and http:request may be sent to all the same. */
+  readonly webhookAllow?: readonly string[] | undefined;
   readonly metricsRetentionDays?: number | undefined;
   readonly onTrouble?: OnTrouble | undefined;
   readonly alwaysUpkeep?: boolean | undefined;
@@ -44,17 +45,6 @@ export interface ClientOverOptions {
   readonly rhythm?: Partial<Rhythm> | undefined;
   readonly pollMs?: number | undefined;
 }
-
-/** Loaded with the first job of its type: most programs have none. */
-const PAYLOAD_CHECKS: PayloadChecks = new Map([
-  [
-    HTTP_REQUEST_TYPE,
-    async (payload) => {
-      const { readHttpRequest } = await import("./webhook/http-request-payload.ts");
-      readHttpRequest(payload);
-    },
-  ],
-]);
 
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
@@ -95,7 +85,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
     alwaysUpkeep,
     worksBulk: options.worksBulk,
     watchLeases: options.watchLeases,
-    payloadChecks: PAYLOAD_CHECKS,
+    ...outgoingChecks(options.webhookAllow),
     releaseWorkers: async () => void (await Promise.all(Array.from(threads.values(), (thread) => thread.close()))),
     startWorker: (client, handlers, workOptions, onStopped) =>
       startWorker(client, handlers, workOptions, {

@@ -282,6 +282,7 @@ export const CLIENT_SETTINGS = [
   "queueCapacity",
   "strictTypes",
   "metricsRetentionDays",
+  "webhookAllow",
 ] as const satisfies SettingName[];
 
 /** What a worker goes by. A server goes by all settings: a new one arrives there by itself. */

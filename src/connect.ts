@@ -37,6 +37,11 @@ export interface ConnectOptions {
   readonly queueCapacity?: number;
   /** How many days figures by the hour are kept by the upkeep of this process. Default 30. */
   readonly metricsRetentionDays?: number;
+  /**
+   * Private addresses and ranges, such as `10.0.0.0/8`, that webhooks and `http:request` may be sent to all the same. An address that can be
+   * seen to be private is refused when a job is enqueued; the servers that send are told with WEBHOOK_ALLOW, so name the same here. Default: none.
+   */
+  readonly webhookAllow?: readonly string[];
   /** Do upkeep in this process also while it has no worker: it serves workers elsewhere. Default false. */
   readonly upkeep?: boolean;
   /** Told what a person should know. Default: a line on the console. */
@@ -110,6 +115,7 @@ async function connectToStore(
 ): Promise<{ client: Client; store: Store }> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
   if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "only a server asks for a key: give the URL of one, or no apiKey");
+  await checkAllow(settings.webhookAllow);
   const [{ openStore }, { clientOver }] = await Promise.all([import("./store/open-store.ts"), import("./client-over.ts")]);
   const onWarning = (message: string): void => onTrouble({ kind: "server", message });
   const store = await openStore(url, { clock, deadlineMs, poolSize, impatient, onWarning, onContended: watching?.onContended });
@@ -130,7 +136,7 @@ async function connectToServer(
   startWorker: RemoteOptions["startWorker"],
 ): Promise<Client> {
   const { clock, deadlineMs, defaults, apiKey } = settings;
-  for (const name of ["strictTypes", "poolSize", "queueCapacity", "metricsRetentionDays", "upkeep"] as const) {
+  for (const name of ["strictTypes", "poolSize", "queueCapacity", "metricsRetentionDays", "webhookAllow", "upkeep"] as const) {
     if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} belongs where the store is opened: tell it to the server`);
   }
   const { createRemoteClient } = await import("./http/remote-client.ts");
@@ -170,6 +176,7 @@ const CONNECT_OPTIONS = [
   "apiKey",
   "queueCapacity",
   "metricsRetentionDays",
+  "webhookAllow",
   "upkeep",
   "onTrouble",
 ] as const satisfies (keyof ConnectOptions)[];
@@ -178,7 +185,7 @@ const CONNECT_OPTIONS = [
 function readConnectOptions(options: ConnectOptions) {
   readFields(options, "the options of connect", CONNECT_OPTIONS);
   const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, apiKey, upkeep, onTrouble } = options;
-  const { queueCapacity, metricsRetentionDays } = options;
+  const { queueCapacity, metricsRetentionDays, webhookAllow } = options;
   if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
   if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
   if (upkeep !== undefined && typeof upkeep !== "boolean") throw invalid("upkeep", "true or false", upkeep);
@@ -188,7 +195,27 @@ function readConnectOptions(options: ConnectOptions) {
   checkCount("metricsRetentionDays", metricsRetentionDays, MAX_RETENTION_DAYS);
   readJobDefaults(defaults, clock.now());
   const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
-  return { defaults, strictTypes, clock, deadlineMs, poolSize, apiKey, queueCapacity, metricsRetentionDays, upkeep, onTrouble };
+  return {
+    defaults,
+    strictTypes,
+    clock,
+    deadlineMs,
+    poolSize,
+    apiKey,
+    queueCapacity,
+    metricsRetentionDays,
+    webhookAllow,
+    upkeep,
+    onTrouble,
+  };
+}
+
+/** The rules are loaded only where somebody opens ranges. */
+async function checkAllow(allow: readonly string[] | undefined): Promise<void> {
+  if (allow === undefined || (Array.isArray(allow) && allow.length === 0)) return;
+  if (!Array.isArray(allow)) throw invalid("webhookAllow", "a list of addresses or ranges, such as 10.0.0.0/8", allow);
+  const { AddressRules } = await import("./webhook/address-rules.ts");
+  void new AddressRules(allow, "webhookAllow");
 }
 
 function checkCount(field: keyof ConnectOptions, given: unknown, most: number): void {

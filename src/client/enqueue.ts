@@ -39,6 +39,7 @@ export interface EnqueueParts {
   readonly bounds: QueueBounds | null;
   readonly gathering: Gathering;
   readonly payloadChecks: PayloadChecks;
+  readonly checkWebhookUrl: CheckWebhookUrl;
 }
 
 /** By type: what a payload must be that code of ours will be given. Each throws `invalid_input`, or rejects with it. */
@@ -46,6 +47,9 @@ export type PayloadChecks = ReadonlyMap<string, (payload: unknown) => void | Pro
 
 /** What became of a job; a promise for one that waits on alone. */
 type Inserted = EnqueuedJob | MillraceError | Promise<EnqueuedJob>;
+
+/** Refuses an address that nothing will ever be sent to, as far as it can be seen. Throws `invalid_input`, or rejects with it. */
+export type CheckWebhookUrl = (url: string) => void | Promise<void>;
 
 type JobKind = string | JobDefinition<unknown>;
 
@@ -103,8 +107,11 @@ export class Enqueuer {
     const checked = this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload);
     const known = this.#checkType(kind, type);
     const bounded = this.#parts.bounds?.ensure(settings.queue);
-    if (checked === undefined && known === undefined && bounded === undefined) return this.#make(type, payload, settings, options?.id);
-    return Promise.all([checked, known, bounded]).then(() => this.#make(type, payload, settings, options?.id));
+    const sent = settings.webhookUrl === null ? undefined : this.#parts.checkWebhookUrl(settings.webhookUrl);
+    if (checked === undefined && known === undefined && bounded === undefined && sent === undefined) {
+      return this.#make(type, payload, settings, options?.id);
+    }
+    return Promise.all([checked, known, bounded, sent]).then(() => this.#make(type, payload, settings, options?.id));
   }
 
   #checkPayload(type: string, schema: StandardSchemaV1 | undefined, payload: unknown): void | Promise<void> {

@@ -24,7 +24,7 @@ import { BulkCrew } from "./bulk-crew.ts";
 import { bulkHandler } from "./bulk-handler.ts";
 import { countJobs } from "./count.ts";
 import { createDeadLetters } from "./dead.ts";
-import { Enqueuer, type PayloadChecks } from "./enqueue.ts";
+import { type CheckWebhookUrl, Enqueuer, type PayloadChecks } from "./enqueue.ts";
 import { openEvents } from "./events.ts";
 import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
@@ -69,6 +69,8 @@ export interface LocalEnvironment {
   readonly onTrouble?: OnTrouble | undefined;
   /** What payloads of built-in types must be. */
   readonly payloadChecks?: PayloadChecks | undefined;
+  /** Refuses webhook addresses that nothing will be sent to. */
+  readonly checkWebhookUrl?: CheckWebhookUrl | undefined;
   /** `onStopped` is called once the worker has stopped, whoever stopped it, and told whether the store let its last words go unanswered. */
   readonly startWorker: (
     client: Pick<Client, "leases" | "get">,
@@ -106,6 +108,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     bounds,
     gathering,
     payloadChecks: env.payloadChecks ?? new Map(),
+    checkWebhookUrl: env.checkWebhookUrl ?? (() => {}),
     makeId: idMakerOf(clock, env.fillRandom),
     servedQueues: new ServedQueues(store, clock),
     now,

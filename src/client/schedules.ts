@@ -13,7 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
-import type { PayloadChecks } from "./enqueue.ts";
+import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
@@ -29,6 +29,7 @@ export interface ScheduleParts {
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;
+  readonly checkWebhookUrl: CheckWebhookUrl;
   /** Set when queues have a capacity by default. */
   readonly bounds: QueueBounds | null;
 }
@@ -54,8 +55,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   };
 }
 
-async function upsert({ store, clock, defaults, payloadChecks, bounds }: ScheduleParts, input: unknown): Promise<Schedule> {
+async function upsert(parts: ScheduleParts, input: unknown): Promise<Schedule> {
+  const { store, clock, defaults, payloadChecks, checkWebhookUrl, bounds } = parts;
   const wanted = readSchedule(input, defaults, clock.now());
+  if (wanted.job.webhookUrl !== null) await checkWebhookUrl(wanted.job.webhookUrl);
   await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
   await bounds?.ensure(wanted.job.queue);
   return write(store, wanted.name, (present, now) => {

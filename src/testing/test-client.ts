@@ -22,6 +22,8 @@ export interface TestClientOptions {
   readonly random?: (() => number) | undefined;
   readonly defaults?: JobOptions | undefined;
   readonly strictTypes?: boolean | undefined;
+  /** Private addresses and ranges that webhooks and http:request may name, as `connect` takes them. */
+  readonly webhookAllow?: readonly string[] | undefined;
 }
 
 /** A client in memory, with a clock turned by hand. */
@@ -39,7 +41,7 @@ export interface TestClient extends Client {
   wait: Client["wait"];
 }
 
-const OPTION_NAMES = ["startAt", "random", "defaults", "strictTypes"] as const;
+const OPTION_NAMES = ["startAt", "random", "defaults", "strictTypes", "webhookAllow"] as const;
 const START_AT = Date.UTC(2030, 0, 1);
 /** How often a wait without a timeout looks, in real time. */
 const LOOK_MS = 2;
@@ -66,6 +68,7 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     deadlineMs: MAX_DELAY_MS,
     defaults: options.defaults,
     strictTypes: options.strictTypes,
+    webhookAllow: options.webhookAllow,
     alwaysUpkeep: true,
     rhythm: RHYTHM,
     pollMs: HOUR_MS,

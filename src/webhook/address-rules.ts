@@ -56,9 +56,9 @@ export class AddressRules {
   readonly #allowV6 = new BlockList();
 
   /** `allow`: addresses and ranges (`10.0.0.0/8`, `fd00::/8`, `127.0.0.1`) that are open although they are special. */
-  constructor(allow: readonly string[] = []) {
+  constructor(allow: readonly string[] = [], field = "allow") {
     for (const text of allow) {
-      const range = readRange(text);
+      const range = readRange(text, field);
       addRange(range.family === "ipv4" ? this.#allowV4 : this.#allowV6, range);
     }
   }
@@ -112,12 +112,12 @@ function addRange(list: BlockList, { address, length, family }: Range): void {
 }
 
 /** Reads `10.0.0.0/8`, or an address as the range of itself alone. */
-function readRange(text: unknown): Range {
+function readRange(text: unknown, field = "allow"): Range {
   const [address = "", prefix, ...rest] = typeof text === "string" ? text.trim().split("/") : [];
   const bits = isIPv4(address) ? 32 : 128;
   const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
   if (isIP(address) === 0 || address.includes("%") || rest.length > 0 || !(length <= bits)) {
-    throw invalid("allow", "addresses or ranges of them, such as 10.0.0.0/8, 192.168.1.7 or fd00::/8", text);
+    throw invalid(field, "addresses or ranges of them, such as 10.0.0.0/8, 192.168.1.7 or fd00::/8", text);
   }
   return { address, length, family: bits === 32 ? "ipv4" : "ipv6" };
 }

@@ -72,7 +72,7 @@ export class Guard {
     this.#resolve = resolve;
   }
 
-  /** Checks what can be told without asking anybody: the form, the port, and the address if the host is one. Throws Blocked. */
+  /** Checks what can be told without asking anybody: the form, the port, and the address if the host is or names one. Throws Blocked. */
   readUrl(text: string): URL {
     const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
     if (url === null) throw new Blocked(`the URL is not valid, or longer than ${MAX_URL_LENGTH} characters`);
@@ -83,6 +83,7 @@ export class Guard {
     refusePort(url);
     const literal = literalOf(url);
     if (literal !== null) this.#check(literal, literal);
+    if (isLocalhost(url)) for (const { address } of LOOPBACK) this.#check(address, url.hostname);
     return url;
   }
 
@@ -97,8 +98,7 @@ export class Guard {
   async #addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     const literal = literalOf(url);
     if (literal !== null) return [{ address: literal, family: isIP(literal) }];
-    // Whatever a name server says about it, localhost is this machine (RFC 6761).
-    if (/(^|\.)localhost\.?$/.test(url.hostname)) return LOOPBACK;
+    if (isLocalhost(url)) return LOOPBACK;
     return this.#resolve(url.hostname, signal);
   }
 
@@ -106,8 +106,15 @@ export class Guard {
     const refusal = this.#rules.refusal(address);
     if (refusal === null) return;
     const what = address === host ? address : `${host} is ${address}, which`;
-    throw new Blocked(`nothing was sent: ${what} is ${refusal}. If it shall be reached, open its range with WEBHOOK_ALLOW`);
+    throw new Blocked(
+      `nothing was sent: ${what} is ${refusal}. If it shall be reached, open its range: WEBHOOK_ALLOW of a server, webhookAllow of connect`,
+    );
   }
+}
+
+/** Whatever a name server says about it, localhost is this machine (RFC 6761). */
+function isLocalhost({ hostname }: URL): boolean {
+  return /(^|\.)localhost\.?$/.test(hostname);
 }
 
 const LOOPBACK: readonly LookupAddress[] = [

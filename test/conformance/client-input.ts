@@ -50,6 +50,12 @@ export function inputSuite(promises: Promises, source: ClientSource): void {
         ["t", null, { meta: { big: "x".repeat(20_000) } }, "meta"],
         ["t", null, { webhookUrl: "ftp://example.com" }, "webhookUrl"],
         ["t", null, { webhookUrl: () => {} }, "webhookUrl"],
+        ["t", null, { webhookUrl: "http://127.0.0.1:8080/hook" }, "webhookUrl"],
+        ["t", null, { webhookUrl: "http://10.1.2.3/hook" }, "webhookUrl"],
+        ["t", null, { webhookUrl: "http://localhost/hook" }, "webhookUrl"],
+        ["t", null, { webhookUrl: "http://[::1]/hook" }, "webhookUrl"],
+        ["t", null, { webhookUrl: "https://name:secret@example.com/hook" }, "webhookUrl"],
+        ["http:request", { url: "http://169.254.169.254/latest/meta-data/" }, {}, "payload.url"],
         ["t", null, { colour: "red" }, "colour"],
         ["t", null, "options", "options"],
       ];

@@ -179,3 +179,33 @@ describe("upkeep", () => {
     expect(troubles).toHaveLength(2);
   });
 });
+
+describe("webhookAllow", () => {
+  const hook = { webhookUrl: "http://10.1.2.3/hook" };
+  const request = { url: "http://10.1.2.3/" };
+
+  test("opens private addresses to webhooks and http:request, and nothing beyond", async () => {
+    await using closed = await connect("memory:");
+    await expect(closed.enqueue("t", null, hook)).rejects.toMatchObject({
+      code: "invalid_input",
+      field: "webhookUrl",
+      message: expect.stringMatching(/10\.1\.2\.3 is private\. .*WEBHOOK_ALLOW of a server, webhookAllow of connect/) as string,
+    });
+    await expect(closed.schedules.upsert({ name: "s", every: "1h", type: "t", ...hook })).rejects.toMatchObject({ field: "webhookUrl" });
+    await using open = await connect("memory:", { webhookAllow: ["10.1.0.0/16"] });
+    expect(await open.enqueue("t", null, hook)).toMatchObject({ created: true });
+    expect(await open.enqueue("http:request", request)).toMatchObject({ created: true });
+    expect(await open.schedules.upsert({ name: "s", every: "1h", type: "t", ...hook })).toMatchObject(hook);
+    await expect(open.enqueue("t", null, { webhookUrl: "http://10.2.0.1/" })).rejects.toMatchObject({ field: "webhookUrl" });
+  });
+
+  test.each([["10.0.0.0/8"], ["not an address"], [["10.0.0.0/99"]], [[7]]])(
+    "that is %j is refused before there is a store, unless it is right",
+    async (allow) => {
+      await expect(connect("memory:", { webhookAllow: allow as never })).rejects.toMatchObject({
+        code: "invalid_input",
+        field: "webhookAllow",
+      });
+    },
+  );
+});

@@ -1,0 +1,14 @@
+/** ADDRESSES THAT CAN BE SEEN TO BE CLOSED are refused when a job is enqueued: its delivery would be refused for certain, long after. */
+import { MillraceError } from "../core/errors.ts";
+import { Blocked, type Guard } from "./guard.ts";
+
+/** Throws `invalid_input` where nothing would ever be sent to this address, as far as the address alone tells. */
+export function refuseVisibly(guard: Guard, url: string, field: string): void {
+  try {
+    guard.readUrl(url);
+  } catch (error) {
+    if (!(error instanceof Blocked)) throw error;
+    const why = error.message.replace("nothing was sent: ", "");
+    throw new MillraceError("invalid_input", `${field} is an address that nothing is sent to: ${why}`, { field, cause: error });
+  }
+}
