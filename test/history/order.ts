@@ -1,5 +1,6 @@
 import { STRICT_HEAD_START_MS } from "../../src/core/rank.ts";
 import type { Bench, Family } from "./family.ts";
+import type { Span } from "./health.ts";
 import type { Granted } from "./line.ts";
 import { happened, lastLine, linesOf, mayHaveHappened, type Op } from "./story.ts";
 import { type Wait, waitsOf } from "./wait.ts";
@@ -25,8 +26,9 @@ export const order: Family = {
       },
       end() {
         checkPauses(bench);
+        const failed = bench.history.claims.filter(({ phase }) => phase === "unknown").map(spanOfClaim);
         const claims = bench.history.claims
-          .filter((claim) => !claim.ask.again && happened(claim))
+          .filter((claim) => !claim.ask.again && happened(claim) && !failed.some((span) => meet(span, spanOfClaim(claim))))
           .sort((a, b) => a.invoked.line - b.invoked.line);
         for (const [queue, waits] of queues) {
           const headStartMs = headStartOf(bench, queue, waits);
@@ -36,6 +38,20 @@ export const order: Family = {
     };
   },
 };
+
+/**
+ * A claim that fails has held rows until the store undid it, and whoever claims beside it passes over them. Of one that was never answered, so
+ * long after it began: then the store has seen that its process is gone.
+ */
+const UNDONE_AFTER_MS = 10_000;
+
+function spanOfClaim({ invoked, answered }: Op<"claim">): Span {
+  return { from: invoked.at, to: answered?.at ?? invoked.at + UNDONE_AFTER_MS };
+}
+
+function meet(one: Span, other: Span): boolean {
+  return one.from <= other.to && other.from <= one.to;
+}
 
 /** The head start of a queue; null when it was changed while jobs came in, for then ranks change at times that no line tells. */
 function headStartOf({ history }: Bench, queue: string, waits: readonly Wait[]): number | null {

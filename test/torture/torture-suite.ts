@@ -5,9 +5,6 @@ import { torture, type TorturedEngine } from "./run.ts";
 const SECONDS = Number(process.env["MILLRACE_TEST_TORTURE_SECONDS"] ?? 20);
 const SEED = Number(process.env["MILLRACE_TEST_SEED"] ?? 1);
 
-/** Promises that an engine is known to break under faults that strangers cause, until it is mended; a long run tells of them. */
-const NOT_YET: Readonly<Partial<Record<TorturedEngine, RegExp>>> = { postgres: /^progress / };
-
 /** A short run on one engine: a file for each, so that they run side by side. */
 export function tortureSuite(engine: TorturedEngine): void {
   test(
@@ -16,10 +13,7 @@ export function tortureSuite(engine: TorturedEngine): void {
     async () => {
       const { complaints, withoutEffect, figures, folder } = await torture({ engine, seed: SEED, chaosMs: SECONDS * 1_000, isShort: true });
       const repeat = `npm run torture -- --engine ${engine} --seconds ${SECONDS} --seed ${SEED} --short`;
-      expect(
-        complaints.filter((complaint) => NOT_YET[engine]?.test(complaint) !== true),
-        `repeat it: ${repeat}\nhistories: ${folder}`,
-      ).toEqual([]);
+      expect(complaints, `repeat it: ${repeat}\nhistories: ${folder}`).toEqual([]);
       // A fault counts only if it was seen to take effect.
       expect(withoutEffect).toEqual([]);
       expect(figures.faults.size).toBeGreaterThan(5);

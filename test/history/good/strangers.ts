@@ -75,6 +75,15 @@ export const strangers: readonly GoodHistory[] = [
     },
   ],
   [
+    "a claim passes over what another claim has taken that fails in the end",
+    (tale) => {
+      const failing = tale.insert("a").insert("b").beginClaim("x");
+      tale.claim("w", ["b", 1]);
+      failing.end("unknown", {});
+      return tale.complete("w", "b", 1).claim("w", ["a", 1]).complete("w", "a", 1).dump(["a", "completed"], ["b", "completed"]);
+    },
+  ],
+  [
     "a claimed job that no handler saw is lost with its process",
     (tale) => {
       const claim = atWork(tale).up("x").insert("a").beginClaim("w");
