@@ -8,7 +8,9 @@ import type { Random } from "../simulation/random.ts";
 import { type Deed, noted, type Stage } from "./deed.ts";
 import { TYPES, WEBHOOK } from "./jobs.ts";
 
+/** What was lost twice waits for up to minutes before it runs again: a short run rather tries another one. */
 const ENDED_WITHIN_MS = 60_000;
+const SHORTLY_MS = 8_000;
 const LOOK_MS = 50;
 /** More than the largest worker takes at once: so there is work for the others as well, behind what that one holds. */
 const BACKLOG = 800;
@@ -55,8 +57,8 @@ async function blockLoop(stage: Stage, kind: "block" | "transact"): Promise<bool
 }
 
 /** What a handler of these says when it ends well is that it has blocked its loop. Others may have died of what else is done. */
-async function isOneCompleted({ witness }: Stage, ids: readonly string[]): Promise<boolean> {
-  for (let left = ENDED_WITHIN_MS; left > 0; left -= LOOK_MS) {
+async function isOneCompleted({ witness, isShort }: Stage, ids: readonly string[]): Promise<boolean> {
+  for (let left = isShort ? SHORTLY_MS : ENDED_WITHIN_MS; left > 0; left -= LOOK_MS) {
     try {
       const jobs = await Promise.all(ids.map((id) => witness.get(id)));
       if (jobs.some((job) => job?.status === "completed")) return true;
