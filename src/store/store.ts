@@ -159,10 +159,10 @@ export interface Store extends Feed {
 
   /**
    * Up to `limit` running jobs whose lease has run out, the longest first, and the time until the next lease will (0 when there may be more
-   * already, null when there is none). A store for which looking has become costly may tell a longer time.
+   * already, null when there is none). Where looking has become costly, `restMs` asks for a rest before the next look.
    * It changes nothing: the core decides, and `exchange` with `ifExpired` applies it.
    */
-  expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }>;
+  expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null; restMs?: number }>;
 
   /**
    * Removes up to `limit` completed and cancelled jobs in all, in each rule's queue the earliest ended first: those that ended more than

@@ -18,11 +18,11 @@ export function reclaimDuty(parts: DutyParts): Duty {
     wokenBy: [],
     async turn() {
       for (;;) {
-        const { jobs, nextInMs } = await store.expired(BATCH);
+        const { jobs, nextInMs, restMs = 0 } = await store.expired(BATCH);
         const reclaimed = jobs.length === 0 ? 0 : await reclaim(parts, jobs);
         // Others were faster, or the leases were renewed: to look again at once would show the same.
         if (jobs.length > 0 && reclaimed === 0) return AFTER_NOTHING_MS;
-        if (jobs.length < BATCH || isStopping()) return Math.min(nextInMs ?? Infinity, rhythm.reclaim);
+        if (jobs.length < BATCH || isStopping()) return Math.min(Math.max(restMs, nextInMs ?? Infinity), rhythm.reclaim);
         await breathe();
       }
     },

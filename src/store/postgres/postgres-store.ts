@@ -14,7 +14,6 @@ import type {
   Claim,
   CounterQuery,
   CounterRow,
-  ExpiredRecord,
   GroupQuery,
   Hint,
   InsertAnswer,
@@ -194,7 +193,7 @@ class PostgresStore implements Store {
     return this.#do(() => promoteJobs(this.#desk, limit, tell));
   }
 
-  expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {
+  expired(limit: number): ReturnType<Store["expired"]> {
     return this.#do(() => expiredJobs(this.#desk, limit));
   }
 

@@ -143,7 +143,7 @@ export function upkeepSuite(engine: Engine): void {
   describe("expired", () => {
     keeps("nothing runs: nothing to wait for", async (world) => {
       await world.add();
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: null });
+      expect(await world.store.expired(10)).toMatchObject({ jobs: [], nextInMs: null });
     });
 
     keeps("is bounded by its limit", async (world) => {

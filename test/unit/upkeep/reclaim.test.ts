@@ -44,6 +44,21 @@ describe("reclaim", () => {
     ]);
   });
 
+  test("rests for as long as a store asks for that has become slow to look at", async () => {
+    const { insert, start, store, clock, ...world } = await openWorld();
+    await insert("t");
+    await claim({ insert, start, store, clock, ...world }, 1, 60_000);
+    const looks: number[] = [];
+    const expired = store.expired.bind(store);
+    store.expired = async (limit) => {
+      looks.push(clock.now());
+      return { ...(await expired(limit)), nextInMs: 10, restMs: 1_500 };
+    };
+    start();
+    await clock.advance(3_000);
+    expect(looks.map((at) => at - looks[0]!)).toEqual([0, 1_500, 3_000]);
+  });
+
   test("leaves a lease alone that was renewed between its look and its write", async () => {
     const world = await openWorld();
     const { insert, start, store, clock, settled, statusOf } = world;

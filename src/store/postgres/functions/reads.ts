@@ -26,13 +26,10 @@ begin
     order by 1;
 end $$;`;
 
-const LONG_LOOK_MS = 20;
-
 /**
  * In: limit. Out: running jobs whose lease has run out, the longest first, each with its queue's word on dead letters; then, unless the limit
  * was reached, a row of nulls with the time until the next lease runs out (null: none).
- * Cost: all of `running`, dead rows too, which somebody's open transaction may keep by the million. So after a look that took long the next
- * one is put off: looks take a twentieth of the time at most.
+ * Cost: all of `running`, dead rows too, which somebody's open transaction may keep by the million; see `expiredJobs`.
  */
 export const expired = (s: string): string => `
 create function ${s}.expired(p_now bigint, p_limit int) returns table (out_next bigint, out_dead_letters boolean, ${SUMMARY_RETURNS})
@@ -41,8 +38,6 @@ create function ${s}.expired(p_now bigint, p_limit int) returns table (out_next 
 declare
   v_now bigint := ${NOW};
   v_found int;
-  v_began timestamptz := clock_timestamp();
-  v_took_ms bigint;
 begin
   return query
     select null::bigint, q.dead_letters, ${SUMMARY_COLUMNS}
@@ -51,8 +46,6 @@ begin
   get diagnostics v_found = row_count;
   if v_found = p_limit then return; end if;
   select min(lease_until) - v_now into out_next from ${s}.running where lease_until > v_now;
-  v_took_ms := extract(epoch from clock_timestamp() - v_began) * 1000;
-  if v_took_ms > ${LONG_LOOK_MS} then out_next := greatest(out_next, v_took_ms * 20); end if;
   return next;
 end $$;`;
 
