@@ -85,7 +85,12 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
 }
 
 /** What the parts call their options; people know the setting. */
-const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = { keys: "apiKey", allow: "webhookAllow", secrets: "webhookSecret" };
+const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = {
+  keys: "apiKey",
+  allow: "webhookAllow",
+  webhookAllow: "webhookAllow",
+  secrets: "webhookSecret",
+};
 
 /** An option that a part refused, named as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
 function inWordsOfSettings(error: unknown): unknown {
