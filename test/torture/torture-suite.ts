@@ -9,9 +9,7 @@ const SEED = Number(process.env["MILLRACE_TEST_SEED"] ?? 1);
 export function tortureSuite(engine: TorturedEngine): void {
   test(
     `processes on ${engine} that are killed, frozen and cut off keep every promise`,
-    // Once more if it fails: beside the other tests of a run, processes that nobody harmed have been seen to stand still for seconds on two
-    // shared cores. A promise that is broken is broken again; `npm run torture`, which has the machine to itself, tries nothing twice.
-    { timeout: 900_000 + SECONDS * 2_000, retry: 1 },
+    { timeout: 900_000 + SECONDS * 2_000 },
     async () => {
       const { complaints, withoutEffect, figures, folder } = await torture({ engine, seed: SEED, chaosMs: SECONDS * 1_000, isShort: true });
       const repeat = `npm run torture -- --engine ${engine} --seconds ${SECONDS} --seed ${SEED} --short`;
