@@ -8,6 +8,7 @@ import { idMaker } from "../../src/lib/id.ts";
 import type {
   ChangeAnswer,
   Claim,
+  ExpiredRecord,
   InsertAnswer,
   Lease,
   LeaseAnswer,
@@ -185,6 +186,12 @@ export class World {
 
   release(held: Held): Promise<LeaseAnswer> {
     return this.settle(held, { kind: "release" });
+  }
+
+  /** What a reaper sees. The rest that an engine asks for hangs on how busy the machine is: no test leans on it. */
+  async expired(limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {
+    const { jobs, nextInMs } = await this.store.expired(limit);
+    return { jobs, nextInMs };
   }
 
   /** What a reaper reports of a lease that it saw run out. */

@@ -47,6 +47,15 @@ test("a retry by hand that an engine repeats by itself, when the job has died ag
   expect(checkHistory(lines).map(({ invariant }) => invariant)).toContain("I6");
 });
 
+test("a cancel that an engine repeats by itself finds the job cancelled", () => {
+  const lines = new Tale()
+    .insert("a")
+    .change("cancel", "a", "cancelled", "fail")
+    .dump(["a", "cancelled", { attempt: 0, fence: 1 }]);
+  expect(checkHistory(lines, { repeatsByItself: true })).toEqual([]);
+  expect(checkHistory(lines).map(({ invariant }) => invariant)).toContain("I5");
+});
+
 test("a tick that an engine repeats by itself is told that somebody was faster, and its job is there", () => {
   const timing = { kind: "cron", cron: "*/10 * * * * *", timeZone: "Europe/Berlin" } as const;
   const put = { schedule: "s", timing, catchUp: "one", overlap: "allow", paused: false, nextTick: NOON + 10_000 } as const;

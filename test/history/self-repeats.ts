@@ -7,6 +7,7 @@ export function doubtSelfRepeats(story: JobStory): JobStory {
     ...story,
     sendings: story.sendings.map((sending) => (isOwnTick(sending) ? { ...sending, phase: "unknown" } : sending)),
     settles: story.settles.map((settle) => (isForgotten(story, leases, settle) ? { ...settle, phase: "unknown" } : settle)),
+    cancels: story.cancels.map((cancel) => (isOwnCancel(cancel) ? { ...cancel, phase: "unknown" } : cancel)),
     retries: story.retries.flatMap((retry) => (isMetAgain(leases, retry) ? [retry, { ...retry, phase: "unknown" }] : [retry])),
   };
 }
@@ -26,6 +27,11 @@ function isForgotten({ settles }: JobStory, leases: readonly Grant[], { ask, ans
 /** A tick that is asked for again when the first has come true is told that somebody was faster: that may have been itself. */
 function isOwnTick({ schedule, phase, answer }: Sending): boolean {
   return schedule !== null && phase === "fail" && answer.kind !== "full";
+}
+
+/** So is a cancel that is asked for again: it finds the job cancelled, perhaps by itself. */
+function isOwnCancel({ phase, answer }: Op<"cancel">): boolean {
+  return phase === "fail" && answer.status === "cancelled";
 }
 
 /** A retry by hand whose repeat meets the job when it has run and died once more gives it another life. */

@@ -46,14 +46,15 @@ const JOB_AT = 2;
 const LONG_LOOK_MS = 20;
 const REST_AFTER = 20;
 
-export async function expiredJobs(desk: Desk, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null; restMs: number }> {
+export async function expiredJobs(desk: Desk, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null; restMs?: number }> {
   const began = performance.now();
   const rows = await desk.connections.call(desk.sql.expired, [desk.now(), limit]);
   const tookMs = performance.now() - began;
   const last = rows.at(-1)?.[DEAD_LETTERS_AT] === null ? rows.pop()! : null;
   const summaries = await readSummaries(desk, rows, JOB_AT);
   const jobs = summaries.map((job, index) => ({ ...job, deadLetters: rows[index]![DEAD_LETTERS_AT] as boolean }));
-  return { jobs, nextInMs: last === null ? 0 : (last[0] as number | null), restMs: tookMs < LONG_LOOK_MS ? 0 : tookMs * REST_AFTER };
+  const nextInMs = last === null ? 0 : (last[0] as number | null);
+  return tookMs < LONG_LOOK_MS ? { jobs, nextInMs } : { jobs, nextInMs, restMs: tookMs * REST_AFTER };
 }
 
 export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: number): Promise<number> {

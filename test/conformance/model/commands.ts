@@ -314,7 +314,7 @@ const promote = command("promote", fc.constant(null), async (_, model, world) =>
 /** Looks for expired leases as upkeep does and reclaims them, twice: the second reaper must learn that it was too late. */
 const reclaim = command("reclaim", fc.constant(null), async (_, model, world) => {
   const expected = model.reference.expired();
-  const { jobs, nextInMs } = await world.store.expired(1_000);
+  const { jobs, nextInMs } = await world.expired(1_000);
   same(jobs.map(({ id }) => id).sort(), expected.ids.sort(), "the expired leases");
   same(nextInMs, expected.nextInMs, "the time until the next lease runs out");
   const ends = jobs.map(({ id }) => model.reference.jobs.get(id)!.leaseUntil);

@@ -24,8 +24,7 @@ function obstructed(store: Store, verbs: Partial<Store>): Store {
 /** Leases and pauses go by the store's time, which the test turns; workers go by real time, which must go by for them to stop. */
 function openClient(world: World, verbs: Partial<Store>, options: Partial<ClientOverOptions> = {}): Client {
   const client = clientOver(obstructed(world.store, verbs), { clock: systemClock, random: () => 0.5, onTrouble: () => {}, ...options });
-  // One that was cut off cannot report how its operation ended, and says so.
-  onTestFinished(() => client.close({ grace: 0 }).catch(() => {}));
+  onTestFinished(() => client.close({ grace: 0 }));
   return client;
 }
 

@@ -66,7 +66,7 @@ export function changeSuite(engine: Engine): void {
       expect(await world.store.attempts(lease.id)).toMatchObject([
         { number: 1, outcome: "cancelled", endedAt: now, durationMs: 250, error: { kind: "cancelled" } },
       ]);
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: null });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: null });
       expect(await world.total("cancelled")).toBe(1);
     });
 
@@ -335,7 +335,7 @@ export function changeSuite(engine: Engine): void {
       expect(await world.extend(lease)).toBe("stale");
       expect(await world.note(lease, ["late"])).toBe("stale");
       world.clock.advance(LEASE_MS);
-      expect((await world.store.expired(10)).jobs).toEqual([]);
+      expect((await world.expired(10)).jobs).toEqual([]);
     });
   });
 }

@@ -99,7 +99,7 @@ export function closingSuite(engine: Engine): void {
         expect(await world.complete(held)).toBe("ok");
         expect(await world.complete(held)).toBe("ok");
         world.clock.advance(LEASE_MS);
-        expect((await world.store.expired(10)).jobs.map(({ id }) => id)).toEqual([lost.id]);
+        expect((await world.expired(10)).jobs.map(({ id }) => id)).toEqual([lost.id]);
       });
 
       keeps("C21: keeps a pause", async (world) => {

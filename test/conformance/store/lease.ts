@@ -13,20 +13,20 @@ export function leaseSuite(engine: Engine): void {
       world.clock.advance(20_000);
       expect(await world.extend(lease, 7_000)).toBe("ok");
       expect(await world.find(lease.id)).toEqual(before);
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: 7_000 });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: 7_000 });
     });
 
     keeps("an extension may also shorten a lease", async (world) => {
       const lease = await world.running();
       await world.extend(lease, 10);
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: 10 });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: 10 });
     });
 
     keeps("S09: a job of ten leases with a live beat is never seen as lost", async (world) => {
       const lease = await world.running();
       for (let beat = 0; beat < 30; beat++) {
         world.clock.advance(LEASE_MS / 3);
-        expect((await world.store.expired(10)).jobs).toEqual([]);
+        expect((await world.expired(10)).jobs).toEqual([]);
         expect(await world.extend(lease)).toBe("ok");
       }
       expect(await world.complete(lease)).toBe("ok");
@@ -37,7 +37,7 @@ export function leaseSuite(engine: Engine): void {
       const lease = await world.running();
       world.clock.advance(10 * LEASE_MS);
       expect(await world.extend(lease)).toBe("ok");
-      expect((await world.store.expired(10)).jobs).toEqual([]);
+      expect((await world.expired(10)).jobs).toEqual([]);
       expect(await world.lose(lease)).toBe("stale");
     });
 
@@ -49,14 +49,14 @@ export function leaseSuite(engine: Engine): void {
       expect(await world.extend(lease, 3_600_000)).toBe("stale");
       expect(await world.extend({ id: lease.id, fence: next.fence + 1 }, 3_600_000)).toBe("stale");
       expect(await world.extend({ id: world.newId(), fence: 1 })).toBe("stale");
-      expect((await world.store.expired(10)).nextInMs).toBe(LEASE_MS);
+      expect((await world.expired(10)).nextInMs).toBe(LEASE_MS);
     });
 
     keeps("the lease of a job that ended is stale", async (world) => {
       const lease = await world.running();
       await world.complete(lease);
       expect(await world.extend(lease)).toBe("stale");
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: null });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: null });
     });
 
     keeps("answers come lease by lease, in order, for as many as a call takes", async (world) => {
@@ -153,16 +153,16 @@ export function leaseSuite(engine: Engine): void {
       const second = await world.running({}, { leaseMs: 1_000 });
       const before = await world.find(second.id);
       world.clock.advance(999);
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: 1 });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: 1 });
       world.clock.advance(1);
-      const { jobs, nextInMs } = await world.store.expired(10);
+      const { jobs, nextInMs } = await world.expired(10);
       expect(jobs.map(({ id }) => id)).toEqual([second.id]);
       expect(nextInMs).toBe(1_000);
       const { payload: _payload, result: _result, ...summary } = before;
       expect(jobs[0]).toEqual({ ...summary, deadLetters: true });
       world.clock.advance(5_000);
-      expect((await world.store.expired(10)).jobs.map(({ id }) => id)).toEqual([second.id, first.id]);
-      expect((await world.store.expired(1)).jobs.map(({ id }) => id)).toEqual([second.id]);
+      expect((await world.expired(10)).jobs.map(({ id }) => id)).toEqual([second.id, first.id]);
+      expect((await world.expired(1)).jobs.map(({ id }) => id)).toEqual([second.id]);
       expect(await world.find(second.id)).toEqual(before);
     });
 
@@ -171,7 +171,7 @@ export function leaseSuite(engine: Engine): void {
       await world.running({ queue: "b" });
       await world.store.configure("a", { deadLetters: false });
       world.clock.advance(LEASE_MS);
-      const { jobs } = await world.store.expired(10);
+      const { jobs } = await world.expired(10);
       expect(Object.fromEntries(jobs.map(({ queue, deadLetters }) => [queue, deadLetters]))).toEqual({ a: false, b: true });
     });
 
@@ -180,7 +180,7 @@ export function leaseSuite(engine: Engine): void {
       async (world) => {
         const lease = await world.running({ retryDelay: 2_000 });
         world.clock.advance(LEASE_MS + 5);
-        const [seen] = (await world.store.expired(10)).jobs;
+        const [seen] = (await world.expired(10)).jobs;
         const now = world.clock.now();
         expect(await world.lose(seen!)).toBe("ok");
         expect(await world.find(lease.id)).toMatchObject({
@@ -289,7 +289,7 @@ export function leaseSuite(engine: Engine): void {
     keeps("S13: is found whatever its type and queue are, and a lost job is retried, not dead", async (world) => {
       const lease = await world.running({ type: "nobody-knows", queue: "nobody-asks" });
       world.clock.advance(LEASE_MS);
-      const { jobs } = await world.store.expired(10);
+      const { jobs } = await world.expired(10);
       expect(jobs.map(({ id }) => id)).toEqual([lease.id]);
       await world.lose(jobs[0]!);
       expect(await world.status(lease.id)).toBe("retrying");
@@ -298,7 +298,7 @@ export function leaseSuite(engine: Engine): void {
     keeps("S04: a completion that landed after the reaper looked stands", async (world) => {
       const lease = await world.running();
       world.clock.advance(LEASE_MS);
-      const [seen] = (await world.store.expired(10)).jobs;
+      const [seen] = (await world.expired(10)).jobs;
       expect(await world.complete(lease, '"done"')).toBe("ok");
       expect(await world.lose(seen!)).toBe("stale");
       expect(await world.find(lease.id)).toMatchObject({ status: "completed", result: '"done"' });
@@ -308,7 +308,7 @@ export function leaseSuite(engine: Engine): void {
     keeps("S04: a renewal that landed after the reaper looked stands", async (world) => {
       const lease = await world.running();
       world.clock.advance(LEASE_MS);
-      const [seen] = (await world.store.expired(10)).jobs;
+      const [seen] = (await world.expired(10)).jobs;
       expect(await world.extend(lease)).toBe("ok");
       expect(await world.lose(seen!)).toBe("stale");
       expect(await world.complete(lease)).toBe("ok");
@@ -354,7 +354,7 @@ export function leaseSuite(engine: Engine): void {
       const orphan = await world.running({}, { workerId: "same" });
       expect(await world.claim({ workerId: "same" })).toEqual([]);
       world.clock.advance(LEASE_MS);
-      expect((await world.store.expired(10)).jobs.map(({ id }) => id)).toEqual([orphan.id]);
+      expect((await world.expired(10)).jobs.map(({ id }) => id)).toEqual([orphan.id]);
     });
 
     keeps("S11: orphaned again and again, it is recovered each time", async (world) => {
@@ -362,7 +362,7 @@ export function leaseSuite(engine: Engine): void {
       for (let life = 1; life <= 3; life++) {
         await world.take({ workerId: `victim-${life}` });
         world.clock.advance(LEASE_MS);
-        const { jobs } = await world.store.expired(10);
+        const { jobs } = await world.expired(10);
         expect(jobs).toMatchObject([{ id, attempt: life, lostCount: life - 1, maxLost: 3 }]);
         expect(await world.lose(jobs[0]!)).toBe("ok");
         world.clock.advance(5 * 60_000);
@@ -377,7 +377,7 @@ export function leaseSuite(engine: Engine): void {
       for (let batch = 0; batch < 3; batch++) await world.claim({ leaseMs: 3_600_000 });
       const orphan = await world.running({}, { leaseMs: 1_000 });
       world.clock.advance(1_000);
-      expect((await world.store.expired(1)).jobs.map(({ id }) => id)).toEqual([orphan.id]);
+      expect((await world.expired(1)).jobs.map(({ id }) => id)).toEqual([orphan.id]);
     });
 
     keeps("a renewal and a reclaim at once: one of them was first, and both know it", async (world) => {

@@ -380,11 +380,11 @@ export function settleSuite(engine: Engine): void {
     keeps("a reaper that comes after the cancel changes nothing", async (world) => {
       const lease = await world.running();
       world.clock.advance(LEASE_MS);
-      const [seen] = (await world.store.expired(1)).jobs;
+      const [seen] = (await world.expired(1)).jobs;
       await world.cancel(lease.id);
       expect(await world.lose(seen!)).not.toBe("ok");
       expect(await world.status(lease.id)).toBe("cancelled");
-      expect(await world.store.expired(10)).toEqual({ jobs: [], nextInMs: null });
+      expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: null });
     });
   });
 }

@@ -66,7 +66,7 @@ async function anyCall(world: World, random: (below: number) => number, told: Le
       return;
     default:
       await world.store.promote(10);
-      for (const job of (await world.store.expired(3)).jobs) await world.lose(job);
+      for (const job of (await world.expired(3)).jobs) await world.lose(job);
   }
 }
 
@@ -135,7 +135,7 @@ export function stormSuite(engine: Engine): void {
         // I20: whatever is left can be worked off.
         for (let round = 0; round < 200; round++) {
           world.clock.advance(1_000);
-          for (const job of (await world.store.expired(1_000)).jobs) await world.lose(job);
+          for (const job of (await world.expired(1_000)).jobs) await world.lose(job);
           await world.store.promote(1_000);
           for (const lease of await world.claim({ queues: QUEUES })) expect(await world.complete(lease)).toBe("ok");
           const left = await Promise.all(QUEUES.map((queue) => world.counts(queue)));
