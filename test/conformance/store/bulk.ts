@@ -100,7 +100,10 @@ export function bulkSuite(engine: Engine): void {
         return status === "completed";
       });
       expect(await second.bulk.get(id)).toMatchObject({ matched: 1_200, processed: 1_200, succeeded: 1_200, failed: 0 });
-      expect(await second.get(id)).toMatchObject({ attempt: 2 });
+      // Who is heard again has nothing more to say.
+      isCut = false;
+      await first.close({ grace: 0 });
+      expect(await second.get(id)).toMatchObject({ status: "completed", attempt: 2 });
       expect(await world.counts()).toMatchObject({ cancelled: 1_200 });
     });
 
