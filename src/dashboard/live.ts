@@ -28,6 +28,9 @@ const MAX_GATHERED = 1000;
 /** How often the reader asked to see what is now. Lists that stand still move then. */
 export const looks = new Watched(0);
 
+/** How many of these looks have all their answers. */
+export const answeredLooks = new Watched(0);
+
 type Listener = (events: readonly Event[]) => void;
 
 class Live {
@@ -64,10 +67,15 @@ class Live {
 
   /** Looks at everything on the page at once, also while it is paused: somebody did something, or came back, and wants to see what is. */
   lookNow(): void {
+    void this.#lookForReader();
+  }
+
+  async #lookForReader(): Promise<void> {
     looks.set(looks.get() + 1);
     this.#touchAll();
     this.#lookedAt = Date.now();
-    void this.#look();
+    await this.#look();
+    answeredLooks.set(answeredLooks.get() + 1);
   }
 
   #follow(): void {

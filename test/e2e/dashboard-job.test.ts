@@ -326,6 +326,24 @@ describe("schedules", () => {
     await page.getByText("No schedules").waitFor();
   });
 
+  test("show what the reader did, also when other news wait for the pointer to leave the list", async () => {
+    const { client, visit } = await open();
+    const nightly = { name: "nightly", cron: "15 3 * * *", type: "clean:up", payload: {} };
+    await client.schedules.upsert(nightly);
+    const page = await visit("schedules");
+    const row = page.locator("[data-schedule=nightly]");
+    await row.hover();
+    const heard = page.waitForResponse(
+      async (response) => response.url().endsWith("/schedules") && (await response.text()).includes("15 4"),
+    );
+    await client.schedules.upsert({ ...nightly, cron: "15 4 * * *" });
+    await heard;
+    expect(await row.getByText("At 03:15").isVisible()).toBe(true);
+    await row.getByRole("button", { name: "Pause nightly" }).click();
+    await row.getByText("paused").waitFor();
+    await row.getByText("At 04:15").waitFor();
+  });
+
   test("list jobs that wait for their time, to be started or cancelled", async () => {
     const { client, visit } = await open();
     const first = await client.enqueue("cart:remind", null, { delay: "2h" });

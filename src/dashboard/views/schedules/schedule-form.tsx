@@ -29,7 +29,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
-  const set = (change: Partial<ScheduleDraft>): void => setDraft({ ...draft, ...change });
+  const set = (change: Partial<ScheduleDraft>): void => setDraft((written) => ({ ...written, ...change }));
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const read = readForm(draft, schedule);
