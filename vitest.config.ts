@@ -21,6 +21,7 @@ export default defineConfig({
     pool: "forks",
     // One more than the cores that we count on: a test of processes and servers waits for them a third of its time.
     maxWorkers: 3,
+    globalSetup: "test/servers/first-data.ts",
     sequence: { sequencer: LongFilesFirst },
     globals: false,
     testTimeout: 60_000,
