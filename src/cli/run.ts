@@ -31,6 +31,7 @@ async function start(terminal: Terminal, { command, input, global }: Call): Prom
     return (await command.run(input as never, session)) ?? EXIT.ok;
   } finally {
     clearInterval(alive);
+    session.end();
   }
 }
 

@@ -85,11 +85,17 @@ export class Session {
   /** Aborts at Ctrl-C, so that a command that goes on and on can end in good order. A second Ctrl-C ends it at once. */
   interrupted(): AbortSignal {
     if (this.#interruption === null) {
-      const interruption = new AbortController();
-      this.#interruption = interruption;
-      process.once("SIGINT", () => interruption.abort(new CommandRefused("interrupted", EXIT.interrupted)));
+      this.#interruption = new AbortController();
+      process.once("SIGINT", this.#interrupt);
     }
     return this.#interruption.signal;
+  }
+
+  readonly #interrupt = (): void => this.#interruption?.abort(new CommandRefused("interrupted", EXIT.interrupted));
+
+  /** The command is done: Ctrl-C is no longer its business. */
+  end(): void {
+    process.off("SIGINT", this.#interrupt);
   }
 
   /** What was piped in. */

@@ -21,7 +21,7 @@ async function serve(options: ServerOptions = {}): Promise<CliTarget> {
   };
 }
 
-cliSuite("a server", () => serve());
+cliSuite("a server", () => serve(), { here: true });
 
 describe("what only a server can say", () => {
   test.each([

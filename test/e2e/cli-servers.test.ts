@@ -19,7 +19,7 @@ cliSuite(
     const database = await postgres.database();
     return { url: database.url, close: () => database.drop() };
   },
-  { mainPathOnly: true },
+  { mainPathOnly: true, here: true },
 );
 
-cliSuite("Redis", async () => ({ url: redis.url, close: () => redis.empty() }), { mainPathOnly: true });
+cliSuite("Redis", async () => ({ url: redis.url, close: () => redis.empty() }), { mainPathOnly: true, here: true });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HANDLERS, type Known, type Step, STEPS, WORKING } from "./cli-steps.ts";
-import { type Ended, runCli, type RunningCli, startCli } from "./run-cli.ts";
+import { type Ended, runCli, runCliHere, type RunningCli, startCli } from "./run-cli.ts";
 
 /** A store or server that commands are tried on. */
 export interface CliTarget {
@@ -15,10 +15,13 @@ export interface CliTarget {
 export interface CliSuiteOptions {
   /** Leave out what is refused before a store is asked: it is the same on all of them. */
   readonly mainPathOnly?: boolean;
+  /** Run short commands in this process: that each is one of its own is tried on another store. */
+  readonly here?: boolean;
 }
 
 /** The same commands with the same answers, whatever the URL names. */
-export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPathOnly = false }: CliSuiteOptions = {}): void {
+export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPathOnly = false, here = false }: CliSuiteOptions = {}): void {
+  const runCommand = here ? runCliHere : runCli;
   describe(`the command line on ${name}`, () => {
     const folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
     const known: Known = {};
@@ -40,7 +43,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       const args = typeof step.args === "string" ? step.args : step.args(known);
       // Spaces part arguments here, so a cron is written with `_`.
       const words = args.split(" ").map((word) => (word.startsWith("0_") ? word.replaceAll("_", " ") : word));
-      const ended = await runCli(words, { cwd: folder, env, ...(step.input === undefined ? {} : { input: step.input }) });
+      const ended = await runCommand(words, { cwd: folder, env, ...(step.input === undefined ? {} : { input: step.input }) });
       judge(step, ended);
       if (step.as !== undefined) known[step.as] = ended.stdout.trim();
     };
@@ -49,7 +52,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
 
     test("list and workers show what is our own only with --internal", async () => {
       const types = async (...args: string[]): Promise<Set<string>> => {
-        const { stdout, code } = await runCli(["list", "--json", ...args], { cwd: folder, env });
+        const { stdout, code } = await runCommand(["list", "--json", ...args], { cwd: folder, env });
         expect(code).toBe(0);
         return new Set(
           stdout
@@ -61,18 +64,18 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       expect(await types()).not.toContain("millrace:bulk");
       expect(await types("--internal")).toContain("millrace:bulk");
       expect(await types("--internal", "--type", "millrace:bulk", "--queue", "~bulk")).toEqual(new Set(["millrace:bulk"]));
-      const refused = await runCli(["list", "--type", "millrace:bulk"], { cwd: folder, env });
+      const refused = await runCommand(["list", "--type", "millrace:bulk"], { cwd: folder, env });
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("internal") as string });
-      expect((await runCli(["workers", "--internal"], { cwd: folder, env })).code).toBe(0);
+      expect((await runCommand(["workers", "--internal"], { cwd: folder, env })).code).toBe(0);
     });
 
     test("bulk status and stop tell of an operation that has ended", async () => {
-      const listed = await runCli(["bulk", "--json"], { cwd: folder, env });
+      const listed = await runCommand(["bulk", "--json"], { cwd: folder, env });
       const { id } = JSON.parse(listed.stdout.split("\n")[0]!) as { id: string };
-      const shown = await runCli(["bulk", "status", id], { cwd: folder, env });
+      const shown = await runCommand(["bulk", "status", id], { cwd: folder, env });
       expect(shown).toMatchObject({ code: 0, stderr: "" });
       expect(shown.stdout).toMatch(/^id +.*\naction +delete\nfilter +.*\nstatus +completed\nmatched +1\nprocessed +1\n/);
-      const stopped = await runCli(["bulk", "stop", id], { cwd: folder, env });
+      const stopped = await runCommand(["bulk", "stop", id], { cwd: folder, env });
       expect(stopped).toMatchObject({ code: 5, stdout: "" });
       expect(stopped.stderr).toMatch(/^millrace: bulk operation .* has ended already: it is completed$/m);
     });
@@ -88,9 +91,9 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       test.for(WORKING)("$name", take);
 
       test("the job that was retried dies again", async () => {
-        const broken = await runCli(["list", "--type", "broken", "--ids"], { cwd: folder, env });
+        const broken = await runCommand(["list", "--type", "broken", "--ids"], { cwd: folder, env });
         for (;;) {
-          const { stdout } = await runCli(["status", broken.stdout.trim(), "--json"], { cwd: folder, env });
+          const { stdout } = await runCommand(["status", broken.stdout.trim(), "--json"], { cwd: folder, env });
           if ((JSON.parse(stdout) as { status: string }).status === "dead") return;
         }
       });
@@ -99,7 +102,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
         const tail = startCli(["tail", "--event", "job:completed", "--limit", "1", "--json"], { cwd: folder, env });
         await tail.said("Ctrl-C ends");
         // Who listens is known to the others after a moment: news before that are missed, as news may be.
-        const enqueued = (): Promise<Ended> => runCli(["enqueue", "double", `{"n":1}`, "--wait", "--quiet"], { cwd: folder, env });
+        const enqueued = (): Promise<Ended> => runCommand(["enqueue", "double", `{"n":1}`, "--wait", "--quiet"], { cwd: folder, env });
         const gone = new Promise<void>((resolve) => tail.child.once("exit", () => resolve()));
         while (tail.child.exitCode === null) await Promise.race([gone, enqueued()]);
         const { code, stdout } = await tail.ended;
@@ -118,12 +121,16 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
     });
 
     test("purge-dead deletes for good", async () => {
-      expect(await runCli(["purge-dead", "--yes"], { cwd: folder, env })).toEqual({ code: 0, stdout: "purged 1 dead job\n", stderr: "" });
-      expect(await runCli(["list", "--status", "dead", "--ids"], { cwd: folder, env })).toMatchObject({ code: 0, stdout: "" });
+      expect(await runCommand(["purge-dead", "--yes"], { cwd: folder, env })).toEqual({
+        code: 0,
+        stdout: "purged 1 dead job\n",
+        stderr: "",
+      });
+      expect(await runCommand(["list", "--status", "dead", "--ids"], { cwd: folder, env })).toMatchObject({ code: 0, stdout: "" });
     });
 
     test("a --url counts before the environment", async () => {
-      const other = await runCli(["queues", "--url", "memory:", "--json"], { cwd: folder, env });
+      const other = await runCommand(["queues", "--url", "memory:", "--json"], { cwd: folder, env });
       expect(other).toEqual({ code: 0, stdout: "", stderr: "" });
     });
   });

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { run } from "../../src/cli/run.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -54,8 +57,8 @@ export function startCli(args: readonly string[], { cwd, env, input = "" }: CliO
   const said = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();
   for (const stream of ["stdout", "stderr"] as const) {
-    child[stream].setEncoding("utf8").on("data", (text: string) => {
-      said[stream] += text;
+    child[stream].setEncoding("utf8").on("data", (words: string) => {
+      said[stream] += words;
       for (const listener of listeners) listener();
     });
   }
@@ -65,16 +68,16 @@ export function startCli(args: readonly string[], { cwd, env, input = "" }: CliO
     child,
     ended,
     output: said,
-    async said(text) {
+    async said(wanted) {
       const seen = Promise.withResolvers<void>();
       const look = (): void => {
-        if (said.stdout.includes(text) || said.stderr.includes(text)) seen.resolve();
+        if (said.stdout.includes(wanted) || said.stderr.includes(wanted)) seen.resolve();
       };
       listeners.add(look);
       look();
       const tooEarly = ended.then(() => {
         look();
-        seen.reject(new Error(`the command ended before it said "${text}":\n${said.stdout}\n${said.stderr}`));
+        seen.reject(new Error(`the command ended before it said "${wanted}":\n${said.stdout}\n${said.stderr}`));
       });
       await Promise.race([seen.promise, tooEarly]);
       listeners.delete(look);
@@ -85,4 +88,15 @@ export function startCli(args: readonly string[], { cwd, env, input = "" }: CliO
 /** Runs a command to its end. */
 export function runCli(args: readonly string[], options: CliOptions): Promise<Ended> {
   return startCli(args, options).ended;
+}
+
+/** Runs a command to its end in this process: a tenth of the time, where what is tried is the command and not its process. */
+export async function runCliHere(args: readonly string[], { cwd, env, input = "" }: CliOptions): Promise<Ended> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const said = Promise.all([text(stdout), text(stderr)]);
+  const code = await run({ args, env: plainEnvironment(env), cwd, stdin: Readable.from(input === "" ? [] : [input]), stdout, stderr });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await said;
+  return { code, stdout: out, stderr: err };
 }
