@@ -482,8 +482,9 @@ export interface Context<Payload = unknown> {
   /** Completes the job inside an open transaction of the handler's own; what the handler returns afterwards is not stored. */
   readonly complete: (result: unknown, options: { readonly tx: unknown }) => Promise<void>;
   /**
-   * Extends the lease once, by this time (1 s to 1 h), and does not renew it meanwhile. On PostgreSQL, call it before you begin a transaction in
-   * REPEATABLE READ or SERIALIZABLE that calls `complete`: a renewal in between would make the transaction fail with 40001.
+   * Extends the lease once, by this time (from 1 s to 1 h less the worker's lease), and does not renew it meanwhile. On PostgreSQL, call it before
+   * you begin a transaction in REPEATABLE READ or SERIALIZABLE that calls `complete`: a renewal in between would make the transaction fail with
+   * 40001. Rejects when the lease could not be extended: with `stale_lease` when it is gone, else it is renewed as before.
    */
   readonly holdLease: (time: Duration) => Promise<void>;
 }

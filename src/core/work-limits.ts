@@ -41,6 +41,16 @@ export function readLease(lease: unknown): number {
   return readDuration(lease, "lease", timeFrom(MIN_LEASE_MS, MAX_LEASE_MS), MAX_LEASE_MS, MIN_LEASE_MS);
 }
 
+/**
+ * Checks for how long a handler wants its lease left alone. The lease is extended by the time of a lease more than that, so that renewals
+ * which begin again then come in time.
+ */
+export function readHold(time: unknown, leaseMs: number): number {
+  const least = formatDuration(MIN_LEASE_MS);
+  const most = `${formatDuration(MAX_LEASE_MS)} less the worker's lease of ${formatDuration(leaseMs)}`;
+  return readDuration(time, "time", `from ${least} to ${most}, in milliseconds or as "30s"`, MAX_LEASE_MS - leaseMs, MIN_LEASE_MS);
+}
+
 function timeFrom(minMs: number, maxMs: number): string {
   return `a time from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, in milliseconds or as "30s"`;
 }

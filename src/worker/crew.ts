@@ -2,7 +2,6 @@ import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report 
 import { formatDuration } from "../core/duration.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { MAX_LEASE_MS } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import { CompletionWatch, type CompletionWatchOptions } from "./completion-watch.ts";
@@ -38,6 +37,7 @@ export class Crew implements AttemptHost {
   readonly running = new Set<Attempt>();
   readonly clock: Clock;
   readonly onTrouble: OnTrouble;
+  readonly leaseMs: number;
   readonly settleMs: number;
   readonly #options: CrewOptions;
   readonly #deadlines: Deadlines;
@@ -50,6 +50,7 @@ export class Crew implements AttemptHost {
     const { clock, leases } = options;
     this.clock = clock;
     this.onTrouble = options.onTrouble;
+    this.leaseMs = options.leaseMs;
     this.settleMs = options.settleMs;
     this.#options = options;
     this.#deadlines = new Deadlines(clock, this.running);
@@ -203,8 +204,7 @@ export class Crew implements AttemptHost {
 
   /** With the time of a lease on top, so that renewals that begin again then come in time. */
   async extend({ lease }: Attempt, ms: number): Promise<LeaseResult> {
-    const { leases, leaseMs } = this.#options;
-    return (await leases.extend([refOf(lease)], Math.min(MAX_LEASE_MS, ms + leaseMs)))[0]!;
+    return (await this.#options.leases.extend([refOf(lease)], ms + this.leaseMs))[0]!;
   }
 
   watchCompletion({ lease }: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch {

@@ -4,6 +4,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { DelayedReports } from "./delayed-reports.ts";
 import { MAX_EXCHANGE, retryPauseMs } from "./exchange-limits.ts";
+import { heldUp } from "./held-up.ts";
 
 /** What an exchanger asks of its worker. None of these should throw; if one does, it is told as trouble, and the exchange goes on. */
 export interface ExchangeHost {
@@ -261,8 +262,4 @@ export class Exchanger {
 
 function isClosed(error: unknown): boolean {
   return error instanceof MillraceError && error.code === "closed";
-}
-
-function heldUp(): MillraceError {
-  return new MillraceError("store_unavailable", "another transaction that is still open holds the job", { retryAfterMs: 1000 });
 }

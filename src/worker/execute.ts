@@ -18,12 +18,13 @@ import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { readLease } from "../core/work-limits.ts";
+import { readHold } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { CompletionWatch, CompletionWatchOptions } from "./completion-watch.ts";
 import { AttemptContext, type ContextSource } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
 import type { Handled } from "./handlers.ts";
+import { heldUp } from "./held-up.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
 import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
@@ -33,6 +34,8 @@ import { readPayload } from "./payload.ts";
 export interface AttemptHost {
   readonly clock: Clock;
   readonly onTrouble: OnTrouble;
+  /** How long a lease holds without being renewed. */
+  readonly leaseMs: number;
   /** How long an aborted handler may take to settle before its slot is given to others. */
   readonly settleMs: number;
   /** The attempt's deadline is new or came nearer. */
@@ -167,7 +170,8 @@ export class Attempt implements HasDeadline, ContextSource {
   }
 
   #end(outcome: Outcome | null): void {
-    this.#leftAlone?.cancel();
+    // The report may have to wait for longer than the lease still lasts.
+    if (this.#leftAlone !== null) this.#endPause();
     this.#state = "over";
     this.deadlineAt = Infinity;
     this.#completion?.stop();
@@ -236,7 +240,7 @@ export class Attempt implements HasDeadline, ContextSource {
   /** May be called again, by a handler that repeats its transaction after a conflict. */
   async complete(result: unknown, tx: unknown): Promise<void> {
     if (tx === undefined || tx === null) throw invalid("tx", "your open transaction: ctx.complete(result, { tx })", tx);
-    if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.#refusal();
+    if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.#refusal("completed");
     const encoded = encodeResult(result);
     const { job, fence, facts } = this.lease;
     const report: Report = { id: job.id, fence, facts, outcome: { kind: "completed", result: encoded, runMs: this.#runMs() } };
@@ -248,7 +252,7 @@ export class Attempt implements HasDeadline, ContextSource {
       const answer = await this.#host.settleWithin(tx, report);
       if (answer !== "ok") {
         this.#lost(answer);
-        throw this.#refusal();
+        throw this.#refusal("completed");
       }
       this.#resultWithin = encoded;
     } finally {
@@ -257,37 +261,68 @@ export class Attempt implements HasDeadline, ContextSource {
   }
 
   async holdLease(time: unknown): Promise<void> {
-    const ms = readLease(time);
-    if (this.isOver || this.#isGone) throw this.#refusal();
+    const ms = readHold(time, this.#host.leaseMs);
+    if (this.isOver || this.#isGone) throw this.#refusal("held");
+    // Before the lease is extended: a renewal that came after would give it less time, not more.
     this.#host.renew(this, false);
-    const answer = await this.#host.extend(this, ms);
-    if (answer === "stale" || answer === "cancelled") {
-      this.#lost(answer);
-      throw this.#refusal();
+    try {
+      await this.#extend(ms);
+    } catch (error) {
+      this.#renew();
+      throw error;
     }
+    if (this.isOver || this.#isGone) return;
+    // A lease that could be extended was not ended by a completion: if there was one, its transaction was rolled back.
+    if (this.#completion !== null) this.#forgetCompletion();
     this.#leftAlone?.cancel();
-    this.#leftAlone = this.#host.clock.setTimer(() => {
-      // After a completion its watch says when renewals go on.
-      if (!this.isOver && !this.#isGone && this.#completion === null) this.#host.renew(this, true);
-    }, ms);
+    this.#leftAlone = this.#host.clock.setTimer(() => this.#endPause(), ms);
+  }
+
+  async #extend(ms: number): Promise<void> {
+    const answer = await this.#host.extend(this, ms);
+    if (answer === "ok") return;
+    if (answer === "locked") throw heldUp();
+    this.#lost(answer);
+    throw this.#refusal("held");
+  }
+
+  #endPause(): void {
+    this.#leftAlone?.cancel();
+    this.#leftAlone = null;
+    this.#renew();
   }
 
   /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
   #renewAfterComplete(): void {
-    if (this.#resultWithin === undefined) return this.#renewAgain();
-    this.#completion ??= this.#host.watchCompletion(this, {
-      onGone: (why) => this.#lost(why),
-      onRolledBack: () => {
-        this.#completion = null;
-        this.#renewAgain();
-      },
-    });
-    this.#completion.start();
+    if (this.#resultWithin === undefined) this.#setMayWait(false);
+    else this.#completion ??= this.#watchCompletion();
+    this.#renew();
   }
 
-  #renewAgain(): void {
+  #watchCompletion(): CompletionWatch {
+    return this.#host.watchCompletion(this, {
+      onGone: (why) => this.#lost(why),
+      onRolledBack: () => {
+        this.#forgetCompletion();
+        this.#renew();
+      },
+    });
+  }
+
+  #forgetCompletion(): void {
+    this.#completion?.stop();
+    this.#completion = null;
     this.#setMayWait(false);
-    this.#host.renew(this, true);
+  }
+
+  /**
+   * The lease is looked after again: it is renewed, or, after a completion, asked for from time to time. Neither happens while the handler wants
+   * it left alone, because both write to the job's row.
+   */
+  #renew(): void {
+    if (this.isOver || this.#isGone || this.#leftAlone !== null) return;
+    if (this.#completion !== null) this.#completion.start();
+    else if (!this.mayWait) this.#host.renew(this, true);
   }
 
   #setMayWait(mayWait: boolean): void {
@@ -295,9 +330,10 @@ export class Attempt implements HasDeadline, ContextSource {
     if (this.notes !== null) this.notes.mayWait = mayWait;
   }
 
-  #refusal(): MillraceError {
+  #refusal(what: "completed" | "held"): MillraceError {
     const why = this.#aborted === null ? "the attempt is over" : this.#abortReason(this.#aborted).message;
-    return new MillraceError("stale_lease", `the job cannot be completed: ${why}`, { jobId: this.lease.job.id });
+    const refused = what === "completed" ? "the job cannot be completed" : "the lease cannot be held";
+    return new MillraceError("stale_lease", `${refused}: ${why}`, { jobId: this.lease.job.id });
   }
 }
 
