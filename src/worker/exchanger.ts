@@ -4,7 +4,6 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { DelayedReports } from "./delayed-reports.ts";
 import { MAX_EXCHANGE, retryPauseMs } from "./exchange-limits.ts";
-import { heldUp } from "./held-up.ts";
 
 /** What an exchanger asks of its worker. None of these should throw; if one does, it is told as trouble, and the exchange goes on. */
 export interface ExchangeHost {
@@ -64,7 +63,7 @@ export class Exchanger {
       leaseMs,
       send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
-      onFailedAlone: (report, error) => this.#tellDelayed(report, error),
+      onStuck: (report, error) => this.#tellDelayed(report, error),
       onGivenUp: (reports, error) => {
         this.#giveUp(reports, error);
         this.#goOn();
@@ -169,7 +168,7 @@ export class Exchanger {
   #putBackHeldUp(reports: readonly Report[], results: readonly LeaseResult[]): readonly Report[] {
     if (!results.includes("locked")) return reports;
     const isHeldUp = (_: Report, index: number): boolean => results[index] === "locked";
-    this.#delayed.failed(reports.filter(isHeldUp), heldUp());
+    this.#delayed.held(reports.filter(isHeldUp));
     return reports.filter((report, index) => !isHeldUp(report, index));
   }
 
@@ -189,11 +188,11 @@ export class Exchanger {
     }
   }
 
-  /** If one of several is held up by somebody's transaction, all are sent again, one by one: to repeat a report is safe. */
-  async #sendDelayed(reports: readonly Report[]): Promise<void> {
+  /** Answers those that somebody's transaction holds up: all others are done. */
+  async #sendDelayed(reports: readonly Report[]): Promise<readonly Report[]> {
     try {
       const { results } = await this.#options.leases.exchange(reports, null);
-      if (results.includes("locked")) throw heldUp();
+      return reports.filter((_, index) => results[index] === "locked");
     } catch (error) {
       this.#delayedFailed(error);
     }
