@@ -37,13 +37,15 @@ export interface ExchangerOptions {
  * applied is answered as success, and the repeat of a claim is given what the first was granted.
  *
  * No claim waits for the row of a job that somebody has locked: a report that failed, or that may have to wait, travels without one (see
- * delayed-reports.ts). Such a report has no slot any more.
+ * delayed-reports.ts). Such a report has no slot any more. And no report waits for a claim: what held up a claim may hold up its repeat, so
+ * that travels alone, and reports travel without a claim until it is answered.
  */
 export class Exchanger {
   readonly #options: ExchangerOptions;
   #queue: Report[] = [];
   /** Claims that may have been granted without our knowing. Nothing new is claimed before they are answered. */
   #unanswered: ClaimRequest[] = [];
+  #repeatsUnderWay = 0;
   #turn = 0;
   #underWay = 0;
   #slotsUnderWay = 0;
@@ -89,12 +91,23 @@ export class Exchanger {
     return this.#delayed.size;
   }
 
-  /** `mayWait`: somebody may have the job's row locked. */
-  report(report: Report, mayWait = false): void {
-    if (this.#closed) return this.#giveUp([report], null);
-    if (mayWait) return this.#delayed.suspect(report);
+  /** `mayWait`: somebody may have the job's row locked. Answers whether a claim for the slot that it frees will travel with it. */
+  report(report: Report, mayWait = false): boolean {
+    if (this.#closed) {
+      this.#giveUp([report], null);
+      return false;
+    }
+    if (mayWait || this.#isClaimRepeated) {
+      this.#delayed.suspect(report);
+      return false;
+    }
     this.#queue.push(report);
     this.flushSoon();
+    return true;
+  }
+
+  get #isClaimRepeated(): boolean {
+    return this.#unanswered.length + this.#repeatsUnderWay > 0;
   }
 
   /** Sends what there is to send, or claims, at the end of this tick. */
@@ -124,9 +137,14 @@ export class Exchanger {
     // After a failure one exchange at a time finds out whether the store is back.
     const inFlight = this.#failures === 0 ? this.#options.inFlight : 1;
     while (this.#underWay < inFlight && this.#retry === null && !this.#closed) {
+      const repeat = this.#unanswered.shift();
+      if (repeat !== undefined) {
+        void this.#send([], repeat);
+        continue;
+      }
       const lanes = inFlight - this.#underWay;
       const reports = this.#take(Math.ceil(this.#queue.length / lanes));
-      const claim = this.#unanswered.shift() ?? this.#newClaim(reports.length > 0, lanes);
+      const claim = this.#newClaim(reports.length > 0, lanes);
       if (reports.length === 0 && claim === null) return;
       void this.#send(reports, claim);
     }
@@ -147,21 +165,29 @@ export class Exchanger {
 
   async #send(reports: Report[], claim: ClaimRequest | null): Promise<void> {
     const slots = Math.max(reports.length, claim?.limit ?? 0);
+    const repeats = claim?.again === true ? 1 : 0;
     this.#underWay++;
+    this.#repeatsUnderWay += repeats;
     this.#slotsUnderWay += slots;
     this.#reportsUnderWay += reports.length;
     let answer: Awaited<ReturnType<Leases["exchange"]>> | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
     } catch (error) {
-      if (claim !== null && !this.#closed) this.#unanswered.push({ ...claim, again: true });
+      if (claim !== null && !this.#closed) this.#repeatLater(claim);
       this.#failed(reports, error);
     }
     this.#underWay--;
+    this.#repeatsUnderWay -= repeats;
     this.#slotsUnderWay -= slots;
     this.#reportsUnderWay -= reports.length;
     if (answer !== null) this.#succeeded(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
     this.#goOn();
+  }
+
+  #repeatLater(claim: ClaimRequest): void {
+    this.#unanswered.push({ ...claim, again: true });
+    for (const report of this.#queue.splice(0)) this.#delayed.suspect(report);
   }
 
   /** Those whose rows somebody's transaction holds are sent again without a claim. Answers the others. */

@@ -248,9 +248,8 @@ class JobWorker {
   }
 
   #report(report: Report, mayWait: boolean): void {
-    this.#exchanger.report(report, mayWait);
-    // No claim travels with it, so one is made for the slot.
-    if (mayWait) this.#wake();
+    const isClaimedFor = this.#exchanger.report(report, mayWait);
+    if (!isClaimedFor) this.#wake();
   }
 
   #freed(): void {

@@ -122,6 +122,30 @@ describe("the exchange of ended attempts for new jobs", () => {
     expect(claims.at(-1)).toMatchObject({ turn: 2, again: false });
   });
 
+  test("a claim that is repeated travels alone, and reports go beside it", async () => {
+    const exchange = exchanger();
+    const lock = Promise.withResolvers<void>();
+    store = () => {
+      throw unavailable;
+    };
+    wants = true;
+    exchange.report(report("a"));
+    await clock.settle();
+    expect(exchange.report(report("b"))).toBe(false);
+    store = () => (sent.at(-1)!.includes("claim") ? lock.promise : undefined);
+    await clock.advance("1s");
+    expect(exchange.report(report("c"))).toBe(false);
+    await clock.advance("1s");
+    expect(answered.sort()).toEqual(["a", "b", "c"]);
+    expect(sent.filter((ids) => ids.includes("claim"))).toEqual([["a", "claim"], ["claim"]]);
+    lock.resolve();
+    await clock.settle();
+    expect([answered.at(-1), exchange.isIdle]).toEqual(["new", true]);
+    expect(exchange.report(report("d"))).toBe(true);
+    await clock.settle();
+    expect(answered.at(-1)).toBe("d");
+  });
+
   test("a store that is away for an hour loses no report, and is told once", async () => {
     const exchange = exchanger();
     let isAway = true;
