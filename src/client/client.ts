@@ -518,7 +518,7 @@ export interface WorkerHandle extends AsyncDisposable {
   readonly running: number;
   /** Handlers that ignored their abort and still run. */
   readonly abandoned: number;
-  /** False while it cannot claim: too many abandoned handlers, or the store is away. */
+  /** False while it cannot claim: too many abandoned handlers, too many outcomes that could not be reported, or the store is away. */
   readonly healthy: boolean;
 }
 

@@ -86,6 +86,7 @@ class JobWorker {
   readonly #random: () => number;
   readonly #pollMs: number;
   readonly #leases: Leases;
+  readonly #onTrouble: OnTrouble;
   readonly #onStopped: (isOutOfTime: boolean) => void;
   readonly #handlers: HandlerTable;
   readonly #settings: WorkSettings;
@@ -99,6 +100,7 @@ class JobWorker {
   /** There may be work that was not asked for yet. */
   #hungry = true;
   #claimedAt = -Infinity;
+  #toldUnreported = false;
   #hintedBeat: Timer | null = null;
   #hintedBeatAt = -Infinity;
   #unwatch: () => void = () => {};
@@ -112,6 +114,7 @@ class JobWorker {
     const { leases } = client;
     const { leaseMs, settleMs, minSlots, maxSlots } = settings;
     const onTrouble = guarded(env.onTrouble ?? warn, clock);
+    this.#onTrouble = onTrouble;
     this.#clock = clock;
     this.#random = random;
     this.#pollMs = pollMs;
@@ -176,7 +179,7 @@ class JobWorker {
   }
 
   get healthy(): boolean {
-    return this.#exchanger.healthy && !this.#crew.isOverrun;
+    return this.#exchanger.healthy && !this.#crew.isOverrun && !this.#hasTooManyUnreported;
   }
 
   // ── Work ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,15 +209,36 @@ class JobWorker {
     const now = this.#clock.monotonic();
     this.#scale.look(this.running, now);
     this.#crew.tellIfOverrun();
+    this.#tellIfTooManyUnreported();
     if (now - this.#claimedAt >= this.#pollMs / 2) this.#wake();
     return Math.min(this.#pollMs * (0.75 + this.#random() / 2), this.#scale.lookAgainMs);
+  }
+
+  /** Ended attempts without a slot that have not been reported yet. */
+  get #unreported(): number {
+    return this.#exchanger.delayed + this.#crew.leaving;
+  }
+
+  get #hasTooManyUnreported(): boolean {
+    return this.#unreported >= Math.max(MOST_DELAYED, this.slots);
+  }
+
+  /** Says once that nothing is claimed, and once that claims go on. */
+  #tellIfTooManyUnreported(): void {
+    const told = this.#toldUnreported;
+    this.#toldUnreported = this.#hasTooManyUnreported;
+    if (told === this.#toldUnreported) return;
+    const message = told
+      ? `a worker claims jobs again: ${this.#unreported} outcomes are left to report`
+      : `a worker stopped claiming: ${this.#unreported} outcomes could not be reported yet. Do transactions that called ctx.complete stay open?`;
+    this.#onTrouble({ kind: "report", message });
   }
 
   /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when hungry. */
   #claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null {
     const free = this.slots - this.running - occupied;
-    if (free <= 0 || this.#shutdown !== null || this.#crew.isOverrun || !(this.#hungry || reporting)) return null;
-    if (this.#exchanger.delayed + this.#crew.leaving >= Math.max(MOST_DELAYED, this.slots)) return null;
+    if (free <= 0 || this.#shutdown !== null || !(this.#hungry || reporting)) return null;
+    if (this.#crew.isOverrun || this.#hasTooManyUnreported) return null;
     this.#hungry = false;
     this.#claimedAt = this.#clock.monotonic();
     return {
