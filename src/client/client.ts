@@ -95,7 +95,7 @@ export interface Client extends AsyncDisposable {
 
   /**
    * Stops workers (within `grace`, else each within its own) and upkeep, then frees the store. Calls under way are waited for until the grace
-   * ends (30 s when nothing is said), and 2 s longer: what a store that is away has not answered by then fails. May be called twice.
+   * ends (30 s when nothing is said), and 1 s longer: what a store that is away has not answered by then fails. May be called twice.
    */
   close(options?: { readonly grace?: Duration | undefined }): Promise<void>;
 
@@ -586,7 +586,10 @@ export interface LeaseNote extends LeaseRef {
   readonly lines: readonly string[];
 }
 
-/** `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. */
+/**
+ * `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. `locked`: the lease
+ * holds, but somebody else's open transaction holds the job: nothing was changed, ask again.
+ */
 export type LeaseResult = "ok" | "stale" | "cancelled" | "locked";
 
 /** What workers are made of. */

@@ -354,8 +354,7 @@ class JobWorker {
 }
 
 function notReported(count: number): MillraceError {
-  const [jobs, follows] =
-    count === 1 ? ["1 job", "It counts as lost when its lease"] : [`${count} jobs`, "They count as lost when their lease"];
-  const message = `the outcome of ${jobs} could not be reported before the end: the store did not answer. ${follows} runs out`;
-  return new MillraceError("store_unavailable", message);
+  const jobs = count === 1 ? "1 job" : `${count} jobs`;
+  const why = "the store did not answer. What was not reported counts as lost when its lease runs out";
+  return new MillraceError("store_unavailable", `the outcome of ${jobs} could not be reported before the end: ${why}`);
 }
