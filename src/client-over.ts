@@ -87,7 +87,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
     watchLeases: options.watchLeases,
     ...outgoingChecks(options.webhookAllow),
     releaseWorkers: async () => void (await Promise.all(Array.from(threads.values(), (thread) => thread.close()))),
-    startWorker: (client, handlers, workOptions, onStopped) =>
+    startWorker: (client, handlers, workOptions, ending) =>
       startWorker(client, handlers, workOptions, {
         clock,
         random,
@@ -96,7 +96,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         pollMs: options.pollMs,
         renewer: listed(renewers, renewerFor(client)),
         onTrouble,
-        onStopped,
+        ...ending,
       }),
     startUpkeep: (announcer: Announcer): Upkeep =>
       startUpkeep(store, {

@@ -196,10 +196,13 @@ async function end({ server, workers, listening, client, watch, graceMs }: Parts
   const drained = doneOrOver(server.drain(), graceMs);
   const stopped = await Promise.allSettled([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
   // The grace was used above: what is left are last words, to callers and to the store.
-  await listening.close({ graceMs: Math.min(LAST_WORDS_MS, Math.max(0, endsAt - performance.now())) });
-  await client.close({ grace: 0 });
+  const leftMs = Math.max(0, endsAt - performance.now());
+  const port = listening.close({ graceMs: Math.min(LAST_WORDS_MS, leftMs) });
+  // Callers are answered before the client ends. But once the grace is over, they and the store have the same second.
+  if (leftMs >= LAST_WORDS_MS) await port;
+  const closed = await Promise.allSettled([port, client.close({ grace: 0 })]);
   watch.stop();
-  for (const end of stopped) if (end.status === "rejected") throw end.reason;
+  for (const end of [...stopped, ...closed]) if (end.status === "rejected") throw end.reason;
 }
 
 async function doneOrOver(work: Promise<void>, ms: number): Promise<void> {

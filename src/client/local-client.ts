@@ -2,7 +2,7 @@
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { readGrace } from "../core/work-limits.ts";
+import { LAST_WORDS_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
@@ -71,12 +71,11 @@ export interface LocalEnvironment {
   readonly payloadChecks?: PayloadChecks | undefined;
   /** Refuses webhook addresses that nothing will be sent to. */
   readonly checkWebhookUrl?: CheckWebhookUrl | undefined;
-  /** `onStopped` is called once the worker has stopped, whoever stopped it, and told whether the store let its last words go unanswered. */
   readonly startWorker: (
     client: Pick<Client, "leases" | "get">,
     handlers: Handlers,
     options: WorkOptions | undefined,
-    onStopped: (isOutOfTime: boolean) => void,
+    ending: WorkerEnding,
   ) => WorkerHandle;
   /** Begins upkeep, which goes on until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
@@ -86,6 +85,14 @@ export interface LocalEnvironment {
   readonly alwaysUpkeep?: boolean | undefined;
   /** Work bulk operations all the time, and not only while one goes on that began here: this process works for others. */
   readonly worksBulk?: boolean | undefined;
+}
+
+/** What a client and its workers tell each other when one of them stops. */
+export interface WorkerEnding {
+  /** Called once the worker has stopped, whoever stopped it, and told whether the store let its last words go unanswered. */
+  readonly onStopped: (isOutOfTime: boolean) => void;
+  /** How long the store may take for the last words of a worker that stops now and has nothing to wait for. */
+  readonly lastWordsMs: () => number;
 }
 
 /** Makes a client over a store, which it owns from then on. */
@@ -139,11 +146,19 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
 
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker(trusted, handlers, options, (isOutOfTime) => workerStopped(worker, isOutOfTime));
+    const worker = env.startWorker(trusted, handlers, options, {
+      onStopped: (isOutOfTime) => workerStopped(worker, isOutOfTime),
+      lastWordsMs: () => (isSilent() ? 0 : LAST_WORDS_MS),
+    });
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
     upkeep ??= env.startUpkeep(announcer);
     return worker;
+  }
+
+  /** Whether the store let the last second of a worker pass just now. That was the second of all that ends now. */
+  function isSilent(): boolean {
+    return clock.monotonic() - silentAt < SILENT_MS;
   }
 
   /** Upkeep ends with the last worker: its timers must not keep a process alive that has nothing else to do. */
@@ -158,7 +173,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
-    lastWords.begin(clock.monotonic() - silentAt < SILENT_MS);
+    lastWords.begin(isSilent());
     ending.abort(clientClosed());
     await lastWords.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
     // The grace was for calls of the user's.

@@ -19,18 +19,21 @@ export class Shutdown {
   /** Resolves when there is no time left, also if the store did not take what was given back. */
   readonly outOfTime: Promise<void>;
   readonly #clock: Clock;
+  readonly #lastWordsMs: number;
   readonly #steps: readonly { readonly afterMs: (graceMs: number) => number; readonly run: () => void; at: number; done: boolean }[];
   #timer: Timer | null = null;
   #over = false;
 
-  constructor(clock: Clock, { abort, giveUp }: ShutdownSteps) {
+  /** `lastWordsMs`: how long the store is waited for, if not a second. */
+  constructor(clock: Clock, { abort, giveUp }: ShutdownSteps, lastWordsMs: number = LAST_WORDS_MS) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.outOfTime = promise;
     this.#clock = clock;
+    this.#lastWordsMs = lastWordsMs;
     this.#steps = [
       { afterMs: (graceMs) => graceMs - Math.min(TOLD_BEFORE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
       { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(giveUp), at: Infinity, done: false },
-      { afterMs: (graceMs) => graceMs + LAST_WORDS_MS, run: resolve, at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs + lastWordsMs, run: resolve, at: Infinity, done: false },
     ];
   }
 
@@ -49,7 +52,7 @@ export class Shutdown {
   /** Whoever was held up until long after the end (a blocked loop, a stopped process) has something to say all the same. */
   #giveUp(giveUp: () => void): void {
     const last = this.#steps.at(-1)!;
-    last.at = Math.max(last.at, this.#clock.monotonic() + LAST_WORDS_MS);
+    last.at = Math.max(last.at, this.#clock.monotonic() + this.#lastWordsMs);
     giveUp();
   }
 

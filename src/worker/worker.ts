@@ -13,7 +13,7 @@ import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { readGrace } from "../core/work-limits.ts";
+import { LAST_WORDS_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import { Crew } from "./crew.ts";
@@ -47,6 +47,8 @@ export interface WorkerEnv {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
+  /** How long the store may take for the last words of a worker that stops now and has nothing to wait for. Default 1 s. */
+  readonly lastWordsMs?: () => number;
   /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not take its last words in time. */
   readonly onStopped?: (isOutOfTime: boolean) => void;
 }
@@ -87,6 +89,7 @@ class JobWorker {
   readonly #pollMs: number;
   readonly #leases: Leases;
   readonly #onTrouble: OnTrouble;
+  readonly #lastWordsMs: () => number;
   readonly #onStopped: (isOutOfTime: boolean) => void;
   readonly #handlers: HandlerTable;
   readonly #settings: WorkSettings;
@@ -119,6 +122,7 @@ class JobWorker {
     this.#random = random;
     this.#pollMs = pollMs;
     this.#leases = leases;
+    this.#lastWordsMs = env.lastWordsMs ?? (() => LAST_WORDS_MS);
     this.#onStopped = env.onStopped ?? (() => {});
     this.#handlers = handlers;
     this.#settings = settings;
@@ -300,10 +304,12 @@ class JobWorker {
     const { grace } = readFields(options, "the options of stop", ["grace"]);
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
-      this.#shutdown = new Shutdown(this.#clock, {
+      const steps = {
         abort: () => this.#crew.forEach((attempt) => attempt.abort("shutdown")),
         giveUp: () => this.#crew.forEach((attempt) => attempt.giveUp()),
-      });
+      };
+      const hasGrace = graceMs > 0 && this.running > 0;
+      this.#shutdown = new Shutdown(this.#clock, steps, hasGrace ? LAST_WORDS_MS : this.#lastWordsMs());
       this.#stopped = this.#stop(this.#shutdown);
     }
     this.#shutdown.endAfter(graceMs);

@@ -205,6 +205,24 @@ describe("close", () => {
     expect(isClosed).toBe(true);
   });
 
+  test.each([
+    ["closes at once, as a server does after its workers", { grace: 0 }],
+    ["lets each worker have its own grace", {}],
+  ])("gives a silent store that second once, also when workers were stopped before: %s", async (_name, options) => {
+    const { client, store, clock } = await openClient({ worksBulk: true, alwaysUpkeep: true });
+    const worker = client.work({ t: async () => {} });
+    await clock.advance("10s");
+    silence(store);
+    await clock.advance("10s");
+    const stopping = worker.stop({ grace: "1h" });
+    await clock.advance("1s");
+    await stopping;
+    let isClosed = false;
+    void client.close(options).then(() => (isClosed = true));
+    await clock.settle();
+    expect(isClosed).toBe(true);
+  });
+
   test("waits out the grace for an outcome that the store may still take", async () => {
     const { client, store, clock } = await openClient();
     const end = Promise.withResolvers<void>();
