@@ -80,6 +80,8 @@ export class Connections {
   readonly #resting = new Set<DriverClient>();
   #names = new Map<string, string>();
   readonly #deadlines = new Set<Deadline>();
+  /** Connections outside of the pool whose goodbye has not been answered. */
+  readonly #hangingUp = new Set<DriverClient>();
   #isGivenUp = false;
   #hasAnswered = false;
   #closed = false;
@@ -162,11 +164,21 @@ export class Connections {
     return client;
   }
 
+  /** Ends a connection outside of the pool, whether the server answers the goodbye or is out of reach. */
+  async hangUp(client: DriverClient): Promise<void> {
+    this.#hangingUp.add(client);
+    const timer = setTimeout(() => destroySocket(client), this.#isGivenUp ? LAST_GOODBYE_MS : GOODBYE_MS);
+    await client.end().catch(() => {});
+    clearTimeout(timer);
+    this.#hangingUp.delete(client);
+  }
+
   /** From the moment that this aborts, no call waits for the server any more. */
   giveUpAt(signal: AbortSignal): void {
     const giveUp = (): void => {
       this.#isGivenUp = true;
       for (const deadline of this.#deadlines) deadline.expire();
+      for (const client of this.#hangingUp) destroySocket(client);
     };
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp);
@@ -322,13 +334,6 @@ const settleNew: PoolOptions["verify"] = async (client, done) => {
   }
   done();
 };
-
-/** Ends a connection, whether the server answers the goodbye or is out of reach. */
-export async function hangUp(client: DriverClient): Promise<void> {
-  const timer = setTimeout(() => destroySocket(client), GOODBYE_MS);
-  await client.end().catch(() => {});
-  clearTimeout(timer);
-}
 
 /** Resolves when a connection that the pool ends is gone, which is after a while at the latest. */
 function whenGone(client: DriverClient): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/clock.ts";
-import { type Connections, hangUp } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { settleSession } from "./session.ts";
 
 export interface LineOptions {
@@ -97,7 +97,7 @@ export class Line {
         }
       }
     } finally {
-      await hangUp(client);
+      await connections.hangUp(client);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import pg from "pg";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { Connections } from "../../../../src/store/postgres/connections.ts";
 import type { Driver } from "../../../../src/store/postgres/driver.ts";
@@ -63,6 +63,23 @@ describe("a call", () => {
     blockUntilAnswered(first![0] as number);
     while (performance.now() < until);
     expect(await asking).toEqual([first]);
+  });
+});
+
+describe("the goodbye of a connection outside of the pool", () => {
+  test("is cut off when nothing is waited for any more", async () => {
+    const connections = open(pg, 60_000);
+    const ended = Promise.withResolvers<void>();
+    // As one to a server that answers nothing: it ends with its socket.
+    const client = { end: () => ended.promise, connection: { stream: { destroy: () => ended.resolve() } } } as never;
+    // No timer ends it.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const hungUp = connections.hangUp(client);
+    const giveUp = new AbortController();
+    connections.giveUpAt(giveUp.signal);
+    giveUp.abort();
+    await hungUp;
   });
 });
 
