@@ -10,7 +10,7 @@ export interface LostLease {
   readonly fence: number;
   readonly attempt: number;
   readonly retryCount: number;
-  /** How often the job was lost before. */
+  /** How often the job was lost until now, this time included. */
   readonly lostCount: number;
   /** What became of the job. */
   readonly to: Status;

@@ -39,10 +39,11 @@ async function reclaim({ store, random, announce, beforeReclaim, onLost }: DutyP
   );
   const lost = jobs.flatMap((job, index) => (settled[index] === "ok" ? [{ ...factsOf(job), transition: transitions[index]! }] : []));
   announce.settled(lost);
-  if (lost.length > 0) onLost(lost.map(({ transition, ...facts }) => ({ ...facts, to: transition.to })));
+  if (lost.length > 0) onLost(lost.map(({ transition, ...facts }) => ({ ...facts, lostCount: facts.lostCount + 1, to: transition.to })));
   return lost.length;
 }
 
+/** The job as it was before this loss. */
 function factsOf({ id, type, queue, workerId, fence, attempt, retryCount, lostCount }: ExpiredRecord): Omit<LostLease, "to"> {
   return { id, type, queue, workerId, fence, attempt, retryCount, lostCount };
 }

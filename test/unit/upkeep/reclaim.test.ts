@@ -37,7 +37,7 @@ describe("reclaim", () => {
     const lost: LostLease[] = [];
     for (let process = 0; process < 3; process++) start({ onLost: (leases) => void lost.push(...leases) });
     await clock.advance(3000);
-    const held = { queue: "default", workerId: "w", fence: 1, attempt: 1, retryCount: 0 };
+    const held = { queue: "default", workerId: "w", fence: 1, attempt: 1, retryCount: 0, lostCount: 1 };
     expect(lost).toMatchObject([
       { id: again, type: "again", ...held },
       { id: never, type: "never", ...held, to: "dead" },
