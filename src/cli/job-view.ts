@@ -52,7 +52,7 @@ function printJob(job: Job, output: Output): void {
     ["status", job.status, statusStyle(job.status)],
     ["priority", String(toPriority(job.priority))],
     ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
-    ["lost", `${job.lostCount} of ${job.maxLost} allowed`],
+    ["lost", `${job.lostCount} (at most ${job.maxLost} allowed)`],
     ["created", moment(job.createdAt, now)],
     ["scheduled", moment(job.scheduledAt, now)],
     ["started", moment(job.startedAt, now)],

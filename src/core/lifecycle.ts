@@ -140,10 +140,8 @@ const LOST: AttemptError = {
 
 function lostTooOften(losses: number): AttemptError {
   const times = losses === 1 ? "once" : `${losses} times`;
-  return {
-    ...LOST,
-    message: `its worker died or was cut off ${times} while it ran: find out what ended these workers, then retry the job`,
-  };
+  const ended = losses === 1 ? "that worker" : "these workers";
+  return { ...LOST, message: `its worker died or was cut off ${times} while it ran: find out what ended ${ended}, then retry the job` };
 }
 
 const TOO_MANY_SNOOZES: AttemptError = {

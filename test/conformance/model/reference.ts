@@ -538,5 +538,6 @@ function levelOf(priority: number): PriorityLevel {
 
 function lastWords(losses: number): string {
   const times = losses === 1 ? "once" : `${losses} times`;
-  return `its worker died or was cut off ${times} while it ran: find out what ended these workers, then retry the job`;
+  const ended = losses === 1 ? "that worker" : "these workers";
+  return `its worker died or was cut off ${times} while it ran: find out what ended ${ended}, then retry the job`;
 }

@@ -105,7 +105,7 @@ describe("what follows when an attempt", () => {
     expect(settle(last, { kind: "lost" }, drop, 0)).toMatchObject({ to: "failed", losses: "add", bumpFence: true, error });
     expect(settle({ ...facts, maxLost: 0 }, { kind: "lost" }, keep, 0)).toMatchObject({
       to: "dead",
-      error: { message: expect.stringContaining("died or was cut off once while it ran") as string },
+      error: { message: "its worker died or was cut off once while it ran: find out what ended that worker, then retry the job" },
     });
   });
 

@@ -22,7 +22,7 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
           {job.retryCount} of {job.maxRetries} used
         </Fact>
         <Fact name="Lost">
-          {job.lostCount} of {job.maxLost} allowed
+          {job.lostCount} (at most {job.maxLost} allowed)
         </Fact>
         <Fact name="Retry delay">{limit(job.retryDelay)}</Fact>
         <Fact name="Timeout">{limit(job.timeout)}</Fact>
