@@ -47,6 +47,12 @@ export const MAX_CANDIDATES = 10_000;
 /** Jobs of our own that a filter leaves out are no candidates, but a call passes over no more of them than about so many. */
 export const MAX_PASSED = 100_000;
 
+/**
+ * How long a store remembers that a claim was repeated. A first try may arrive long after its sender has given it up, but no system keeps what
+ * it could not deliver for longer than this.
+ */
+export const REPEAT_REMEMBERED_MS = 300_000;
+
 export interface Store extends Feed {
   /** How many batches of a verb may usefully be under way: 1 where calls are synchronous, 2 where a server works meanwhile. */
   readonly inFlight: number;
@@ -342,6 +348,8 @@ export interface Claim {
   /**
    * The answer to the claim of this turn was lost. Where a server may have granted it all the same, what it granted and is still running is
    * given again, with its lease renewed, instead of other jobs: else it would wait for its lease to run out and count as a lost attempt.
+   * An earlier try of the turn that the network delivers after its repeat takes no jobs, because nobody waits for its answer: that a repeat was
+   * here is remembered for REPEAT_REMEMBERED_MS. With turn 0 nothing is given again.
    */
   readonly again: boolean;
   /**

@@ -27,6 +27,8 @@ interface Pair {
   readonly server: Socket;
   /** The server's answer so far, while it is being lost. */
   lost: Buffer | null;
+  /** A request of it is to arrive after the client is gone. */
+  isLate: boolean;
   /** Silent: whatever is said from now on never arrives. Stalled: something was. */
   state: "open" | "silent" | "stalled";
 }
@@ -51,6 +53,8 @@ export class TcpProxy {
   #stallAt: RegExp | null = null;
   #isRefusing = false;
   #drop: RegExp | null = null;
+  #delay: RegExp | null = null;
+  #delayed: { readonly pair: Pair; readonly bytes: Buffer } | null = null;
 
   private constructor(server: Server, isWhole: IsWhole) {
     this.#server = server;
@@ -87,6 +91,22 @@ export class TcpProxy {
   async dropRequest(request: RegExp): Promise<void> {
     this.#drop = request;
     await this.#until(() => this.#drop === null);
+  }
+
+  /**
+   * The next request that matches stays on its way while its connection breaks, as one does that the client's system goes on sending. Resolves,
+   * when it did, with what lets it arrive after all, and that once the server has answered it.
+   */
+  async delayRequest(request: RegExp): Promise<() => Promise<void>> {
+    this.#delay = request;
+    await this.#until(() => this.#delayed !== null);
+    const { pair, bytes } = this.#delayed!;
+    this.#delayed = null;
+    return async () => {
+      pair.server.write(bytes);
+      await this.#until(() => pair.lost !== null && pair.lost.length > 0 && this.#isWhole(pair.lost));
+      destroy(pair);
+    };
   }
 
   /** From now on one answer of so many to requests that match gets lost, until the wire is healed. */
@@ -160,13 +180,13 @@ export class TcpProxy {
   }
 
   #join(client: Socket, server: Socket): void {
-    const pair: Pair = { client, server, lost: null, state: "open" };
+    const pair: Pair = { client, server, lost: null, isLate: false, state: "open" };
     this.#pairs.add(pair);
     client.on("data", (bytes) => this.#request(pair, bytes)).on("end", () => this.#pass(pair, "", () => server.end()));
     server.on("data", (bytes) => this.#answer(pair, bytes)).on("end", () => this.#pass(pair, "", () => client.end()));
     for (const socket of [client, server]) socket.setNoDelay().on("error", () => {});
     // What the server was asked in the same breath as the request whose answer is lost is carried out as well.
-    client.on("close", () => (pair.lost === null ? server.destroy() : server.end()));
+    client.on("close", () => (pair.isLate ? undefined : pair.lost === null ? server.destroy() : server.end()));
     server.on("close", () => {
       client.destroy();
       this.#pairs.delete(pair);
@@ -177,6 +197,7 @@ export class TcpProxy {
     const text = bytes.toString("latin1");
     this.#pass(pair, text, () => {
       if (this.#drops(text)) return destroy(pair);
+      if (this.#delays(pair, text, bytes)) return;
       if (pair.lost === null && this.#loses(text)) pair.lost = Buffer.alloc(0);
       pair.server.write(bytes);
     });
@@ -187,6 +208,7 @@ export class TcpProxy {
       if (pair.lost === null) return void pair.client.write(bytes);
       pair.lost = Buffer.concat([pair.lost, bytes]);
       if (!this.#isWhole(pair.lost)) return;
+      if (pair.isLate) return this.#tell();
       this.effects.swallowed++;
       pair.client.destroy();
       this.#tell();
@@ -205,6 +227,17 @@ export class TcpProxy {
     if (this.#drop?.test(request) !== true) return false;
     this.#drop = null;
     this.effects.cut++;
+    this.#tell();
+    return true;
+  }
+
+  #delays(pair: Pair, request: string, bytes: Buffer): boolean {
+    if (this.#delay?.test(request) !== true) return false;
+    this.#delay = null;
+    this.#delayed = { pair, bytes };
+    pair.isLate = true;
+    pair.lost = Buffer.alloc(0);
+    pair.client.destroy();
     this.#tell();
     return true;
   }

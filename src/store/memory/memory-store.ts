@@ -33,6 +33,7 @@ import type {
   Promoted,
   PromotedJob,
 } from "../store.ts";
+import { REPEAT_REMEMBERED_MS } from "../store.ts";
 import { Allowances } from "./allowances.ts";
 import { MemoryFeed } from "./feed.ts";
 import { Jobs } from "./jobs.ts";
@@ -117,8 +118,9 @@ export class MemoryStore implements Store {
   }
 
   #claim(claim: Claim, now: number): LeasedRecord[] {
-    const granted = claim.again && claim.turn !== undefined ? this.#grantAgain(claim, now) : [];
-    if (granted.length > 0) return granted;
+    const isLate = this.#isLate(claim, now);
+    const granted = claim.again && claim.turn > 0 ? this.#grantAgain(claim, now) : [];
+    if (granted.length > 0 || isLate) return granted;
     for (const name of claim.queues) {
       const book = this.#jobs.books.get(name);
       if (granted.length === claim.limit) break;
@@ -138,9 +140,18 @@ export class MemoryStore implements Store {
     record.workerId = claim.workerId;
     record.progress = null;
     job.leaseUntil = now + claim.leaseMs;
-    job.turn = claim.turn ?? null;
+    job.turn = claim.turn;
     this.#jobs.enter(job, "running");
     return leasedCopy(job);
+  }
+
+  /** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
+  #isLate({ workerId, turn, again }: Claim, now: number): boolean {
+    if (turn === 0) return false;
+    const name = `claim ${workerId} ${turn}`;
+    const isLate = this.#marks.has(name, now);
+    if (again) this.#marks.set(name, now + REPEAT_REMEMBERED_MS);
+    return isLate;
   }
 
   /** What the claim of this turn took before its answer was lost on the way to a remote worker. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
@@ -75,15 +76,14 @@ export class Exchanger {
     const { connections, sql, now } = this.#desk;
     const { order, values } = settlementValues(settlements, await lanesToFollow(this.#desk, settlements));
     const floors = claims.length === 0 ? null : this.#floors.next();
-    let again = false;
-    const onUnknown = (): void => void (again = true);
+    const tries = new Tries();
     const request: Request = {
       items: settlements.length + claims.length,
       ask: (on, careful) =>
-        on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, again, floors)]),
+        on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, tries, floors)]),
       leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
     };
-    const rows = await waitOrLeaveOut(connections, request, { onUnknown });
+    const rows = await waitOrLeaveOut(connections, request, { onUnknown: tries.onUnknown });
     this.#desk.housekeeping.wrote(settlements.length + rows.length);
     const answers = orderedAnswers(order, settledIn(rows[0]));
     const head = isHead(rows[0]) ? rows.shift()! : null;
@@ -289,7 +289,22 @@ function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, 
   };
 }
 
-function encodeClaims(claims: readonly Claim[], again: boolean, floors: UsedFloors | null): string {
+/** The tries of one call: each has a name, so that one which arrives after it was given up can be known. */
+class Tries {
+  readonly #givenUp: string[] = [];
+  #last = "";
+
+  /** Told that what became of the last try is not known. */
+  readonly onUnknown = (): void => void this.#givenUp.push(this.#last);
+
+  next(): { nth_try: string; given_up: readonly string[] | null } {
+    this.#last = `try ${randomUUID()}`;
+    return { nth_try: this.#last, given_up: this.#givenUp.length === 0 ? null : this.#givenUp };
+  }
+}
+
+function encodeClaims(claims: readonly Claim[], tries: Tries, floors: UsedFloors | null): string {
+  const names = tries.next();
   return JSON.stringify(
     claims.map((claim) => ({
       worker: encodeText(claim.workerId),
@@ -298,7 +313,8 @@ function encodeClaims(claims: readonly Claim[], again: boolean, floors: UsedFloo
       lim: claim.limit,
       lease: claim.leaseMs,
       turn: claim.turn,
-      again: again || claim.again,
+      again: claim.again,
+      ...names,
       ...floors,
     })),
   );

@@ -32,6 +32,8 @@ const UPGRADES: readonly ((schema: string) => string)[] = [
   () => "",
   // To 4, from the tables of 0.1.
   (schema) => addLosses(schema) + markTable(schema),
+  // To 5: only functions changed.
+  () => "",
 ];
 
 /** Drops every function of ours, whatever version made it. */

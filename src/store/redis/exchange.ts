@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { tenBitsOf } from "../../lib/id.ts";
@@ -13,6 +14,8 @@ import { EXTEND, NOTE } from "./statements/leases.ts";
 interface Quest {
   readonly claim: Claim;
   readonly turn: string;
+  /** The name of this repeat, by which a late one is told from the last; "" for a first try. */
+  readonly asker: string;
   /** Queues of one partition that stand behind each other are asked in one call. */
   readonly stops: { readonly partition: number; readonly queues: string[] }[];
   readonly taken: LeasedRecord[];
@@ -30,7 +33,7 @@ export async function exchange(
   claims: readonly Claim[],
 ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
   const quests = claims.map(questOf);
-  await Promise.all(quests.filter(({ claim }) => claim.again).map((quest) => takeAgain(context, quest)));
+  await Promise.all(quests.filter(({ asker }) => asker !== "").map((quest) => takeAgain(context, quest)));
   const open = quests.filter((quest) => quest.taken.length === 0 && quest.claim.limit > 0);
   const settled = await settleAndBegin(context, settlements, open);
   await Promise.all(open.map((quest) => goOn(context, quest)));
@@ -45,7 +48,7 @@ function questOf(claim: Claim): Quest {
     if (last?.partition === partition) last.queues.push(queue);
     else stops.push({ partition, queues: [queue] });
   }
-  return { claim, turn: String(claim.turn % 2 ** 32), stops, taken: [] };
+  return { claim, turn: String(claim.turn % 2 ** 32), asker: claim.again && claim.turn > 0 ? randomUUID() : "", stops, taken: [] };
 }
 
 async function settleAndBegin(context: Context, settlements: readonly Settlement[], quests: readonly Quest[]): Promise<LeaseAnswer[]> {
@@ -106,9 +109,12 @@ async function call(
   const settling = encodeSettlements(settlements);
   const following = encodeFollowUps(settlements);
   if (following.length > 0) await registry.tell(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
+  // A try that claims has a name, so that it can be known if it arrives after its repeat.
+  const name = mode === "n" && quests.length > 0 ? randomUUID() : "";
   const encode = (mode: "n" | "a"): string[] => [
     ...settling,
     String(quests.length),
+    name,
     ...quests.flatMap((quest) => encodeQuest(quest, queuesOf(quest), mode)),
     ...following,
   ];
@@ -138,10 +144,10 @@ function addOnce(taken: LeasedRecord[], job: LeasedRecord, isRepeat: boolean): v
   if (!isRepeat || !taken.some(({ id }) => id === job.id)) taken.push(job);
 }
 
-function encodeQuest({ claim, turn, taken }: Quest, queues: readonly string[], mode: "n" | "a"): string[] {
+function encodeQuest({ claim, turn, asker, taken }: Quest, queues: readonly string[], mode: "n" | "a"): string[] {
   const limit = mode === "a" ? claim.limit : Math.min(claim.limit - taken.length, MOST_PER_SCRIPT);
   const types = claim.types === "*" ? ["*"] : [String(claim.types.length), ...claim.types];
-  return [claim.workerId, turn, mode, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];
+  return [claim.workerId, turn, mode, asker, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];
 }
 
 function encodeSettlements(settlements: readonly Settlement[]): string[] {

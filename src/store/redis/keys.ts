@@ -21,6 +21,7 @@
  *   <prefix>:{17}:c:<queue>        hash    counters of all time; m:<start>:<queue> and h:<start>:<queue> of a minute and an hour,
  *                                          found by the zsets pm and ph
  *   <prefix>:{17}:z, :zd           hash    schedules whose jobs go to this partition; zset of them by next tick
+ *   <prefix>:{17}:y:<worker turn>, :y:<try>  string  a repeat of this claim was here; vanishes by itself
  *   <prefix>:{17}:v                hash    the partition's own counters
  *
  * What belongs to no queue is beside the partitions.

@@ -1,6 +1,6 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
-import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
 import {
   ADD_LOG,
@@ -10,6 +10,8 @@ import {
   COMPLETE_JOB,
   EXTEND_LEASE,
   LOG_COUNT,
+  PUT_MARK,
+  READ_MARK,
   readyJobs,
   RENEW_TAKEN,
   SET_LOG_COUNT,
@@ -105,8 +107,11 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
 
 /** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
 export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases): LeasedRecord[] {
-  const taken = claim.again && !claim.local ? takenBefore(tx, claim) : [];
-  if (taken.length > 0) return taken;
+  // An answer inside this process is never lost: only workers far away have their turns written down.
+  const isCounted = claim.turn > 0 && !claim.local;
+  const isLate = isCounted && isOvertaken(tx, claim);
+  const taken = isCounted && claim.again ? takenBefore(tx, claim) : [];
+  if (taken.length > 0 || isLate) return taken;
   for (const name of claim.queues) {
     if (taken.length >= claim.limit) break;
     const queue = tx.catalog.findQueue(name);
@@ -127,7 +132,14 @@ export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases)
   return taken;
 }
 
-/** An answer inside this process is never lost: only workers far away have their turn written down. */
+/** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
+function isOvertaken(tx: Transaction, { workerId, turn, again }: Claim): boolean {
+  const name = `claim ${workerId} ${turn}`;
+  const isMarked = (tx.on.number(READ_MARK, name) ?? tx.now) > tx.now;
+  if (again) tx.on.run(PUT_MARK, name, tx.now + REPEAT_REMEMBERED_MS);
+  return isMarked;
+}
+
 function takenBefore(tx: Transaction, { workerId, turn, leaseMs }: Claim): LeasedRecord[] {
   const leaseUntil = tx.now + leaseMs;
   return tx.on.all(TAKEN_BY_TURN, workerId, turn).map((row) => {

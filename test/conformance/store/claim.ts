@@ -138,6 +138,29 @@ export function claimSuite(engine: Engine): void {
       expect(await world.claim({ ...claim, turn: 8 })).toEqual([]);
     });
 
+    keeps("a claim that arrives after its repeat was answered takes nothing, and neither does a late repeat (S39)", async (world) => {
+      await world.addMany(9, (index) => ({ queue: index % 2 === 0 ? "a" : "b" }));
+      const claim = { workerId: "far", queues: ["a", "b"], limit: 3, turn: 7, local: false };
+      const granted = await world.claim({ ...claim, again: true });
+      expect(granted).toHaveLength(3);
+      expect(await world.claim(claim)).toEqual([]);
+      for (const lease of granted) await world.complete(lease);
+      expect(await world.claim(claim)).toEqual([]);
+      expect(await world.claim({ ...claim, again: true })).toEqual([]);
+      expect(await world.claim({ ...claim, workerId: "other" })).toHaveLength(3);
+      expect(await world.claim({ ...claim, turn: 8 })).toHaveLength(3);
+    });
+
+    keeps("claims that are not counted are never taken for repeats", async (world) => {
+      await world.addMany(2);
+      const claim = { workerId: "far", limit: 1, turn: 0, local: false };
+      const [first] = await world.claim(claim);
+      const [second] = await world.claim({ ...claim, again: true });
+      expect(second!.id).not.toBe(first!.id);
+      await world.add();
+      expect(await world.claim(claim)).toHaveLength(1);
+    });
+
     keeps("a claim that is local is as good a lease as any other", async (world) => {
       const job = await world.add();
       const lease = await world.take({ local: true });

@@ -1,4 +1,5 @@
 /** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
+import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
 import { addDeltas, addMoves, bringIn, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 
@@ -116,6 +117,26 @@ const follow = (s: string): string => `
     where (out_settled is null or out_settled[i.ord] = 0) and not exists (select from ${s}.job j where j.id = i.id)
   )${bringIn(s)}`;
 
+/**
+ * Whether a claim repeats another, and whether it is late: a repeat of it was here before, so nobody waits for its answer.
+ *
+ * A repeat must not overtake its first try, which may stand in its commit: it would not see what that one was granted, and take more. So they
+ * take turns. (Turn 0 is of one who repeats nothing.) And it must not be overtaken by a try that the network delivers late. So it leaves a mark
+ * for those: for the whole turn if its worker repeats it, else for the tries that this store has given up, because other looks of the same turn
+ * may follow (a long poll makes several). Cost for all others: two looks into the index of a table that is nearly empty.
+ */
+const knowRepeats = (s: string): string => `
+    if v_claim.turn > 0 then perform pg_advisory_xact_lock(hashtextextended('${s}.claim ' || v_claim.worker, v_claim.turn)); end if;
+    v_turn := 'claim ' || v_claim.worker || ' ' || v_claim.turn;
+    v_repeats := v_claim.turn > 0 and (v_claim.again or v_claim.given_up is not null);
+    v_late := exists (select from ${s}.mark where name = any(array[v_turn, v_claim.nth_try]) and expires_at > v_now)`;
+
+const leaveMarks = (s: string): string => `
+      insert into ${s}.mark (name, expires_at)
+      select name, v_now + ${REPEAT_REMEMBERED_MS} from unnest(v_claim.given_up || case when v_claim.again then v_turn end) m(name)
+      where name is not null
+      on conflict (name) do update set expires_at = excluded.expires_at`;
+
 /** Lower than any rank, and far enough from the least number that a head start may be added. */
 const BEFORE_ALL = "(-4e18)::bigint";
 
@@ -213,6 +234,9 @@ declare
   v_held uuid[] := '{}';
   v_claim record;
   v_claims int := -1;
+  v_turn text;
+  v_late boolean;
+  v_repeats boolean;
   v_queue record;
   v_lanes int[];
   v_leads bigint[];
@@ -250,21 +274,22 @@ begin
   if p_claims is null then return; end if;
 
   for v_claim in select * from json_to_recordset(p_claims)
-    as c(worker text, queues text[], types text[], lim int, lease bigint, turn bigint, again boolean, lanes int[], floors bigint[]) loop
+    as c(worker text, queues text[], types text[], lim int, lease bigint, turn bigint, again boolean, nth_try text, given_up text[],
+      lanes int[], floors bigint[]) loop
     v_claims := v_claims + 1;
     v_want := v_claim.lim;
-    -- A repeat must not overtake its first try, which may stand in its commit: it would not see what that one was granted, and take more.
-    -- (Turn 0 is of one who repeats nothing.)
-    if v_claim.turn > 0 then perform pg_advisory_xact_lock(hashtextextended('${s}.claim ' || v_claim.worker, v_claim.turn)); end if;
-    if v_claim.again then
+    ${knowRepeats(s)};
+    if v_repeats then
       return query
         with s as (
           update ${s}.running set lease_until = v_now + v_claim.lease where worker = v_claim.worker and turn = v_claim.turn returning *
         ) select v_claims, null::smallint[], null::int[], q.dead_letters, ${JOB_COLUMNS}
         from s join ${s}.job j on j.id = s.id join ${s}.queue q on q.id = s.queue order by s.seq;
       get diagnostics v_got = row_count;
-      if v_got > 0 then continue; end if;
+      ${leaveMarks(s)};
+      continue when v_got > 0;
     end if;
+    continue when v_late;
 
     v_lifted := v_claim.lanes is not null;
     for v_queue in select q.id, q.head_start, q.dead_letters from unnest(v_claim.queues) with ordinality n(name, ord)

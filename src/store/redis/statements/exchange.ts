@@ -1,3 +1,4 @@
+import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, SHAPE_FIELDS, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
@@ -178,7 +179,26 @@ local function grantAgain(claim)
 end
 `;
 
-const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, ALWAYS];
+/**
+ * After TIME: a try of a claim that arrives after its repeat takes nothing, because nobody waits for its answer. A repeat leaves a mark for it:
+ * one for the whole turn, with the name of who asked, if the worker repeats it; one for the very try if the store does, because other looks of
+ * the same turn may follow.
+ */
+const REPEATS = `
+local function markOf(name) return B .. 'y:' .. name end
+
+local function isLate(claim)
+  local asker = redis.call('GET', markOf(claim.worker .. ' ' .. claim.turn))
+  return asker and asker ~= claim.asker
+end
+
+local function markRepeat(claim, try)
+  if try ~= '' then redis.call('SET', markOf(try), 1, 'PX', ${REPEAT_REMEMBERED_MS})
+  else redis.call('SET', markOf(claim.worker .. ' ' .. claim.turn), claim.asker, 'PX', ${REPEAT_REMEMBERED_MS}, 'NX') end
+end
+`;
+
+const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, REPEATS, ALWAYS];
 
 /** Settles, then claims; the figures are not written yet. */
 const BODY = `
@@ -257,23 +277,28 @@ countCompleted()
 flush()
 
 local claims = {}
-local total = tonumber(ARGV[p])
-p = p + 1
+local total, try = tonumber(ARGV[p]), ARGV[p + 1]
+p = p + 2
+local isTryLate = try ~= '' and redis.call('EXISTS', markOf(try)) == 1
 for index = 1, total do
-  local claim = { worker = ARGV[p], turn = tonumber(ARGV[p + 1]), leaseMs = tonumber(ARGV[p + 3]), limit = tonumber(ARGV[p + 4]), answer = {} }
+  local claim = { worker = ARGV[p], turn = tonumber(ARGV[p + 1]), asker = ARGV[p + 3], leaseMs = tonumber(ARGV[p + 4]), limit = tonumber(ARGV[p + 5]), answer = {} }
   local again, types = ARGV[p + 2] == 'a', '*'
-  p = p + 6
+  p = p + 7
   if ARGV[p - 1] ~= '*' then
     types = {}
     for place = 1, tonumber(ARGV[p - 1]) do types[place] = ARGV[p + place - 1] end
     p = p + #types
   end
   local queues = tonumber(ARGV[p])
-  if again then grantAgain(claim) end
+  if again then
+    markRepeat(claim, try)
+    if claim.turn > 0 then grantAgain(claim) end
+  end
+  local takesMore = not again and not isTryLate and not (claim.turn > 0 and isLate(claim))
   for place = 1, queues do
     local queue = ARGV[p + place]
     local limit = claim.limit - #claim.answer / 3
-    if not again and limit > 0 and queueOf(queue).known and not queueOf(queue).paused then
+    if takesMore and limit > 0 and queueOf(queue).known and not queueOf(queue).paused then
       grant(takeFrom(queue, types, limit), claim, queueOf(queue))
     end
   end
@@ -288,8 +313,9 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
  * Settles leases and grants others, in one partition.
  *
  * In: now; number of shapes, SHAPE_FIELDS numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
- *     or "", and what the shape has of delay, result and error) each; number of claims, (worker, turn, mode, lease, limit, number of types or "*", types …, number of queues, queues …) each.
- *     mode: "n" claims; "a" gives what the turn was granted before, and claims nothing.
+ *     or "", and what the shape has of delay, result and error) each; number of claims, the name of this try ("": none),
+ *     (worker, turn, mode, name of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each.
+ *     mode: "n" claims; "a" gives what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.
  * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,
  *     names of queues without dead letters, rings }
  */

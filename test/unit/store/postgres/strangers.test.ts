@@ -196,6 +196,37 @@ describe("a claim whose commit stalls", () => {
   });
 });
 
+describe("a claim that arrives after the store has made it again", () => {
+  async function overWire(): Promise<{ wire: TcpProxy; store: Store }> {
+    const { wire, url } = await wired(freshUrl(server()));
+    return { wire, store: await openStoreOn(url) };
+  }
+
+  test("takes nothing: nobody waits for its answer", async () => {
+    const { wire, store } = await overWire();
+    await store.insert(jobs(20));
+    const delayed = wire.delayRequest(/"turn":7/);
+    const claimed = claim(store, 5, 7);
+    const arrive = await delayed;
+    expect(await claimed).toHaveLength(5);
+    await arrive();
+    expect((await store.queues())[0]!.counts).toMatchObject([
+      { status: "pending", count: 15 },
+      { status: "running", count: 5 },
+    ]);
+  });
+
+  test("bars no later look of the same turn, of which a long poll makes several", async () => {
+    const { wire, store } = await overWire();
+    const swallowed = wire.swallowAnswerTo(/"turn":7/);
+    const looked = claim(store, 5, 7);
+    await swallowed;
+    expect(await looked).toEqual([]);
+    await store.insert(jobs(2));
+    expect(await claim(store, 5, 7)).toHaveLength(2);
+  });
+});
+
 describe("after a failover", () => {
   test("connections that take no writes are dropped, those of beats too", async () => {
     const url = freshUrl(server());

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { claim, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
 
@@ -11,6 +13,43 @@ afterAll(() => server.stop());
 
 const run = <Answer>(command: string, ...args: string[]): Promise<Answer> =>
   admin(server.ports[0]!, (redis) => redis.call(command, ...args)) as Promise<Answer>;
+
+describe("a claim that arrives after the store has made it again", () => {
+  async function overWire(): Promise<{ wire: TcpProxy; store: Store }> {
+    const wire = await TcpProxy.to(server.ports[0]!);
+    const store = await openAt(`redis://127.0.0.1:${wire.port}`);
+    onTestFinished(async () => {
+      await store.close();
+      wire.close();
+    });
+    return { wire, store };
+  }
+
+  test("takes nothing: nobody waits for its answer", async () => {
+    const { wire, store } = await overWire();
+    await store.insert(Array.from({ length: 20 }, () => jobOf()));
+    const delayed = wire.delayRequest(/far-away/);
+    const claimed = claim(store, { workerId: "far-away", limit: 5 });
+    const arrive = await delayed;
+    expect(await claimed).toHaveLength(5);
+    await arrive();
+    expect((await store.queues())[0]!.counts).toMatchObject([
+      { status: "pending", count: 15 },
+      { status: "running", count: 5 },
+    ]);
+  });
+
+  test("bars no later look of the same turn, of which a long poll makes several", async () => {
+    const { wire, store } = await overWire();
+    const look = { workerId: "far-away", limit: 5, turn: 7 };
+    const swallowed = wire.swallowAnswerTo(/far-away/);
+    const looked = claim(store, look);
+    await swallowed;
+    expect(await looked).toEqual([]);
+    await store.insert([jobOf(), jobOf()]);
+    expect(await claim(store, look)).toHaveLength(2);
+  });
+});
 
 describe("opening", () => {
   test("C04: a server that evicts keys is refused, with the command that mends it", async () => {
