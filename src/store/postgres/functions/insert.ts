@@ -50,17 +50,14 @@ export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
   p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[]`;
 
-/** Finds the items whose queue has a capacity, or whose key is known, and somebody else holds that row. All others are locked for what follows. */
-const leaveHeldOut = (s: string): string => `
-  with free_queue as materialized (
-    select id from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update skip locked
-  ), free_key as materialized (
+/** Finds the items whose key is known and somebody else holds its row. The keys of all others are locked for what follows. */
+const leaveHeldKeysOut = (s: string): string => `
+  with free_key as materialized (
     select k.queue, k.key from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k skip locked
   )
   select coalesce(array_agg(i.ord), '{}') into v_held from ${ITEMS}
-  where exists (select from ${s}.queue q where q.id = i.queue and q.capacity is not null and not exists (select from free_queue f where f.id = q.id))
-    or exists (select from ${s}.key k where k.queue = i.queue and k.key = i.key
-      and not exists (select from free_key f where f.queue = k.queue and f.key = k.key))`;
+  where exists (select from ${s}.key k where k.queue = i.queue and k.key = i.key
+    and not exists (select from free_key f where f.queue = k.queue and f.key = k.key))`;
 
 /**
  * A key that somebody else has inserted and not committed cannot be seen, only met: one at a time, each in a step of its own that is undone
@@ -83,7 +80,8 @@ const insertFreeKeys = (s: string): string => `
  * after the other, and keys that exist, so that one that has expired changes hands once. Without it (inside a caller's transaction) only new
  * rows are written: a key that has expired must be gone before, and the capacity is what is committed.
  *
- * `p_careful`: does not wait for rows and keys that somebody else holds, but leaves those items out.
+ * `p_careful`: does not wait for keys that somebody else holds, but leaves those items out. Queues are waited for all the same: their rows are
+ * held by calls like this one, for a moment each, and left out they would make single calls of a whole batch, which hold them longer.
  *
  * Answers for each item (ord): kind 0 created, 1 the id is known (state, created_at, run_at), 2 the key is another job's with the same
  * content (holder), 3 the same of a job that was pruned (holder, state), 4 with other content (holder), 5 full (capacity in run_at), 6 somebody
@@ -104,10 +102,10 @@ declare
 begin
   if p_locks then
     ${impatiently};
+    perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
     if p_careful then
-      ${leaveHeldOut(s)};
+      ${leaveHeldKeysOut(s)};
     else
-      perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
       perform from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k;
     end if;
   end if;

@@ -270,6 +270,21 @@ describe("a queue with a capacity", () => {
     expect(rows[0]!.read).toBeGreaterThanOrEqual(unfolded);
   });
 
+  test("is waited for by every batch and every single job, however long another producer takes", async () => {
+    const url = freshUrl(server());
+    const s = schemaOf(url);
+    let locked = 0;
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => openStoreOn(url, { onLocked: () => void locked++ })));
+    await first!.configure("default", { capacity: 1_000 });
+    const { release } = await hold(`select from ${s}.queue where name = 'default' for update`);
+    const calls = [first!.insert(jobs(100)), second!.insert(jobs(100)), third!.insert(jobs(1))];
+    // They have given up waiting again and again, so all go the careful way.
+    await expect.poll(() => locked, { timeout: 15_000 }).toBeGreaterThanOrEqual(3 * calls.length);
+    await release();
+    const kinds = (await Promise.all(calls)).flat().map(({ kind }) => kind);
+    expect(kinds).toEqual(Array.from({ length: 201 }, () => "created"));
+  });
+
   test("does not put the other queues of a batch on the careful way for good", async () => {
     const url = freshUrl(server());
     const s = schemaOf(url);
