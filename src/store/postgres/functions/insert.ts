@@ -1,5 +1,5 @@
 /** Jobs come in. */
-import { bringIn, impatiently, NOW, PLANNED } from "./snippets.ts";
+import { bringIn, impatiently, NOW, PLANNED, waitAtMost } from "./snippets.ts";
 
 /** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -60,18 +60,28 @@ const leaveHeldKeysOut = (s: string): string => `
     and not exists (select from free_key f where f.queue = k.queue and f.key = k.key))`;
 
 /**
+ * How long one waits for a key that nobody else can see yet. Not less, because waiting for a page of the table counts as well; but where this
+ * many were held, the others probably are, too, and all together must not take long.
+ */
+const KEY_PATIENCE_MS = 10;
+const MOST_PATIENT_WAITS = 20;
+
+/**
  * A key that somebody else has inserted and not committed cannot be seen, only met: one at a time, each in a step of its own that is undone
  * when it would have to wait.
  */
 const insertFreeKeys = (s: string): string => `
-  perform set_config('lock_timeout', '1', true);
+  ${waitAtMost(KEY_PATIENCE_MS)};
   for v_item in select i.* from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key loop
     begin
       insert into ${s}.key (queue, key, job, fingerprint) values (v_item.queue, v_item.key, v_item.id, v_item.fingerprint) on conflict do nothing;
     exception when lock_not_available then
       v_kinds[v_item.ord] := 7;
+      v_waits := v_waits + 1;
+      if v_waits = ${MOST_PATIENT_WAITS} then ${waitAtMost(1)}; end if;
     end;
-  end loop`;
+  end loop;
+  ${impatiently}`;
 
 /**
  * The careful way: looks at ids, keys and capacities. No id and no key may be in one call twice.
@@ -99,6 +109,7 @@ declare
   v_states smallint[];
   v_held bigint[] := '{}';
   v_item record;
+  v_waits int := 0;
 begin
   if p_locks then
     ${impatiently};

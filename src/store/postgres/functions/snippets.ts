@@ -15,12 +15,15 @@ export const PLANNED = "language plpgsql set plan_cache_mode = force_generic_pla
 /** How functions that add up figures are planned: once, but as the server thinks best. */
 export const PLANNED_FREELY = "language plpgsql stable set plan_cache_mode = force_generic_plan set jit = off";
 
+/** From here on a wait for what others hold fails the statement after so long. */
+export const waitAtMost = (ms: number): string => `perform set_config('lock_timeout', '${ms}', true)`;
+
 /**
  * No call of ours waits long for a row that somebody else holds (a caller's transaction may be open for minutes): it fails, and its items are
  * then tried one by one.
  */
 const PATIENCE_MS = 100;
-export const impatiently: string = `perform set_config('lock_timeout', '${PATIENCE_MS}', true)`;
+export const impatiently: string = waitAtMost(PATIENCE_MS);
 
 /** The level that a priority counts under: 0 low, 1 default, 2 high, 3 critical. */
 export const level = (priority: string): string =>

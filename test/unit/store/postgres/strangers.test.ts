@@ -171,6 +171,31 @@ describe("a row that somebody else holds", () => {
   });
 });
 
+describe("a key that somebody else holds", () => {
+  test("makes the rest of the call no less patient than any other", async () => {
+    const url = freshUrl(server());
+    const s = schemaOf(url);
+    const store = await openStoreOn(url);
+    await store.configure("default", { paused: false });
+    const client = await connected();
+    const watcher = await connected();
+    await watcher.query(`create table ${s}.seen (patience text);
+      create function ${s}.see() returns trigger language plpgsql as $$ begin
+        insert into ${s}.seen values (current_setting('lock_timeout'));
+        return null;
+      end $$;
+      create trigger see after insert on ${s}.job for each statement execute function ${s}.see()`);
+    await client.query("begin");
+    await client.query(`insert into ${s}.key (queue, key, job, fingerprint) select id, 'held', gen_random_uuid(), '' from ${s}.queue`);
+    expect(await store.insert([jobOf({ idempotencyKey: "free" }), jobOf({ idempotencyKey: "held" })])).toMatchObject([
+      { kind: "created" },
+      { kind: "locked" },
+    ]);
+    expect((await watcher.query(`select patience from ${s}.seen`)).rows).toEqual([{ patience: "100ms" }]);
+    await client.query("rollback");
+  });
+});
+
 describe("a claim whose commit stalls", () => {
   test("is not overtaken by its repeat: what it was granted is given again, and nothing besides", async () => {
     const url = freshUrl(server());
