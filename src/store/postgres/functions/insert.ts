@@ -124,7 +124,9 @@ begin
 
   select array_agg(kind order by ord), array_agg(holder order by ord), array_agg(state order by ord) into v_kinds, v_holders, v_states
   from (
-    select i.ord, k.job as holder, k.state,
+    -- A caller's transaction may be in REPEATABLE READ: then it sees a key that was freed since it began beside the one that it took itself.
+    -- (offset 0: else the server relies on the key's being unique, and looks at one of the two.)
+    select distinct on (i.ord) i.ord, k.job as holder, k.state,
       (case when j.id is not null then 1
         when i.ord = any(v_held) then 7
         when k.job is null or (case when k.expires_at is not null then k.expires_at <= v_now
@@ -134,9 +136,10 @@ begin
         else 3 end)::smallint as kind
     from ${ITEMS}
     left join ${s}.job j on j.id = i.id
-    left join ${s}.key k on k.queue = i.queue and k.key = i.key
+    left join lateral (select * from ${s}.key where queue = i.queue and key = i.key offset 0) k on true
     left join ${s}.job holder on holder.id = k.job
     left join ${s}.ended e on e.id = k.job
+    order by i.ord, kind desc
   ) looked;
 
   if exists (select from ${s}.queue where id = any(p_queues) and capacity is not null) then
@@ -170,8 +173,8 @@ begin
       on conflict do nothing;
     end if;
     -- A key that somebody else inserted a moment ago: its insert was waited for, and now it can be seen.
-    select array_agg((case when i.kind = 0 and i.key is not null and k.job is distinct from i.id then 6 else i.kind end)::smallint order by i.ord)
-    into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key;
+    select array_agg((case when i.kind = 0 and i.key is not null and k.job is null then 6 else i.kind end)::smallint order by i.ord)
+    into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key and k.job = i.id;
   end if;
 
   with item as materialized (

@@ -53,6 +53,28 @@ const WAYS: Record<string, (work: (tx: unknown) => Promise<void>) => Promise<voi
   },
 };
 
+test("a transaction that still sees an expired key, because it is in REPEATABLE READ, takes it and answers each job once", async () => {
+  let now = Date.now();
+  const store = await openStoreOn(freshUrl(server()), { testTime: () => now });
+  const [old, next, other] = ["k", "k", "other"].map((idempotencyKey) => jobOf({ idempotencyKey, keyTtl: 1_000 }));
+  await store.insert([old!]);
+  const { claimed } = await store.exchange([], [claimOf()]);
+  const [lease] = claimed[0]!;
+  const transition = settle(lease!, { kind: "completed", result: null, runMs: 5 }, lease!, 0.5);
+  await store.exchange([{ id: lease!.id, fence: lease!.fence, outcome: "completed", ifExpired: false, transition }], []);
+  now += 2_000;
+  const client = await poolOf().connect();
+  onTestFinished(() => client.release());
+  await client.query("begin isolation level repeatable read");
+  await client.query("select count(*) from pg_class");
+  expect(await store.within(client)!.insert([next!, other!])).toMatchObject([{ kind: "created" }, { kind: "created" }]);
+  const again = [jobOf({ idempotencyKey: "k" }), jobOf({ idempotencyKey: "k" }, "task", 2), jobOf()];
+  const kinds = [{ kind: "known", job: { id: next!.id } }, { kind: "conflict", id: next!.id }, { kind: "created" }];
+  expect(await store.within(client)!.insert(again)).toMatchObject(kinds);
+  await client.query("commit");
+  expect(await store.insert([jobOf({ idempotencyKey: "k" })])).toMatchObject([{ kind: "known", job: { id: next!.id } }]);
+});
+
 describe.each(Object.entries(WAYS))("a transaction of %s", (_, inTransaction) => {
   test("takes jobs along when it commits, and leaves nothing when it rolls back", async () => {
     const store = await openStoreOn(freshUrl(server()));
