@@ -7,10 +7,23 @@ const MOST_LOOKS = 5;
 
 const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as const;
 
-/** Of the jobs that are left, those in these places whose rows nobody else holds; they are locked for what follows. */
-const leaveHeldOut = (s: string, places: readonly string[]): string => `
+/** The jobs that are left and have a key, each with the key's row. */
+const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
+  join ${s}.key k on k.queue = l.queue and k.key = j.key`;
+
+/** Of the jobs that are left, those whose key (if it meets the condition) nobody else holds; these keys are locked for what follows. */
+const leaveHeldKeysOut = (s: string, condition: string): string => `
+  with free_key as materialized (
+    select k.queue, k.key from ${keysOfLeft(s)} where ${condition} order by k.queue, k.key for update of k skip locked
+  ), held as materialized (
+    select j.id from ${keysOfLeft(s)} where ${condition} and not exists (select from free_key f where f.queue = k.queue and f.key = k.key)
+  )
+  select array_agg(i.id) into v_free from unnest(v_left) i(id) where not exists (select from held h where h.id = i.id)`;
+
+/** Of the jobs that are free so far, those in these places whose rows nobody else holds; they are locked for what follows. */
+const leaveHeldPlacesOut = (s: string, places: readonly string[]): string => `
   with ${places
-    .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_left) and state = any(p_from) for update skip locked)`)
+    .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_free) and state = any(p_from) for update skip locked)`)
     .join(", ")}
   select array_agg(id) into v_free from (${places.map((place) => `select id from free_${place}`).join(" union all ")}) free`;
 
@@ -27,7 +40,7 @@ const answerLeftOut = (s: string): string => `
  * states are looked at again, until each was moved, or seen in a state that forbids it, or is gone.
  * A job that leaves its end takes its key's row first: whether its key has expired is decided once, for it and for one who wants the key.
  *
- * `p_careful`: rows that somebody else holds are not waited for; after a few looks they are left out.
+ * `p_careful`: rows that somebody else holds, of jobs or of their keys, are not waited for; after a few looks they are left out.
  *
  * Out: kind 0 moved (was, and the job after), 1 refused (was is the state that forbids it), 2 missing, 3 left out.
  */
@@ -48,18 +61,21 @@ declare
 begin
   ${impatiently};
   for look in 1..${MOST_LOOKS} loop
+    v_free := v_left;
     if p_to < 4 and p_from && '{4,5,6,7}'::smallint[] then
-      perform from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
-        join ${s}.key k on k.queue = l.queue and k.key = j.key order by k.queue, k.key for update of k;
+      if p_careful then
+        ${leaveHeldKeysOut(s, "true")};
+      else
+        perform from ${keysOfLeft(s)} order by k.queue, k.key for update of k;
+      end if;
       v_now := ${NOW};
       select coalesce(array_agg(j.id), '{}') into v_keyless
       from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane join ${s}.ended e on e.id = j.id
         left join ${s}.key k on k.queue = l.queue and k.key = j.key
       where j.key is not null and (k.job is distinct from j.id or (e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now));
     end if;
-    v_free := v_left;
     if p_careful then
-      ${leaveHeldOut(s, Object.keys(PLACES))};
+      ${leaveHeldPlacesOut(s, Object.keys(PLACES))};
     end if;
     v_now := ${NOW};
 
@@ -149,7 +165,8 @@ begin
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
     if p_careful then
-      ${leaveHeldOut(s, ["ended"])};
+      ${leaveHeldKeysOut(s, "k.job = j.id")};
+      ${leaveHeldPlacesOut(s, ["ended"])};
     end if;
     return query
       with s as (delete from ${s}.ended where id = any(v_free) and state = any(p_from) returning *)

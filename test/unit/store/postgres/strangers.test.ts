@@ -3,7 +3,7 @@ import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { deliveryOf } from "../../../../src/core/delivery.ts";
-import { CANCEL, settle } from "../../../../src/core/lifecycle.ts";
+import { CANCEL, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import type { LeasedRecord, Settlement, Store } from "../../../../src/store/store.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
@@ -172,6 +172,22 @@ describe("a row that somebody else holds", () => {
 });
 
 describe("a key that somebody else holds", () => {
+  test("delays the retry and the removal of its own job alone", async () => {
+    const url = freshUrl(server());
+    const store = await openStoreOn(url);
+    const keyed = ["a", "b", "c"].map((idempotencyKey) => jobOf({ idempotencyKey }));
+    await store.insert(keyed);
+    const ids = keyed.map(({ id }) => id);
+    await store.change(ids, CANCEL);
+    const { release } = await hold(`select from ${schemaOf(url)}.key where key = 'a' for update`);
+    expect((await store.change(ids, RETRY)).map(({ kind }) => kind)).toEqual(["locked", "ok", "ok"]);
+    await store.change(ids.slice(1), CANCEL);
+    expect((await store.remove(ids, ["cancelled"])).map(({ kind }) => kind)).toEqual(["locked", "ok", "ok"]);
+    const alone = store.change(ids.slice(0, 1), RETRY);
+    await release();
+    expect(await alone).toMatchObject([{ kind: "ok", was: "cancelled" }]);
+  });
+
   test("makes the rest of the call no less patient than any other", async () => {
     const url = freshUrl(server());
     const s = schemaOf(url);
