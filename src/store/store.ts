@@ -83,7 +83,9 @@ export interface Store extends Feed {
    * A settlement is applied if the job is running and its fence is the given one (and, with `ifExpired`, its lease has run out by the
    * store's clock): `ok`. Each job remembers fence and outcome of the last settlement that was applied to it, through later claims: its
    * repeat is `ok` too (with `ifExpired`: `stale`, so that one of two reapers knows that it was not the one). Anything else changes nothing:
-   * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`.
+   * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`. With `ifExpired` a job that
+   * somebody's transaction holds is `stale`, not `locked`, also when it is alone in its call: that transaction may be completing it, a reaper
+   * must not wait for it, and will find the lease again if it stays.
    * Rings `due`, with the time until then, for what waits for its time again, `work` for what was given back, and `lease` for one that was lost.
    * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt. `run` and `wait`
    * (startedAt − runAt) are counted for attempts that were reported completed, failed or discarded.

@@ -98,7 +98,7 @@ export const leaveHeldOut = (s: string, leases: string): string => `
 /**
  * Why those that were not applied were not, in the order of their numbers: 0 it was, or it is the repeat of one that was; 1 stale; 2 cancelled;
  * 3 the lease holds, but somebody else's transaction holds its row. A cancel that ended a lease leaves its time behind and raises the fence
- * by one.
+ * by one. A lease that is settled only if it has run out is stale then, too: its reaper shall not wait (see `exchange` in store.ts).
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then 0

@@ -122,6 +122,24 @@ describe("a row that somebody else holds", () => {
     expect((await store.exchange(settlements, [])).settled).toEqual(["ok", "ok", "ok"]);
   });
 
+  test("keeps nobody waiting who would reclaim its lease, and is reclaimed once it is free", async () => {
+    const url = freshUrl(server());
+    let now = Date.now();
+    const store = await openStoreOn(url, { testTime: () => now });
+    await store.insert(jobs(3));
+    const leased = await claim(store, 3);
+    now += 60_000;
+    const lost = leased.map((job): Settlement => {
+      const transition = settle(job, { kind: "lost" }, job, 0.5);
+      return { id: job.id, fence: job.fence, outcome: "lost", ifExpired: true, transition };
+    });
+    const { release } = await hold(`select from ${schemaOf(url)}.running where id = '${leased[0]!.id}' for update`);
+    expect((await store.exchange(lost, [])).settled).toEqual(["stale", "ok", "ok"]);
+    expect((await store.exchange(lost.slice(0, 1), [])).settled).toEqual(["stale"]);
+    await release();
+    expect((await store.exchange(lost.slice(0, 1), [])).settled).toEqual(["ok"]);
+  });
+
   test("delays its own renewal and its own notes alone", async () => {
     const { store, leased, release } = await oneHeld();
     expect(await store.extend(leased.map(({ id, fence }) => ({ id, fence, leaseMs: 5_000 })))).toEqual(["locked", "ok", "ok"]);
