@@ -48,6 +48,29 @@ export function rounds<Item>(items: readonly Item[], keyOf: (item: Item) => stri
   return found;
 }
 
+/** The rounds of a list in which a job may be named twice. */
+export function roundsById(items: readonly { readonly id: string }[]): number[][] {
+  return rounds(items, ({ id }) => id);
+}
+
+/** Asks round by round, so that the second of two that are the same meets what the first one left. Answers in the order of the items. */
+export async function inRounds<Item, Answer>(
+  items: readonly Item[],
+  turns: readonly (readonly number[])[],
+  ask: (batch: readonly Item[]) => Promise<Answer[]>,
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const turn of turns) {
+    const found = await ask(pick(items, turn));
+    turn.forEach((index, at) => (answers[index] = found[at]!));
+  }
+  return answers;
+}
+
+export function pick<Item>(items: readonly Item[], indexes: readonly number[]): readonly Item[] {
+  return indexes.length === items.length ? items : indexes.map((index) => items[index]!);
+}
+
 /** Reads an array of texts that need no quotes, as the server writes it. */
 export function readTexts(text: string | null): string[] {
   return text === null || text === "{}" ? [] : text.slice(1, -1).split(",");

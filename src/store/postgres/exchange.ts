@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import {
   counterMetric,
@@ -18,13 +19,12 @@ import {
   stateNumber,
   texts,
 } from "./codec.ts";
-import { type Desk, readNumbers, rounds } from "./desk.ts";
+import { type Desk, inRounds, pick, readNumbers, roundsById } from "./desk.ts";
 import type { Floors, UsedFloors } from "./floors.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
 import { dueHints } from "./topics.ts";
 
-const ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled", "locked"];
-const LEFT_OUT = ANSWERS.indexOf("locked");
+const LEFT_OUT = leaseAnswer("locked");
 
 /** In a row of `exchange`: the number of the claim, how settlements were answered, queues with work, dead letters; then the job. */
 const HEAD = -1;
@@ -49,7 +49,7 @@ export class Exchanger {
   ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
     const settled: LeaseAnswer[] = [];
     // One lease that is reported twice in a call: the second report meets what the first one left.
-    const turns = rounds(settlements, ({ id }) => id);
+    const turns = roundsById(settlements);
     for (const round of turns.slice(0, -1)) {
       const { answers } = await this.#call(pick(settlements, round), []);
       round.forEach((index, at) => (settled[index] = answers[at]!));
@@ -62,11 +62,11 @@ export class Exchanger {
   }
 
   async extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    return inRounds(leases, (batch) => this.#extend(batch));
+    return inRounds(leases, roundsById(leases), (batch) => this.#extend(batch));
   }
 
   async note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    return inRounds(notes, (batch) => this.#note(batch));
+    return inRounds(notes, roundsById(notes), (batch) => this.#note(batch));
   }
 
   async #call(
@@ -147,19 +147,6 @@ function leaseRequest(items: number, ask: Request["ask"]): Request {
   return { items, ask, leavesOut: ([row]) => readNumbers(row![0] as string | null).includes(LEFT_OUT) };
 }
 
-/** No lease is in a call twice: of two notes on one the second goes after the first. */
-async function inRounds<Item extends Lease>(
-  items: readonly Item[],
-  ask: (batch: readonly Item[]) => Promise<LeaseAnswer[]>,
-): Promise<LeaseAnswer[]> {
-  const answers: LeaseAnswer[] = [];
-  for (const round of rounds(items, ({ id }) => id)) {
-    const found = await ask(pick(items, round));
-    round.forEach((index, at) => (answers[index] = found[at]!));
-  }
-  return answers;
-}
-
 function isHead(row: Row | undefined): row is Row {
   return row?.[0] === HEAD;
 }
@@ -170,7 +157,7 @@ function settledIn(row: Row | undefined): number[] {
 }
 
 function readAnswers(count: number, text: string | null): LeaseAnswer[] {
-  return text === null ? Array.from({ length: count }, () => "ok") : readNumbers(text).map((number) => ANSWERS[number]!);
+  return text === null ? Array.from({ length: count }, () => "ok") : readNumbers(text).map((number) => LEASE_ANSWERS[number]!);
 }
 
 /** The lanes of the jobs that follow; known before they come in, because what the catalog writes is committed by itself. */
@@ -256,7 +243,7 @@ function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: n
 /** Puts answers back into the caller's order; none at all means that all is well. */
 export function orderedAnswers(order: readonly number[], answers: readonly number[]): LeaseAnswer[] {
   const ordered: LeaseAnswer[] = [];
-  order.forEach((index, at) => (ordered[index] = ANSWERS[answers[at] ?? 0]!));
+  order.forEach((index, at) => (ordered[index] = LEASE_ANSWERS[answers[at] ?? 0]!));
   return ordered;
 }
 
@@ -318,8 +305,4 @@ function encodeClaims(claims: readonly Claim[], tries: Tries, floors: UsedFloors
       ...floors,
     })),
   );
-}
-
-function pick<Item>(items: readonly Item[], indexes: readonly number[]): readonly Item[] {
-  return indexes.length === items.length ? items : indexes.map((index) => items[index]!);
 }

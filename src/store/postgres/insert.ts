@@ -1,5 +1,6 @@
 import type { JobRecord, NewJob } from "../../core/job.ts";
 import type { Hint, InsertAnswer } from "../store.ts";
+import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import {
   counterMetric,
@@ -15,7 +16,7 @@ import {
   tallyMetric,
   texts,
 } from "./codec.ts";
-import { type Desk, readJobs, rounds } from "./desk.ts";
+import { type Desk, inRounds, readJobs, rounds } from "./desk.ts";
 import { fateOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
@@ -84,13 +85,7 @@ export class Inserter {
 
   /** With a look at ids, keys and capacities, which may have to wait for others. */
   async #careful(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    const answers: InsertAnswer[] = [];
-    for (const round of rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same))) {
-      const batch = round.map((index) => jobs[index]!);
-      const found = await this.#admit(batch);
-      round.forEach((index, at) => (answers[index] = found[at]!));
-    }
-    return answers;
+    return inRounds(jobs, insertRounds(jobs), (batch) => this.#admit(batch));
   }
 
   async #admit(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
@@ -99,7 +94,7 @@ export class Inserter {
     const rows = await waitOrLeaveOut(connections, {
       items: jobs.length,
       ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
-      leavesOut: (found) => found.some(([, kind]) => kind === LEFT_OUT),
+      leavesOut: (found) => found.some(([, kind]) => kind === ADMITTED.leftOut),
     });
     const holders = await this.#holders(rows);
     const answers: InsertAnswer[] = [];
@@ -112,7 +107,7 @@ export class Inserter {
   }
 
   async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
-    const wanted = [...new Set(rows.filter(([, kind]) => kind === KNOWN_KEY).map((row) => row[5] as string))];
+    const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
     const { connections, sql } = this.#desk;
     const found = await readJobs(this.#desk, await connections.call(sql.find, [ids(wanted)]));
@@ -120,32 +115,24 @@ export class Inserter {
   }
 }
 
-const CREATED = 0;
-const KNOWN_ID = 1;
-export const KNOWN_KEY = 2;
-const PRUNED = 3;
-const CONFLICT = 4;
-const FULL = 5;
-const LEFT_OUT = 7;
-
 /** What `admit` answered for an item, or null: ask again. */
 export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
   const [, kind, state, createdAt, runAt, holder] = row as [number, number, number, number, number, string];
   switch (kind) {
-    case CREATED:
-    case KNOWN_ID:
+    case ADMITTED.created:
+    case ADMITTED.knownId:
       return { kind: "created", status: statusOf(state), createdAt, runAt };
-    case KNOWN_KEY: {
+    case ADMITTED.knownKey: {
       const job = holders.get(holder);
       return job === undefined ? null : { kind: "known", job };
     }
-    case PRUNED:
+    case ADMITTED.pruned:
       return { kind: "pruned", id: holder, status: statusOf(state) };
-    case CONFLICT:
+    case ADMITTED.conflict:
       return { kind: "conflict", id: holder };
-    case FULL:
+    case ADMITTED.full:
       return { kind: "full", capacity: runAt };
-    case LEFT_OUT:
+    case ADMITTED.leftOut:
       return { kind: "locked" };
     default:
       return null;
@@ -248,8 +235,13 @@ function isDistinct(jobs: readonly NewJob[]): boolean {
   return jobs.length === 1 || new Set(jobs.map(({ id }) => id)).size === jobs.length;
 }
 
+/** Rounds in which neither an id nor a key is twice. */
+export function insertRounds(jobs: readonly NewJob[]): number[][] {
+  return rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same));
+}
+
 /** Of equal keys in one list the first wins: the others come in the rounds after it. */
-export function keyRounds(jobs: readonly NewJob[], indexes: readonly number[]): number[][] {
+function keyRounds(jobs: readonly NewJob[], indexes: readonly number[]): number[][] {
   const keyOf = (index: number): string | null => {
     const { queue, idempotencyKey } = jobs[index]!;
     return idempotencyKey === null ? null : `${queue} ${idempotencyKey}`;

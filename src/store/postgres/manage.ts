@@ -2,15 +2,20 @@ import { counterOf } from "../../core/counters.ts";
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
+import { CHANGED } from "./answers.ts";
 import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
 import type { Sql } from "./connections.ts";
-import { type Desk, readJobs, readSummaries, rounds } from "./desk.ts";
+import { type Desk, inRounds, readJobs, readSummaries, rounds } from "./desk.ts";
 import { Doubt } from "./doubt.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
 export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
   const doubt = new Doubt();
-  const answers = await inRounds(wanted, (batch) => change(desk, batch, move, doubt.onUnknown));
+  const answers = await inRounds(
+    wanted,
+    rounds(wanted, (id) => id),
+    (batch) => change(desk, batch, move, doubt.onUnknown),
+  );
   desk.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") desk.floors.reset();
   desk.ring(hintsOf(move, answers));
@@ -20,11 +25,15 @@ export async function changeJobs(desk: Desk, wanted: readonly string[], move: Mo
 
 export async function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
   const doubt = new Doubt();
-  const answers = await inRounds(wanted, async (batch) => {
-    const values = [ids(batch), numbers(from.map(stateNumber))];
-    const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
-    return askForChanges(desk, batch.length, ask, doubt.onUnknown);
-  });
+  const answers = await inRounds(
+    wanted,
+    rounds(wanted, (id) => id),
+    async (batch) => {
+      const values = [ids(batch), numbers(from.map(stateNumber))];
+      const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
+      return askForChanges(desk, batch.length, ask, doubt.onUnknown);
+    },
+  );
   doubt.check(countNotDone(answers), "jobs");
   return answers;
 }
@@ -52,17 +61,6 @@ export async function attemptsOf(desk: Desk, id: string): Promise<Attempt[]> {
 
 export async function logsOf(desk: Desk, id: string, after: number, limit: number): Promise<LogLine[]> {
   return (await desk.connections.call(desk.sql.logs, [id, after, limit])).map(readLogLine);
-}
-
-/** An id that is named twice is done once: the second time it meets what the first one left. */
-async function inRounds(wanted: readonly string[], run: (batch: readonly string[]) => Promise<ChangeAnswer[]>): Promise<ChangeAnswer[]> {
-  const answers: ChangeAnswer[] = [];
-  for (const round of rounds(wanted, (id) => id)) {
-    const batch = round.map((index) => wanted[index]!);
-    const found = await run(batch);
-    round.forEach((index, at) => (answers[index] = found[at]!));
-  }
-  return answers;
 }
 
 async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, onUnknown: () => void): Promise<ChangeAnswer[]> {
@@ -94,8 +92,6 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
 
 /** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */
 const JOB_AT = 3;
-const REFUSED = 1;
-const LEFT_OUT = 3;
 
 async function askForChanges(
   desk: Desk,
@@ -103,20 +99,20 @@ async function askForChanges(
   ask: (on: Sql, careful: boolean) => Promise<Row[]>,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
-  const leavesOut = (rows: Row[]): boolean => rows.some(([, kind]) => kind === LEFT_OUT);
+  const leavesOut = (rows: Row[]): boolean => rows.some(([, kind]) => kind === CHANGED.leftOut);
   return readChanges(desk, items, await waitOrLeaveOut(desk.connections, { items, ask, leavesOut }, { onUnknown }));
 }
 
 async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {
   const answers: ChangeAnswer[] = Array.from({ length: count }, () => ({ kind: "missing" }));
-  const done = rows.filter(([, kind]) => kind === 0);
+  const done = rows.filter(([, kind]) => kind === CHANGED.done);
   const jobs = await readSummaries(desk, done, JOB_AT);
   done.forEach(([ord, , was], at) => {
     answers[(ord as number) - 1] = { kind: "ok", was: statusOf(was as number), job: jobs[at]! };
   });
   for (const [ord, kind, was] of rows) {
-    if (kind === REFUSED) answers[(ord as number) - 1] = { kind: "refused", status: statusOf(was as number) };
-    if (kind === LEFT_OUT) answers[(ord as number) - 1] = { kind: "locked" };
+    if (kind === CHANGED.refused) answers[(ord as number) - 1] = { kind: "refused", status: statusOf(was as number) };
+    if (kind === CHANGED.leftOut) answers[(ord as number) - 1] = { kind: "locked" };
   }
   return answers;
 }

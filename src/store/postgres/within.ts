@@ -1,11 +1,12 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { JobRecord, NewJob } from "../../core/job.ts";
 import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
+import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import type { CommitWatch } from "./commit-watch.ts";
-import { type Desk, rounds } from "./desk.ts";
+import { type Desk, inRounds, roundsById } from "./desk.ts";
 import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
-import { admitColumns, hintsOfInserted, KNOWN_KEY, keyRounds, readAdmitted } from "./insert.ts";
+import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
 import { type CallersTransaction, openTransaction } from "./transactions.ts";
 
 const MOST_TRIES = 5;
@@ -35,28 +36,20 @@ class Within {
   }
 
   async insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    const answers: InsertAnswer[] = [];
-    for (const round of rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same))) {
-      const found = await this.#admit(round.map((index) => jobs[index]!));
-      round.forEach((index, at) => (answers[index] = found[at]!));
-    }
-    return answers;
+    return inRounds(jobs, insertRounds(jobs), (batch) => this.#admit(batch));
   }
 
   async settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
     const { catalog, now, sql } = this.#desk;
-    const answers: LeaseAnswer[] = [];
-    for (const round of rounds(settlements, ({ id }) => id)) {
-      const batch = round.map((index) => settlements[index]!);
+    return inRounds(settlements, roundsById(settlements), async (batch) => {
       const { order, values } = settlementValues(batch, await lanesToFollow(this.#desk, batch));
       const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
       const woken = await catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
       this.#ringOnCommit(transaction, [...hintsOfSettled(batch, found), ...woken.map((queue): Hint => ({ topic: "work", queue }))]);
-      round.forEach((index, at) => (answers[index] = found[at]!));
-    }
-    return answers;
+      return found;
+    });
   }
 
   async #admit(jobs: readonly NewJob[], tries = 1): Promise<InsertAnswer[]> {
@@ -90,7 +83,7 @@ class Within {
 
   /** The jobs that have the keys; they may be of this very transaction, so only it can see them. */
   async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
-    const wanted = [...new Set(rows.filter(([, kind]) => kind === KNOWN_KEY).map((row) => row[5] as string))];
+    const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
     const { sql, catalog } = this.#desk;
     const { rows: found } = await this.#ask(sql.findWithin, [ids(wanted)]);

@@ -1,5 +1,6 @@
 /** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
+import { leaseAnswer } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
 import { addDeltas, addMoves, bringIn, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 
@@ -88,7 +89,7 @@ const LEASES = `select i.ord, i.id, i.fence, i.fence * 8::bigint + 1 as mark, fa
  * Of these leases (id, fence), finds those whose rows somebody else holds, without waiting. They are left out, and all others are locked for
  * what follows.
  */
-export const leaveHeldOut = (s: string, leases: string): string => `
+export const leaveHeldLeasesOut = (s: string, leases: string): string => `
   with free as materialized (
     select r.id from (${leases}) i join ${s}.running r on r.id = i.id and r.fence = i.fence order by r.id for update of r skip locked
   )
@@ -96,14 +97,14 @@ export const leaveHeldOut = (s: string, leases: string): string => `
   where not exists (select from free f where f.id = r.id)`;
 
 /**
- * Why those that were not applied were not, in the order of their numbers: 0 it was, or it is the repeat of one that was; 1 stale; 2 cancelled;
- * 3 the lease holds, but somebody else's transaction holds its row. A cancel that ended a lease leaves its time behind and raises the fence
- * by one. A lease that is settled only if it has run out is stale then, too: its reaper shall not wait (see `exchange` in store.ts).
+ * Why those that were not applied were not, in the order of their numbers, as LEASE_ANSWERS counts: ok if it was, or is the repeat of one that
+ * was; locked if the lease holds, but somebody else's transaction holds its row. A cancel that ended a lease leaves its time behind and raises
+ * the fence by one. A lease that is settled only if it has run out is stale then, too: its reaper shall not wait (see `exchange` in store.ts).
  */
 export const refusals = (s: string, items: string): string => `
-  select array_agg((case when i.done or st.settled = i.mark then 0
-    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then 2
-    when st.state = 3 and st.fence = i.fence and not i.if_expired then 3 else 1 end)::smallint order by i.ord)
+  select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}
+    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then ${leaseAnswer("cancelled")}
+    when st.state = 3 and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
 
 /** What every job says that follows a settlement, one JSON object each, with the number of that settlement. */
@@ -114,7 +115,7 @@ const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue i
 const follow = (s: string): string => `
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, v_now + i.delay as due_at, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
-    where (out_settled is null or out_settled[i.ord] = 0) and not exists (select from ${s}.job j where j.id = i.id)
+    where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and not exists (select from ${s}.job j where j.id = i.id)
   )${bringIn(s)}`;
 
 /**
@@ -252,7 +253,7 @@ declare
 begin
   if p_ours then ${impatiently}; end if;
   if p_careful then
-    ${leaveHeldOut(s, LEASES)};
+    ${leaveHeldLeasesOut(s, LEASES)};
   end if;
   if p_ids is not null then
     ${complete(s)};

@@ -1,4 +1,5 @@
 /** Jobs come in. */
+import { ADMITTED } from "../answers.ts";
 import { bringIn, impatiently, NOW, PLANNED, waitAtMost } from "./snippets.ts";
 
 /** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
@@ -51,7 +52,7 @@ export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_
   p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[]`;
 
 /** Finds the items whose key is known and somebody else holds its row. The keys of all others are locked for what follows. */
-const leaveHeldKeysOut = (s: string): string => `
+const leaveItemsOfHeldKeysOut = (s: string): string => `
   with free_key as materialized (
     select k.queue, k.key from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k skip locked
   )
@@ -72,11 +73,11 @@ const MOST_PATIENT_WAITS = 20;
  */
 const insertFreeKeys = (s: string): string => `
   ${waitAtMost(KEY_PATIENCE_MS)};
-  for v_item in select i.* from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key loop
+  for v_item in select i.* from ${ITEMS} where i.kind = ${ADMITTED.created} and i.key is not null order by i.queue, i.key loop
     begin
       insert into ${s}.key (queue, key, job, fingerprint) values (v_item.queue, v_item.key, v_item.id, v_item.fingerprint) on conflict do nothing;
     exception when lock_not_available then
-      v_kinds[v_item.ord] := 7;
+      v_kinds[v_item.ord] := ${ADMITTED.leftOut};
       v_waits := v_waits + 1;
       if v_waits = ${MOST_PATIENT_WAITS} then ${waitAtMost(1)}; end if;
     end;
@@ -93,9 +94,8 @@ const insertFreeKeys = (s: string): string => `
  * `p_careful`: does not wait for keys that somebody else holds, but leaves those items out. Queues are waited for all the same: their rows are
  * held by calls like this one, for a moment each, and left out they would make single calls of a whole batch, which hold them longer.
  *
- * Answers for each item (ord): kind 0 created, 1 the id is known (state, created_at, run_at), 2 the key is another job's with the same
- * content (holder), 3 the same of a job that was pruned (holder, state), 4 with other content (holder), 5 full (capacity in run_at), 6 somebody
- * was faster: ask again, 7 left out.
+ * Answers for each item (ord) its kind, one of ADMITTED, and what belongs to it: created and knownId tell state, created_at and run_at; knownKey,
+ * pruned and conflict the holder of the key, pruned its state as well; full the capacity in run_at.
  */
 export const admit = (s: string): string => `
 create function ${s}.admit(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
@@ -104,7 +104,7 @@ create function ${s}.admit(p_now bigint, p_locks boolean, p_careful boolean, ${A
 #variable_conflict use_column
 declare
   v_now bigint;
-  v_kinds smallint[] := array_fill(0::smallint, array[cardinality(p_ids)]);
+  v_kinds smallint[] := array_fill(${ADMITTED.created}::smallint, array[cardinality(p_ids)]);
   v_holders uuid[];
   v_states smallint[];
   v_held bigint[] := '{}';
@@ -115,7 +115,7 @@ begin
     ${impatiently};
     perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
     if p_careful then
-      ${leaveHeldKeysOut(s)};
+      ${leaveItemsOfHeldKeysOut(s)};
     else
       perform from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k;
     end if;
@@ -127,13 +127,13 @@ begin
     -- A caller's transaction may be in REPEATABLE READ: then it sees a key that was freed since it began beside the one that it took itself.
     -- (offset 0: else the server relies on the key's being unique, and looks at one of the two.)
     select distinct on (i.ord) i.ord, k.job as holder, k.state,
-      (case when j.id is not null then 1
-        when i.ord = any(v_held) then 7
+      (case when j.id is not null then ${ADMITTED.knownId}
+        when i.ord = any(v_held) then ${ADMITTED.leftOut}
         when k.job is null or (case when k.expires_at is not null then k.expires_at <= v_now
-          else holder.id is null or coalesce(e.state in (4, 5) and e.ended_at + holder.key_ttl <= v_now, false) end) then 0
-        when k.fingerprint <> i.fingerprint then 4
-        when k.expires_at is null then 2
-        else 3 end)::smallint as kind
+          else holder.id is null or coalesce(e.state in (4, 5) and e.ended_at + holder.key_ttl <= v_now, false) end) then ${ADMITTED.created}
+        when k.fingerprint <> i.fingerprint then ${ADMITTED.conflict}
+        when k.expires_at is null then ${ADMITTED.knownKey}
+        else ${ADMITTED.pruned} end)::smallint as kind
     from ${ITEMS}
     left join ${s}.job j on j.id = i.id
     left join lateral (select * from ${s}.key where queue = i.queue and key = i.key offset 0) k on true
@@ -153,9 +153,9 @@ begin
     ), room as materialized (
       select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
     )
-    select array_agg((case when i.kind = 0 and i.nth > i.places then 5 else i.kind end)::smallint order by i.ord) into v_kinds
+    select array_agg((case when i.kind = ${ADMITTED.created} and i.nth > i.places then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
     from (
-      select i.ord, i.kind, count(*) filter (where i.kind = 0) over (partition by i.queue order by i.ord) as nth, r.places
+      select i.ord, i.kind, count(*) filter (where i.kind = ${ADMITTED.created}) over (partition by i.queue order by i.ord) as nth, r.places
       from ${ITEMS} left join room r on r.queue = i.queue
     ) i;
   end if;
@@ -163,33 +163,33 @@ begin
   if exists (select from unnest(p_keys) k(key) where key is not null) then
     if p_locks then
       update ${s}.key k set job = i.id, fingerprint = i.fingerprint, expires_at = null, state = null
-      from ${ITEMS} where k.queue = i.queue and k.key = i.key and i.kind = 0 and k.job = v_holders[i.ord];
+      from ${ITEMS} where k.queue = i.queue and k.key = i.key and i.kind = ${ADMITTED.created} and k.job = v_holders[i.ord];
     end if;
     if p_careful then
       ${insertFreeKeys(s)};
     else
       insert into ${s}.key (queue, key, job, fingerprint)
-      select i.queue, i.key, i.id, i.fingerprint from ${ITEMS} where i.kind = 0 and i.key is not null order by i.queue, i.key
+      select i.queue, i.key, i.id, i.fingerprint from ${ITEMS} where i.kind = ${ADMITTED.created} and i.key is not null order by i.queue, i.key
       on conflict do nothing;
     end if;
     -- A key that somebody else inserted a moment ago: its insert was waited for, and now it can be seen.
-    select array_agg((case when i.kind = 0 and i.key is not null and k.job is null then 6 else i.kind end)::smallint order by i.ord)
+    select array_agg((case when i.kind = ${ADMITTED.created} and i.key is not null and k.job is null then ${ADMITTED.overtaken} else i.kind end)::smallint order by i.ord)
     into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key and k.job = i.id;
   end if;
 
   with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at, i.* from ${ITEMS} where i.kind = 0
+    select nextval('${s}.job_seq_seq') as seq, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
   )${bringIn(s)};
 
   return query
     select i.ord::int, i.kind,
-      (case when i.kind = 0 then (case when i.due_at > v_now then 0 else 2 end) when i.kind = 1 then st.state else v_states[i.ord] end)::smallint,
-      (case when i.kind = 1 then j.created_at else v_now end),
-      (case when i.kind = 1 then st.run_at when i.kind = 5 then (select capacity from ${s}.queue where id = i.queue) else i.due_at end),
+      (case when i.kind = ${ADMITTED.created} then (case when i.due_at > v_now then 0 else 2 end) when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
+      (case when i.kind = ${ADMITTED.knownId} then j.created_at else v_now end),
+      (case when i.kind = ${ADMITTED.knownId} then st.run_at when i.kind = ${ADMITTED.full} then (select capacity from ${s}.queue where id = i.queue) else i.due_at end),
       v_holders[i.ord]
     from (select i.*, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at from ${ITEMS}) i
-    left join ${s}.job j on i.kind = 1 and j.id = i.id
-    left join lateral (select state, run_at from ${s}.state where id = i.id) st on i.kind = 1
+    left join ${s}.job j on i.kind = ${ADMITTED.knownId} and j.id = i.id
+    left join lateral (select state, run_at from ${s}.state where id = i.id) st on i.kind = ${ADMITTED.knownId}
     order by i.ord;
 end $$;`;
 

@@ -1,6 +1,6 @@
 /** What is said under a lease: that it shall last, and how the job fares. */
 import { MAX_LOG_LINES } from "../../../core/job.ts";
-import { leaveHeldOut, refusals } from "./exchange.ts";
+import { leaveHeldLeasesOut, refusals } from "./exchange.ts";
 import { impatiently, NOW, PLANNED } from "./snippets.ts";
 
 /** In: leases as columns. Out: an answer each, as `refusals` numbers them; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
@@ -14,7 +14,7 @@ declare
 begin
   ${impatiently};
   if p_careful then
-    ${leaveHeldOut(s, "select id, fence from unnest(p_ids, p_fences) i(id, fence)")};
+    ${leaveHeldLeasesOut(s, "select id, fence from unnest(p_ids, p_fences) i(id, fence)")};
   end if;
   with extended as (
     update ${s}.running r set lease_until = v_now + i.lease
@@ -43,7 +43,7 @@ declare
 begin
   ${impatiently};
   if p_careful then
-    ${leaveHeldOut(s, `select id, fence from ${NOTES}`)};
+    ${leaveHeldLeasesOut(s, `select id, fence from ${NOTES}`)};
   end if;
   with held as materialized (
     select i.ord, i.new_progress, i.lines, r.id, r.attempt, r.log_count

@@ -1,4 +1,5 @@
 /** Jobs are managed: moves that somebody asked for, and removal. */
+import { CHANGED } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import { addDeltas, attemptOutcome, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 
@@ -12,7 +13,7 @@ const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j 
   join ${s}.key k on k.queue = l.queue and k.key = j.key`;
 
 /** Of the jobs that are left, those whose key (if it meets the condition) nobody else holds; these keys are locked for what follows. */
-const leaveHeldKeysOut = (s: string, condition: string): string => `
+const leaveJobsOfHeldKeysOut = (s: string, condition: string): string => `
   with free_key as materialized (
     select k.queue, k.key from ${keysOfLeft(s)} where ${condition} order by k.queue, k.key for update of k skip locked
   ), held as materialized (
@@ -21,7 +22,7 @@ const leaveHeldKeysOut = (s: string, condition: string): string => `
   select array_agg(i.id) into v_free from unnest(v_left) i(id) where not exists (select from held h where h.id = i.id)`;
 
 /** Of the jobs that are free so far, those in these places whose rows nobody else holds; they are locked for what follows. */
-const leaveHeldPlacesOut = (s: string, places: readonly string[]): string => `
+const leaveHeldJobsOut = (s: string, places: readonly string[]): string => `
   with ${places
     .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_free) and state = any(p_from) for update skip locked)`)
     .join(", ")}
@@ -29,7 +30,7 @@ const leaveHeldPlacesOut = (s: string, places: readonly string[]): string => `
 
 const answerLeftOut = (s: string): string => `
   return query
-    select i.ord::int, 3::smallint, null::smallint, ${SUMMARY_COLUMNS}
+    select i.ord::int, ${CHANGED.leftOut}::smallint, null::smallint, ${SUMMARY_COLUMNS}
     from unnest(v_left) m(id) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
     left join ${s}.job j on false left join ${s}.state s on false`;
 
@@ -42,7 +43,7 @@ const answerLeftOut = (s: string): string => `
  *
  * `p_careful`: rows that somebody else holds, of jobs or of their keys, are not waited for; after a few looks they are left out.
  *
- * Out: kind 0 moved (was, and the job after), 1 refused (was is the state that forbids it), 2 missing, 3 left out.
+ * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string): string => `
 create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int,
@@ -64,7 +65,7 @@ begin
     v_free := v_left;
     if p_to < 4 and p_from && '{4,5,6,7}'::smallint[] then
       if p_careful then
-        ${leaveHeldKeysOut(s, "true")};
+        ${leaveJobsOfHeldKeysOut(s, "true")};
       else
         perform from ${keysOfLeft(s)} order by k.queue, k.key for update of k;
       end if;
@@ -75,7 +76,7 @@ begin
       where j.key is not null and (k.job is distinct from j.id or (e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now));
     end if;
     if p_careful then
-      ${leaveHeldPlacesOut(s, Object.keys(PLACES))};
+      ${leaveHeldJobsOut(s, Object.keys(PLACES))};
     end if;
     v_now := ${NOW};
 
@@ -131,7 +132,7 @@ begin
     end if;
 
     return query
-      select i.ord::int, 0::smallint, m.was, ${SUMMARY_COLUMNS}
+      select i.ord::int, ${CHANGED.done}::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
       join ${s}.job j on j.id = m.id join ${s}.state s on s.id = m.id;
     v_left := array(select id from unnest(v_left) i(id) where id <> all(v_moved));
@@ -141,7 +142,7 @@ begin
       array_agg(st.state) filter (where st.state = any(p_from) is not true) into v_left, v_moved, v_was
     from unnest(v_left) i(id) left join lateral (select state from ${s}.state where id = i.id) st on true;
     return query
-      select i.ord::int, (case when m.was is null then 2 else 1 end)::smallint, m.was, ${SUMMARY_COLUMNS}
+      select i.ord::int, (case when m.was is null then ${CHANGED.missing} else ${CHANGED.refused} end)::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
       left join ${s}.job j on false left join ${s}.state s on false;
     exit when v_left is null;
@@ -165,8 +166,8 @@ begin
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
     if p_careful then
-      ${leaveHeldKeysOut(s, "k.job = j.id")};
-      ${leaveHeldPlacesOut(s, ["ended"])};
+      ${leaveJobsOfHeldKeysOut(s, "k.job = j.id")};
+      ${leaveHeldJobsOut(s, ["ended"])};
     end if;
     return query
       with s as (delete from ${s}.ended where id = any(v_free) and state = any(p_from) returning *)
@@ -175,7 +176,7 @@ begin
       , logs as (delete from ${s}.log l using s where l.job = s.id)
       , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
       , counted as (${addDeltas(s, `select s.queue, s.state * 4 + ${level("s.priority")} as metric, -1 as amount from s`)})
-      select i.ord::int, 0::smallint, s.state, ${SUMMARY_COLUMNS}
+      select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}
       from unnest(p_ids) with ordinality i(id, ord) join s on s.id = i.id join j on j.id = i.id;
     -- What is still there is in another state; what came into a wanted one since one looked is deleted by the next turn.
     select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state <> all(p_from)),
@@ -183,7 +184,7 @@ begin
     into v_left, v_seen, v_states
     from unnest(p_ids) i(id) join lateral (select state from ${s}.state where id = i.id) st on true where i.id = any(v_left);
     return query
-      select i.ord::int, 1::smallint, m.was, ${SUMMARY_COLUMNS}
+      select i.ord::int, ${CHANGED.refused}::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_seen, v_states) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
       left join ${s}.job j on false left join ${s}.state s on false;
     exit when v_left is null;
