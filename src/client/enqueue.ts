@@ -100,18 +100,23 @@ export class Enqueuer {
 
   // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Answers without a promise unless a schema or the registry of workers has to be waited for: that is the common, hot way. */
+  /**
+   * Answers without a promise unless a check has to be waited for: that is the common, hot way. Each step begins when the one before has
+   * passed. So none that throws leaves the promise of another behind, whose rejection would end the process; and a queue is given its
+   * capacity, which makes the queue, only for a job that nothing else refuses.
+   */
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
     const settings = this.#settingsOf(kind, options);
-    const checked = this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload);
-    const known = this.#checkType(kind, type);
-    const bounded = this.#parts.bounds?.ensure(settings.queue);
-    const sent = settings.webhookUrl === null ? undefined : this.#parts.checkWebhookUrl(settings.webhookUrl);
-    if (checked === undefined && known === undefined && bounded === undefined && sent === undefined) {
-      return this.#make(type, payload, settings, options?.id);
-    }
-    return Promise.all([checked, known, bounded, sent]).then(() => this.#make(type, payload, settings, options?.id));
+    const { webhookUrl, queue } = settings;
+    return after(this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload), () =>
+      after(this.#checkType(kind, type), () =>
+        after(webhookUrl === null ? undefined : this.#parts.checkWebhookUrl(webhookUrl), () => {
+          const job = this.#make(type, payload, settings, options?.id);
+          return after(this.#parts.bounds?.ensure(queue), () => job);
+        }),
+      ),
+    );
   }
 
   #checkPayload(type: string, schema: StandardSchemaV1 | undefined, payload: unknown): void | Promise<void> {
@@ -269,6 +274,11 @@ function weightOf({ payload, meta, tags }: NewJob): number {
   let weight = payload.length + (meta === null ? 0 : meta.length);
   for (const tag of tags) weight += tag.length;
   return weight;
+}
+
+/** Goes on at once where there is nothing to wait for. */
+function after<Next>(step: void | Promise<void>, goOn: () => Next | Promise<Next>): Next | Promise<Next> {
+  return step instanceof Promise ? step.then(goOn) : goOn();
 }
 
 /** Waits only if there is something to wait for. */

@@ -5,6 +5,7 @@ import { MillraceError } from "../../../src/core/errors.ts";
 import { sleep } from "../../../src/lib/clock.ts";
 import { tenBitsOf } from "../../../src/lib/id.ts";
 import { partitionOf } from "../../../src/core/partition.ts";
+import { strayRejections } from "../stray-rejections.ts";
 import { claim, listenTo, MISSING_ID, openClient, spyOn, START } from "./open-client.ts";
 
 const settled = async <T>(calls: Promise<T>[]): Promise<(T | string)[]> =>
@@ -31,6 +32,20 @@ describe("enqueue", () => {
     });
     const { created: _created, pruned: _pruned, ...plain } = job;
     expect(await client.get(job.id)).toEqual(plain);
+  });
+
+  test("refused by one check leaves no promise of another behind", async () => {
+    const { client, store } = await openClient({ queueCapacity: 10, strictTypes: true });
+    const options = { webhookUrl: "http://127.0.0.1/" };
+    // Has the checks of webhooks loaded: from then on they throw at once.
+    await expect(client.enqueue(defineJob({ type: "plain" }), null, options)).rejects.toMatchObject({ field: "webhookUrl" });
+    Object.assign(store, { queues: () => Promise.reject(new MillraceError("store_unavailable", "away")) });
+    const checked = defineJob({ type: "checked", input: z.string().refine(() => Promise.resolve(false)) });
+    const strays = strayRejections();
+    const jobs = ["typo", "plain", checked].map((type) => ({ type: type as string, payload: "text", ...options }));
+    for (const { type } of jobs) await expect(client.enqueue(type, "text", options)).rejects.toBeInstanceOf(MillraceError);
+    expect((await client.enqueueMany(jobs)).map(({ ok }) => ok)).toEqual([false, false, false]);
+    expect(await strays()).toEqual([]);
   });
 
   test("makes ids that rise and carry the partition of their queue", async () => {

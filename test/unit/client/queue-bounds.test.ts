@@ -30,4 +30,18 @@ describe("a default capacity", () => {
     expect(await client.queues()).toMatchObject([{ name: "mail", capacity: 3 }]);
     expect(told).toMatchObject([{ kind: "setting", message: expect.stringContaining("queue mail keeps its own capacity of 3") as string }]);
   });
+
+  test.each([
+    { what: "an unknown type", type: "typo", payload: 1, options: {}, code: "unknown_type" },
+    { what: "a webhook to this machine", type: "t", payload: 1, options: { webhookUrl: "http://127.0.0.1/" }, code: "invalid_input" },
+    { what: "a payload that is no request", type: "http:request", payload: 1, options: {}, code: "invalid_input" },
+    { what: "a payload that cannot be stored", type: "t", payload: 1n, options: {}, code: "invalid_input" },
+  ])("is given to no queue for a job that is refused: $what", async ({ type, payload, options, code }) => {
+    await using client = await connect("memory:", { queueCapacity: 2, strictTypes: true });
+    await using _worker = client.work({ t: () => {}, "http:request": () => {} });
+    const job = { ...options, queue: "typo" };
+    await expect(client.enqueue(type, payload, job)).rejects.toMatchObject({ code });
+    expect(await client.enqueueMany([{ ...job, type, payload }])).toMatchObject([{ ok: false, error: { code } }]);
+    expect(await client.queues()).toEqual([]);
+  });
 });
