@@ -31,8 +31,8 @@ export interface ConnectOptions {
   /** The key that a server asks for. A URL is no place for it: URLs end up in logs. */
   readonly apiKey?: string;
   /**
-   * The capacity of queues that have none of their own. It is stored with a queue when its first job is enqueued here; a queue that has a
-   * capacity keeps it. Default: none.
+   * The capacity of queues that have none of their own. It is stored with a queue when its first job is enqueued here, outside of a
+   * transaction; a queue that has a capacity keeps it. Default: none.
    */
   readonly queueCapacity?: number;
   /** How many days figures by the hour are kept by the upkeep of this process. Default 30. */

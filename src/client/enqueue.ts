@@ -71,7 +71,7 @@ export class Enqueuer {
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
     try {
       if (options?.tx !== undefined && options.tx !== null) return this.#enqueueWithin(kind, payload, options);
-      const job = this.#prepare(kind, payload, options);
+      const job = this.#prepare(kind, payload, options, false);
       return job instanceof Promise ? job.then((ready) => this.#gather(ready)) : this.#gather(job);
     } catch (error) {
       return Promise.reject(asInputError(error));
@@ -81,8 +81,9 @@ export class Enqueuer {
   /** Many jobs, one by one; in a transaction of the caller's the first error throws. */
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
-    const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item)));
-    if (tx !== undefined && tx !== null)
+    const isWithin = tx !== undefined && tx !== null;
+    const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item, isWithin)));
+    if (isWithin)
       return this.#insertWithin(
         prepared.map((job) => jobOrThrow(job)),
         tx,
@@ -104,8 +105,11 @@ export class Enqueuer {
    * Answers without a promise unless a check has to be waited for: that is the common, hot way. Each step begins when the one before has
    * passed. So none that throws leaves the promise of another behind, whose rejection would end the process; and a queue is given its
    * capacity, which makes the queue, only for a job that nothing else refuses.
+   *
+   * In a transaction of the caller's a queue is given none: that would be written on our own connection, which waits for what the
+   * transaction holds (on SQLite always, for the whole file), while the transaction waits for us.
    */
-  #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): NewJob | Promise<NewJob> {
+  #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, isWithin: boolean): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
     const settings = this.#settingsOf(kind, options);
     const { webhookUrl, queue } = settings;
@@ -113,7 +117,7 @@ export class Enqueuer {
       after(this.#checkType(kind, type), () =>
         after(webhookUrl === null ? undefined : this.#parts.checkWebhookUrl(webhookUrl), () => {
           const job = this.#make(type, payload, settings, options?.id);
-          return after(this.#parts.bounds?.ensure(queue), () => job);
+          return after(isWithin ? undefined : this.#parts.bounds?.ensure(queue), () => job);
         }),
       ),
     );
@@ -160,14 +164,14 @@ export class Enqueuer {
     return knownTypes.check(type);
   }
 
-  #prepareItem(item: JobInput): NewJob | MillraceError | Promise<NewJob | MillraceError> {
+  #prepareItem(item: JobInput, isWithin: boolean): NewJob | MillraceError | Promise<NewJob | MillraceError> {
     try {
       if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
       const { type, payload, ...options } = item;
       if ("tx" in options) {
         throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
       }
-      const job = this.#prepare(type, payload, options);
+      const job = this.#prepare(type, payload, options, isWithin);
       return job instanceof Promise ? job.catch(asInputError) : job;
     } catch (error) {
       return asInputError(error);
@@ -237,7 +241,7 @@ export class Enqueuer {
   // ── Inside a transaction of the caller's ───────────────────────────────────────────────────────────────────────────────────────
 
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
-    const job = await this.#prepare(kind, payload, options);
+    const job = await this.#prepare(kind, payload, options, true);
     const verbs = verbsWithin(this.#parts.store, options.tx);
     const [answer] = await verbs.insert([job]);
     return jobOrThrow(answerOf(job, answer!));

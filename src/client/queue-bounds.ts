@@ -1,7 +1,7 @@
 /**
  * THE DEFAULT CAPACITY. A queue without a capacity is given this one before the first job of this process goes there. It is stored with the
  * queue like any other capacity, so it holds for every producer, and everybody sees it. A queue that has a capacity keeps it: somebody chose
- * it for that queue.
+ * it for that queue. Jobs inside a transaction of the caller's give none: the write would wait for that transaction.
  */
 export interface BoundedQueues {
   /** Every queue, with its capacity. */

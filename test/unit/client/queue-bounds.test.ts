@@ -1,6 +1,8 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../../src/connect.ts";
 import type { Trouble } from "../../../src/core/trouble.ts";
+import { temporaryFile } from "../store/sqlite/temporary-file.ts";
 
 describe("a default capacity", () => {
   test("holds for every queue that has none, from its first job on", async () => {
@@ -43,5 +45,19 @@ describe("a default capacity", () => {
     await expect(client.enqueue(type, payload, job)).rejects.toMatchObject({ code });
     expect(await client.enqueueMany([{ ...job, type, payload }])).toMatchObject([{ ok: false, error: { code } }]);
     expect(await client.queues()).toEqual([]);
+  });
+
+  test("does not stand in the way of a transaction, which leaves it to the next job outside of one", async () => {
+    const path = temporaryFile();
+    await using client = await connect(`sqlite:${path}`, { queueCapacity: 2 });
+    const tx = new DatabaseSync(path);
+    tx.exec("begin immediate");
+    await client.enqueue("t", 1, { queue: "mail", tx });
+    await client.enqueueMany([{ type: "t", queue: "mail" }], { tx });
+    tx.exec("commit");
+    tx.close();
+    expect(await client.queues()).toMatchObject([{ name: "mail", capacity: null }]);
+    await expect(client.enqueue("t", 1, { queue: "mail" })).rejects.toMatchObject({ code: "queue_full" });
+    expect(await client.queues()).toMatchObject([{ name: "mail", capacity: 2 }]);
   });
 });

@@ -2,6 +2,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { connect } from "../../../../src/connect.ts";
 import { settle } from "../../../../src/core/lifecycle.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
@@ -192,4 +193,16 @@ describe("what is no transaction", () => {
     const db = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool: poolOf() }) });
     expect(() => store.within(db)).toThrow(expect.objectContaining({ code: "invalid_transaction" }));
   });
+});
+
+test("a client with a default capacity gives a queue none in a transaction, as on SQLite", async () => {
+  const url = freshUrl(server());
+  await using plain = await connect(url);
+  await using bounded = await connect(url, { queueCapacity: 2 });
+  await WAYS["a client of pg"]!(async (tx) => {
+    await plain.enqueue("t", 1, { queue: "mail", tx });
+    await bounded.enqueue("t", 2, { queue: "mail", tx });
+    await bounded.enqueueMany([{ type: "t", queue: "mail" }], { tx });
+  });
+  expect(await bounded.queues()).toMatchObject([{ name: "mail", capacity: null, counts: { pending: 3 } }]);
 });
