@@ -26,6 +26,7 @@ interface SessionAnswer {
 export const session = new Watched<Session>({ user: null, role: "operator", signIn: "none", isRefused: false });
 
 const KEY = "millrace:key";
+const ONLY_HERE = "millrace:signed-out-only-here";
 
 /** The key that was typed in. It is kept for this tab, and gone with it. */
 export function storedKey(): string | undefined {
@@ -52,6 +53,7 @@ export async function signIn(username: string, password: string): Promise<boolea
   if (response.status === 401 || response.status === 403) return false;
   if (response.status === 429) throw new Error("Too many tries. Wait a minute, then try again.");
   if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+  sessionStorage.removeItem(ONLY_HERE);
   return true;
 }
 
@@ -61,11 +63,25 @@ export function adoptKey(key: string): void {
   location.reload();
 }
 
-/** Forgets key and session. */
+/** Forgets key and session. Throws when the session goes on. */
 export async function signOut(): Promise<void> {
   sessionStorage.removeItem(KEY);
-  if (session.get().user !== null) await send("logout", { method: "POST" });
+  if (session.get().user !== null) await endSession();
   location.reload();
+}
+
+/** The server takes the cookie away also when it cannot tell the others. What the page knows is gone then: it is said after the reload. */
+async function endSession(): Promise<void> {
+  const response = await send("logout", { method: "POST" });
+  if (response.ok) return;
+  const { code } = (await response.json().catch(() => ({}))) as { code?: string };
+  if (code !== "store_unavailable") throw new Error(`The server answered ${response.status}.`);
+  sessionStorage.setItem(ONLY_HERE, "true");
+}
+
+/** Whether the last sign-out of this tab ended the session in this browser only. */
+export function signedOutOnlyHere(): boolean {
+  return sessionStorage.getItem(ONLY_HERE) !== null;
 }
 
 /** Looks at an error of the API: one that says "who are you?" brings up the sign-in. */

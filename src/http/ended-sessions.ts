@@ -2,10 +2,11 @@
  * SESSIONS THAT WERE ENDED. A cookie is good until its time is over, wherever it is shown: so that signing out ends it, every server process asks
  * the store whether it did. Streams are open for longer than a question: those of a session are ended here when it is over.
  *
- * While the store does not answer, what is known here decides. Whoever is let in by that finds nothing either: all there is to see is in the store.
+ * A request whose question the store does not answer goes by what is known here. Whoever is let in by that finds nothing either: all there is
+ * to see is in the store. So every request asks anew: one slow answer must not open the door to those that come after it.
  */
 import type { Marks } from "../client/client.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 
 /** One sign-in: what it is called among the marks of the store, and when it is over at the latest. */
 export interface Session {
@@ -26,8 +27,6 @@ export class SessionOver extends Error {
 
 /** How long a request waits for the store to say whether its session was ended. */
 const PATIENCE_MS = 1000;
-/** For how long the store is not asked after it did not answer. */
-const AWAY_MS = 5000;
 /** How often it is asked about sessions with open streams. */
 const LOOK_MS = 5000;
 
@@ -42,8 +41,7 @@ export class EndedSessions {
   /** By name: until when. */
   readonly #ended = new Map<string, number>();
   readonly #streams = new Set<Stream>();
-  #look: Timer | null = null;
-  #awayUntil = -Infinity;
+  #timer: Timer | null = null;
 
   constructor({ marks, clock }: EndedSessionsOptions) {
     this.#marks = marks;
@@ -71,8 +69,8 @@ export class EndedSessions {
     return () => {
       this.#streams.delete(stream);
       if (this.#streams.size > 0) return;
-      this.#look?.cancel();
-      this.#look = null;
+      this.#timer?.cancel();
+      this.#timer = null;
     };
   }
 
@@ -83,8 +81,8 @@ export class EndedSessions {
   }
 
   #lookLater(): void {
-    this.#look ??= this.#clock.setTimer(() => {
-      this.#look = null;
+    this.#timer ??= this.#clock.setTimer(() => {
+      this.#timer = null;
       void this.#lookNow();
     }, LOOK_MS);
   }
@@ -105,24 +103,20 @@ export class EndedSessions {
     }
   }
 
-  /** What the store says; false for each where it does not answer. */
+  /** What the store says; false for each where it does not answer in time. An answer that comes late is for the next who ask. */
   async #ask(sessions: readonly Session[]): Promise<boolean[]> {
-    if (this.#marks === undefined || sessions.length === 0 || this.#clock.monotonic() < this.#awayUntil) return sessions.map(() => false);
+    if (this.#marks === undefined || sessions.length === 0) return sessions.map(() => false);
     try {
-      const answers = await this.#inTime(this.#marks.marked(sessions.map(({ name }) => name)));
-      sessions.forEach((session, index) => answers[index] && this.#note(session));
-      return answers;
+      return (await atMost(this.#clock, PATIENCE_MS, this.#look(this.#marks, sessions))) ?? sessions.map(() => false);
     } catch {
       // The store tells of its troubles by itself.
-      this.#awayUntil = this.#clock.monotonic() + AWAY_MS;
       return sessions.map(() => false);
     }
   }
 
-  #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.setTimer(() => reject(new Error("the store did not answer in time")), PATIENCE_MS);
-      answer.then(resolve, reject).finally(() => timer.cancel());
-    });
+  async #look(marks: Marks, sessions: readonly Session[]): Promise<boolean[]> {
+    const answers = await marks.marked(sessions.map(({ name }) => name));
+    sessions.forEach((session, index) => answers[index] && this.#note(session));
+    return answers;
   }
 }

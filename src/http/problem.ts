@@ -11,16 +11,18 @@ export interface WireFacts {
   readonly retryAfterMs?: number;
   /** Headers that belong to the status. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For the server's log. */
+  readonly cause?: unknown;
 }
 
-/** Something that only the wire refuses; or, with headers of its own, whom it does not know. */
+/** Something that only the wire refuses; or a refusal with headers of its own. */
 export class WireError extends Error {
   override readonly name = "WireError";
-  readonly code: WireCode | "unauthorized";
+  readonly code: WireCode | "unauthorized" | "store_unavailable";
   readonly facts: WireFacts;
 
   constructor(code: WireError["code"], message: string, facts: WireFacts = {}) {
-    super(message);
+    super(message, { cause: facts.cause });
     this.code = code;
     this.facts = facts;
   }
@@ -59,7 +61,7 @@ export function toProblem(error: unknown, requestId: string, inputStatus?: numbe
 
 /** Whether somebody should look at it: neither the caller nor the load is to blame. */
 export function isFault(error: unknown): boolean {
-  if (error instanceof WireError) return error.code === "internal";
+  if (error instanceof WireError) return error.code === "internal" || error.code === "store_unavailable";
   if (error instanceof KeyTaken) return false;
   return !(error instanceof MillraceError) || HIDDEN.has(error.code);
 }

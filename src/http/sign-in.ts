@@ -20,6 +20,9 @@ export interface OpenedSession {
 /** Tries that failed, from one address. Until the time is over the right password is refused, too: else one could go on guessing. */
 const WRONG_PASSWORDS = { requests: 10, perMs: 60_000 };
 
+const SIGNED_OUT_HERE =
+  "signed out here, but the store did not answer: other servers could not be told, so a copy of the cookie stays valid there until its 24 h are over";
+
 export interface SignInParts {
   readonly gate: Gate;
   readonly sessions: Sessions;
@@ -58,13 +61,21 @@ export class SignIn {
     return { cookie: this.#cookie(call, opened.token), caller: opened.caller };
   }
 
-  /** Ends the session, wherever its cookie is. Answers the header that takes the cookie away. */
+  /**
+   * Ends the session, wherever its cookie is. Answers the header that takes the cookie away. Throws `store_unavailable` where the store cannot
+   * be told; that answer takes the cookie away, too: this browser is signed out in any case.
+   */
   async close(call: Call): Promise<string> {
     const { sessions, ended, clock } = this.#parts;
     const token = tokenOf(call.header("cookie"));
     const session = token === null ? undefined : sessions.find(token, clock.now())?.session;
-    if (session !== undefined) await ended.end(session);
-    return this.#cookie(call, null);
+    const cookie = this.#cookie(call, null);
+    try {
+      if (session !== undefined) await ended.end(session);
+    } catch (error) {
+      throw new WireError("store_unavailable", SIGNED_OUT_HERE, { headers: { "Set-Cookie": cookie }, cause: error });
+    }
+    return cookie;
   }
 
   /** Signs in whoever sends HTTP Basic. Null: nobody does, or nobody has to. */

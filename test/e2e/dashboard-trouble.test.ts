@@ -190,6 +190,35 @@ describe("users", () => {
     await page.getByLabel("User name").waitFor();
   });
 
+  test("are told when only this server knows that they signed out, until they sign in again", async () => {
+    const { client, visit } = await open({ users, losesStore: true });
+    const page = await visit("jobs");
+    await page.getByLabel("User name").fill("ann");
+    await page.getByLabel("Password").fill("the mill");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Options" }).click();
+    await client.close();
+    await page.getByRole("menuitem", { name: "Sign out ann (operator)" }).click();
+    await page.getByText("Signed out here.").waitFor();
+    await page.getByLabel("User name").fill("ann");
+    await page.getByLabel("Password").fill("the mill");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Options" }).waitFor();
+    expect(await page.getByText("Signed out here.").count()).toBe(0);
+  });
+
+  test("stay signed in, and are told so, when nobody answers their sign-out", async () => {
+    const { visit, kill } = await open({ users });
+    const page = await visit("jobs");
+    await page.getByLabel("User name").fill("ann");
+    await page.getByLabel("Password").fill("the mill");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Options" }).click();
+    await kill();
+    await page.getByRole("menuitem", { name: "Sign out ann (operator)" }).click();
+    await page.getByText("You are still signed in.").waitFor();
+  });
+
   test("who may only look are offered nothing else, and stay signed in when the server starts again", async () => {
     const { client, visit, kill, revive } = await open({ users });
     await client.enqueue("t", null, { queue: "mail" });

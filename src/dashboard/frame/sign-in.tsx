@@ -3,7 +3,7 @@ import { type FormEvent, type ReactElement, useState } from "react";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
-import { adoptKey, session, signIn, storedKey } from "../session.ts";
+import { adoptKey, session, signedOutOnlyHere, signIn, storedKey } from "../session.ts";
 import { useWatched } from "../watched.ts";
 import { Mark } from "./nav.tsx";
 
@@ -18,6 +18,11 @@ export function SignIn(): ReactElement {
           <Mark />
           <h1 className="text-lg font-semibold tracking-tight">Sign in to Millrace</h1>
         </div>
+        {signedOutOnlyHere() && (
+          <p role="status" className="mb-5 text-muted-foreground">
+            Signed out here. The store did not answer, so other servers could not be told: the session stays valid there for up to 24 h.
+          </p>
+        )}
         {byKey ? <KeyForm /> : <PasswordForm />}
         {hasUsers && (
           <button type="button" onClick={() => setByKey(!byKey)} className="mt-4 text-primary underline underline-offset-2">

@@ -5,9 +5,11 @@ import { isId, readQuery } from "../find-jobs.ts";
 import { overlay } from "../overlay.ts";
 import { Button, IconButton, Key } from "../parts/button.tsx";
 import { Menu, MenuCheck, MenuGroup, MenuItem, MenuLine } from "../parts/menu.tsx";
+import { messageOf } from "../parts/notices.tsx";
 import { usePreference } from "../preferences.ts";
 import { session, signOut, storedKey } from "../session.ts";
 import { type Theme, useTheme } from "../theme.ts";
+import { toast } from "../toasts.ts";
 import { useWatched } from "../watched.ts";
 import { LiveSwitch } from "./connection-strip.tsx";
 import { Mark } from "./nav.tsx";
@@ -108,13 +110,21 @@ function OptionsMenu(): ReactElement {
       {(user !== null || storedKey() !== undefined) && (
         <>
           <MenuLine />
-          <MenuItem icon={LogOut} onClick={() => void signOut()}>
+          <MenuItem icon={LogOut} onClick={() => void leave()}>
             {user === null ? "Forget the API key" : `Sign out ${user} (${role})`}
           </MenuItem>
         </>
       )}
     </Menu>
   );
+}
+
+async function leave(): Promise<void> {
+  try {
+    await signOut();
+  } catch (error) {
+    toast(`You are still signed in. ${messageOf(error)}`, { kind: "failed" });
+  }
 }
 
 function ThemeName({ name }: { readonly name: Theme }): ReactElement {

@@ -42,6 +42,7 @@ export const dashboardRoutes = {
         headers: { "Set-Cookie": "Takes the session away." },
       },
     },
-    problems: ["not_found"],
+    // With store_unavailable, too, the session's cookie is taken away.
+    problems: ["not_found", "store_unavailable"],
   },
 } as const satisfies Record<string, Route>;

@@ -188,11 +188,20 @@ describe("signing out", () => {
     expect(await over).toEqual([]);
   });
 
-  test("fails where the store cannot be told, so that nobody believes it", async () => {
-    const api = await openWith();
+  test("says so where the store cannot be told, and takes the cookie away all the same", async () => {
+    const faults: unknown[] = [];
+    const api = await openWith({ onRequest: ({ error }) => error !== undefined && faults.push(error) });
     const cookie = await cookieOf(api, ANN);
     await api.client.close();
-    expect((await logout(api, cookie)).status).toBe(503);
+    const { body, headers } = await api.ask("POST /dashboard/logout", { headers: { cookie, ...OWN_PAGE } });
+    expect(body).toMatchObject({
+      status: 503,
+      code: "store_unavailable",
+      detail: expect.stringContaining("signed out here") as string,
+    });
+    expect(headers.get("set-cookie")).toMatch(/^millrace_session=; Path=\/; Max-Age=0;/);
+    expect(faults).toMatchObject([{ cause: { code: "closed" } }]);
+    expect(await look(api, cookie)).toBe(401);
   });
 });
 
