@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LeasedJob } from "../../../src/client/client.ts";
 import type { Outcome } from "../../../src/core/lifecycle.ts";
-import { watchLeases } from "../../../src/observe/lease-watch.ts";
+import { createServer } from "../../../src/http/server.ts";
+import { type LeaseWatcher, watchLeases } from "../../../src/observe/lease-watch.ts";
 import { Metrics, type MetricsOptions } from "../../../src/observe/metrics.ts";
 import { type Opened, openClient } from "../client/open-client.ts";
 import { type ReadFamily, readPrometheusText, valueOf } from "./prometheus-text.ts";
@@ -201,6 +202,29 @@ describe("figures of the process", () => {
     expect(valueOf(families, "millrace_enqueue_to_completion_seconds_count", { queue: "default" })).toBe(1);
     expect(valueOf(families, "millrace_enqueue_to_completion_seconds_sum", { queue: "default" })).toBeCloseTo(70 + DONE.runMs / 1000);
     expect(valueOf(families, "millrace_enqueue_to_completion_seconds_bucket", { queue: "default", le: "86400" })).toBe(1);
+  });
+
+  test("tell the same of jobs that were claimed and reported over HTTP", async () => {
+    let metrics: Metrics | null = null;
+    const watch: LeaseWatcher = {
+      claimed: (claims) => metrics?.leases.claimed!(claims),
+      reported: (...ends) => metrics?.leases.reported!(...ends),
+    };
+    const { client, clock } = await openClient({ watchLeases: (leases) => watchLeases(leases, [watch]) });
+    metrics = new Metrics({ source: client, clock });
+    onTestFinished(() => metrics?.stop());
+    const server = createServer(client, { clock, open: true });
+    const post = async (path: string, body: unknown): Promise<unknown> => {
+      const headers = { "content-type": "application/json" };
+      return (await server.fetch(new Request(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(body) }))).json();
+    };
+    await client.enqueue("a");
+    await clock.advance("3s");
+    const { jobs } = (await post("/api/v1/leases", { worker_id: "w1" })) as { jobs: { id: string; fence: number }[] };
+    await post("/api/v1/leases/settle", { outcomes: [{ id: jobs[0]!.id, fence: jobs[0]!.fence, outcome: "completed", run_ms: 40 }] });
+    const families = readPrometheusText(await metrics.text());
+    expect(valueOf(families, "millrace_enqueue_to_completion_seconds_count", { queue: "default" })).toBe(1);
+    expect(valueOf(families, "millrace_enqueue_to_completion_seconds_sum", { queue: "default" })).toBeCloseTo(3.04);
   });
 
   test("tell calls to the store that met a lock, from the start", async () => {
