@@ -131,6 +131,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const readiness = new Readiness(client, clock);
   const { version = "0.0.0", figures } = options;
   const storeCheck = new StoreCheck(client, clock);
+  storeCheck.start();
   const canWork = (): boolean => !answerer.isDraining && options.isHealthy?.() !== false;
   const isReady = async (): Promise<boolean> => canWork() && readiness.isReady();
   const isWell = async (): Promise<boolean> => canWork() && storeCheck.answers();

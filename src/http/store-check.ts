@@ -1,6 +1,9 @@
 /**
- * WHETHER THE STORE ANSWERS, told without waiting for it: GET /health says what the last look saw. Looks go on by themselves for as long as
- * somebody asks now and then, so that what is told is never old.
+ * WHETHER THE STORE ANSWERS, told without waiting for it: GET /health says what the last look saw. The first look is made when the server is,
+ * so that a slow first connection is there before anybody asks. Looks go on by themselves for as long as somebody asks now and then, so that
+ * what is told is never old; without questions no timer keeps the process.
+ *
+ * While a look is under way, what the last one saw holds, until the look is older than a store may take.
  */
 import type { Client } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
@@ -9,10 +12,12 @@ import { PROBE } from "./health.ts";
 
 /** How often it looks. */
 const LOOK_EVERY_MS = 2000;
-/** What was seen longer ago than this is not known any more: the look since then has not come back. */
+/** What was seen longer ago than this is not known any more. */
 const FRESH_MS = 5000;
-/** Looks go on for so long after the last question. A health check that comes once a minute finds them under way. */
-const ASKED_MS = 90_000;
+/** So long a look may take; one that takes longer has seen a store that does not answer. */
+const LOOK_MS = 5000;
+/** Looks go on for so long after the last question. A health check that comes every few minutes finds them under way. */
+const ASKED_MS = 600_000;
 /** So long one who asks is kept at most, when nothing is known yet. */
 const PATIENCE_MS = 100;
 
@@ -21,7 +26,7 @@ export class StoreCheck {
   readonly #clock: Clock;
   #last: { readonly answers: boolean; readonly at: number } | null = null;
   #askedAt = -Infinity;
-  #looking: Promise<boolean> | null = null;
+  #looking: { readonly since: number; readonly answers: Promise<boolean> } | null = null;
   #timer: Timer | null = null;
   #isStopped = false;
 
@@ -30,13 +35,16 @@ export class StoreCheck {
     this.#clock = clock;
   }
 
-  /** Whether the store answered at the last look. Never waits for the store for longer than a moment. */
+  /** Makes the first look. */
+  start(): void {
+    void this.#look();
+  }
+
+  /** Whether the store answers, by the last look. Never waits for the store for longer than a moment. */
   async answers(): Promise<boolean> {
     this.#askedAt = this.#clock.monotonic();
     this.#watch();
-    const known = this.#known();
-    if (known !== null) return known;
-    return (await atMost(this.#clock, PATIENCE_MS, this.#look())) ?? false;
+    return this.#known() ?? (await atMost(this.#clock, PATIENCE_MS, this.#look())) ?? this.#lastWhileLooking() ?? false;
   }
 
   /** No more looks. */
@@ -45,9 +53,15 @@ export class StoreCheck {
     this.#timer?.cancel();
   }
 
+  /** Null: it has to be looked. */
   #known(): boolean | null {
     const last = this.#last;
-    return last === null || this.#clock.monotonic() - last.at >= FRESH_MS ? null : last.answers;
+    return last !== null && this.#clock.monotonic() - last.at < FRESH_MS ? last.answers : null;
+  }
+
+  #lastWhileLooking(): boolean | null {
+    if (this.#last === null || this.#looking === null || this.#clock.monotonic() - this.#looking.since >= LOOK_MS) return null;
+    return this.#last.answers;
   }
 
   #watch(): void {
@@ -61,16 +75,19 @@ export class StoreCheck {
 
   /** One at a time: while the store is away, looks do not pile up before it. */
   #look(): Promise<boolean> {
-    this.#looking ??= this.#try().finally(() => (this.#looking = null));
-    return this.#looking;
+    if (this.#looking !== null) return this.#looking.answers;
+    const since = this.#clock.monotonic();
+    const answers = this.#try(since).finally(() => (this.#looking = null));
+    this.#looking = { since, answers };
+    return answers;
   }
 
-  async #try(): Promise<boolean> {
-    let answers = true;
+  async #try(since: number): Promise<boolean> {
+    let answers = false;
     try {
       await this.#leases.exchange([], PROBE);
+      answers = this.#clock.monotonic() - since < LOOK_MS;
     } catch (error) {
-      answers = false;
       // A closed client answers nobody again: the timer must not keep its process.
       if (error instanceof MillraceError && error.code === "closed") this.stop();
     }

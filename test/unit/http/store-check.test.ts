@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { StoreCheck } from "../../../src/http/store-check.ts";
+import { sleep } from "../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 
-type Store = "answers" | "fails" | "is silent";
+/** A number is how long an answer takes, in milliseconds. */
+type Store = "answers" | "fails" | "is silent" | number;
 
 /** A check of a store that can be told how to be, on a clock turned by hand. */
 function checked(): { clock: VirtualClock; check: StoreCheck; looks: () => number; let: (store: Store) => void } {
@@ -13,6 +15,7 @@ function checked(): { clock: VirtualClock; check: StoreCheck; looks: () => numbe
   const exchange = (): Promise<unknown> => {
     looks++;
     if (store === "is silent") return new Promise(() => {});
+    if (typeof store === "number") return sleep(clock, store);
     return store === "answers" ? Promise.resolve({ answers: [], jobs: [] }) : Promise.reject(new Error("away"));
   };
   const leases = { exchange } as unknown as Client["leases"];
@@ -44,8 +47,48 @@ test("goes by the last look while the next is under way, and not for long", asyn
   store("is silent");
   await clock.advance("2s");
   expect(await answerWithin(clock, 0, check)).toBe(true);
-  await clock.advance("4s");
+  await clock.advance("5s");
   expect(await answerWithin(clock, 200, check)).toBe(false);
+});
+
+test("knows before the first question what a store answers that is slow at first", async () => {
+  const { clock, check, let: store } = checked();
+  store(3000);
+  check.start();
+  await clock.advance("4s");
+  expect(await answerWithin(clock, 0, check)).toBe(true);
+});
+
+test("keeps no timer until somebody asks", async () => {
+  const { clock, check, looks } = checked();
+  check.start();
+  await clock.advance("10m");
+  expect(looks()).toBe(1);
+});
+
+test.each([
+  { questions: "every second", ms: 1000 },
+  { questions: "every 2 minutes", ms: 120_000 },
+  { questions: "every 15 minutes", ms: 900_000 },
+])("says yes all the time of a store that takes 4 s for each answer: asked $questions", async ({ ms }) => {
+  const { clock, check, let: store } = checked();
+  store(4000);
+  check.start();
+  await clock.advance("5s");
+  for (let asked = 0; asked < 20; asked++) {
+    expect(await answerWithin(clock, 200, check)).toBe(true);
+    await clock.advance(ms - 200);
+  }
+});
+
+test("says no all the time of a store that takes 6 s for each answer", async () => {
+  const { clock, check, let: store } = checked();
+  store(6000);
+  check.start();
+  for (let asked = 0; asked < 30; asked++) {
+    expect(await answerWithin(clock, 200, check)).toBe(false);
+    await clock.advance("1s");
+  }
 });
 
 test("sees by itself that the store failed and that it came back", async () => {
@@ -67,8 +110,8 @@ test("looks once at a time, and no more when nobody has asked for a while", asyn
   expect(looks()).toBe(1);
   const other = checked();
   await answerWithin(other.clock, 0, other.check);
-  await other.clock.advance("10m");
+  await other.clock.advance("11m");
   const seen = other.looks();
-  await other.clock.advance("10m");
+  await other.clock.advance("11m");
   expect(other.looks()).toBe(seen);
 });
