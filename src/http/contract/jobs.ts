@@ -33,6 +33,8 @@ export const MAX_BODY_BYTES: number = MAX_PAYLOAD_BYTES + ENVELOPE_BYTES;
 /** A batch weighs at most as much as the library gathers. */
 export const MAX_BATCH_BYTES: number = 4 * MAX_PAYLOAD_BYTES + ENVELOPE_BYTES;
 export const MAX_BATCH_JOBS = 1000;
+/** So many conflicts of keys in a batch are answered with the job that has the key: each may be large. */
+export const MAX_SHOWN_CONFLICTS = 20;
 
 const PREFER = {
   Prefer: "`return=minimal` leaves the payload out of the answer: the caller has it.",
@@ -115,7 +117,7 @@ export const jobRoutes = {
     headers: PREFER,
     answers: {
       200: {
-        when: "Answers in the order of the jobs. One job's refusal is its alone.",
+        when: `Answers in the order of the jobs, each as POST /api/v1/jobs gives it. One job's refusal is its alone. After ${MAX_SHOWN_CONFLICTS} keys that belong to other jobs, only the id of the other job is given.`,
         is: Type.Object({ results: Type.Array(BatchResult) }),
       },
     },

@@ -1,9 +1,10 @@
 /** Jobs: made, looked at, changed. */
-import type { Client, EnqueuedJob, EnqueueOptions } from "../../client/client.ts";
+import type { Client, EnqueuedJob, EnqueueOptions, EnqueueResult } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
+import { stringifyJson } from "../../core/json-text.ts";
 import { inputCheck } from "../check-input.ts";
-import { type jobRoutes, MAX_BATCH_JOBS } from "../contract/jobs.ts";
+import { type jobRoutes, MAX_BATCH_JOBS, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
@@ -38,7 +39,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       if (body.jobs.length > MAX_BATCH_JOBS) {
         throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH_JOBS} jobs; got ${body.jobs.length}`, { field: "jobs" });
       }
-      return ok(written(await enqueueBatch(client, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
+      return ok(written(await enqueueBatch({ client, handledTypes }, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
     },
 
     async "GET /api/v1/jobs"({ query }) {
@@ -89,18 +90,33 @@ export async function enqueueOne(client: Client, type: string, payload: unknown,
   try {
     return await client.enqueue(type, payload, options);
   } catch (error) {
-    if (!(error instanceof MillraceError) || error.code !== "key_conflict" || error.jobId === undefined) throw error;
-    const original = await client.get(error.jobId);
-    throw original === null ? error : new KeyTaken(error, toJobWire(original));
+    throw await withOtherJob(client, error);
+  }
+}
+
+/** A conflict of keys, with the job that has the key if that can be read; any other error as it is. */
+async function withOtherJob(client: Client, error: unknown): Promise<unknown> {
+  if (!(error instanceof MillraceError) || error.code !== "key_conflict" || error.jobId === undefined) return error;
+  try {
+    const other = await client.get(error.jobId);
+    return other === null ? error : new KeyTaken(error, toJobWire(other));
+  } catch {
+    // The conflict is what the caller must know; that job is extra.
+    return error;
   }
 }
 
 /** Each item is checked by itself, and its refusal is its alone. Answers the JSON text of all results. */
-async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: boolean, requestId: string): Promise<string> {
+async function enqueueBatch(
+  { client, handledTypes }: Pick<RouteParts, "client" | "handledTypes">,
+  jobs: readonly unknown[],
+  minimal: boolean,
+  requestId: string,
+): Promise<string> {
   const results: string[] = [];
   const refuse = (index: number, error: unknown): void => {
     const { status, body } = toProblem(error, requestId);
-    results[index] = JSON.stringify({ status, error: body } satisfies BatchResult);
+    results[index] = stringifyJson({ status, error: body } satisfies BatchResult);
   };
   const sound: { readonly index: number; readonly input: Parameters<Client["enqueueMany"]>[0][number] }[] = [];
   jobs.forEach((job, index) => {
@@ -113,11 +129,18 @@ async function enqueueBatch(client: Client, jobs: readonly unknown[], minimal: b
     }
   });
   const answers = await client.enqueueMany(sound.map(({ input }) => input));
-  answers.forEach((answer, at) => {
+  let conflicts = 0;
+  const finish = async (answer: EnqueueResult, at: number): Promise<void> => {
     const { index, input } = sound[at]!;
-    if (!answer.ok) refuse(index, answer.error);
-    else results[index] = `{"status":${answer.job.created ? 201 : 200},"job":${enqueuedText(answer.job, input.payload, minimal)}}`;
-  });
+    if (!answer.ok) {
+      const isShown = answer.error.code === "key_conflict" && ++conflicts <= MAX_SHOWN_CONFLICTS;
+      return refuse(index, isShown ? await withOtherJob(client, answer.error) : answer.error);
+    }
+    const { job } = answer;
+    const notice = job.created ? await handledTypes?.noticeOf(job) : undefined;
+    results[index] = `{"status":${job.created ? 201 : 200},"job":${enqueuedText(job, input.payload, minimal, notice)}}`;
+  };
+  await Promise.all(answers.map(finish));
   return `{"results":[${results.join(",")}]}`;
 }
 

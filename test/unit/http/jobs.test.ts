@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { MillraceError } from "../../../src/core/errors.ts";
 import { MISSING_ID, openApi, WAYS, dieOver } from "./open-api.ts";
+
+const JSON_TYPE = { headers: { "content-type": "application/json" } };
 
 describe.each(WAYS)("by %s: POST /api/v1/jobs", (way) => {
   test("201: makes a job and says where it is", async () => {
@@ -86,6 +89,16 @@ describe.each(WAYS)("by %s: POST /api/v1/jobs", (way) => {
     expect(problem).toMatchObject({ status: 409, field: "idempotency_key", job_id: (body as { id: string }).id, job: body });
   });
 
+  test("409: also when the job that has the key cannot be read", async () => {
+    const { ask, refuse, client } = await openApi({}, way);
+    await ask("POST /api/v1/jobs", { json: { type: "t", payload: 1, idempotency_key: "k" } });
+    Object.assign(client, { get: () => Promise.reject(new MillraceError("store_unavailable", "away")) });
+    const conflict = { type: "t", payload: 2, idempotency_key: "k" };
+    expect(await refuse("POST /api/v1/jobs", { json: conflict }, "key_conflict")).not.toHaveProperty("job");
+    const { body } = await ask("POST /api/v1/jobs/batch", { json: { jobs: [conflict] } });
+    expect(body.results).toMatchObject([{ status: 409, error: { code: "key_conflict" } }]);
+  });
+
   test("422: a key in body and header that differ", async () => {
     const { refuse } = await openApi({}, way);
     const asked = { json: { type: "t", idempotency_key: "a" }, headers: { "Idempotency-Key": "b" } };
@@ -115,6 +128,29 @@ describe.each(WAYS)("by %s: POST /api/v1/jobs", (way) => {
 });
 
 describe.each(WAYS)("by %s: POST /api/v1/jobs/batch", (way) => {
+  test("answers each job as it would be answered alone: with a notice, and with the job that has its key", async () => {
+    const { ask, send } = await openApi({ types: ["own"] }, way);
+    const first = await ask("POST /api/v1/jobs", { body: '{"type":"own","payload":9007199254740993,"idempotency_key":"k"}', ...JSON_TYPE });
+    const conflict = { type: "own", payload: 2, idempotency_key: "k" };
+    const { body } = await ask("POST /api/v1/jobs/batch", { json: { jobs: [{ type: "t" }, { type: "own" }, conflict] } });
+    const [noticed, plain, refused] = body.results;
+    expect(noticed).toMatchObject({ status: 201, job: { notice: expect.stringContaining("no live worker handles type t") as string } });
+    expect(plain).not.toHaveProperty("job.notice");
+    expect(refused).toMatchObject({ status: 409, error: { code: "key_conflict", job: first.body } });
+    const sent = await send("/api/v1/jobs/batch", { method: "POST", body: JSON.stringify({ jobs: [conflict] }), ...JSON_TYPE });
+    expect(await sent.text()).toContain('"payload":9007199254740993');
+  });
+
+  test("shows the other job for the first keys that belong to one, and its id for all", async () => {
+    const { ask } = await openApi({}, way);
+    const { body: first } = await ask("POST /api/v1/jobs", { json: { type: "t", idempotency_key: "k" } });
+    const jobs = Array.from({ length: 30 }, (_, payload) => ({ type: "t", payload, idempotency_key: "k" }));
+    const { results } = (await ask("POST /api/v1/jobs/batch", { json: { jobs } })).body;
+    const { id } = first as { id: string };
+    expect(results).toMatchObject(jobs.map((_, index) => ({ error: index < 20 ? { job_id: id, job: first } : { job_id: id } })));
+    for (const refused of results.slice(20)) expect(refused).not.toHaveProperty("error.job");
+  });
+
   test("200: answers one by one, as the single route would", async () => {
     const { ask, client } = await openApi({}, way);
     await client.configure("small", { capacity: 1 });
