@@ -22,7 +22,7 @@ function since(about: string): Option<JobFilter["from"]> {
 export const JOB_FILTER = {
   type: text("<type>", "only of this type"),
   queue: text("<name>", "only of this queue"),
-  internal: toggle("our own jobs, too: webhook deliveries and bulk operations"),
+  internal: toggle("include internal jobs: webhook deliveries and bulk operations"),
   priority: priority("only of this level, or of exactly this number"),
   tag: text("<tag>", "only with this tag"),
   group: text("<group>", "only with an error of this group: see dead-groups"),

@@ -83,9 +83,12 @@ function readAnyType(type: unknown): string {
 
 function readUsersType(type: unknown): string {
   const name = readAnyType(type);
-  if (name.startsWith(INTERNAL_TYPES))
-    throw invalid("type", `one of yours, unless internal is true: those that begin with "${INTERNAL_TYPES}" are our own`, type);
+  if (name.startsWith(INTERNAL_TYPES)) throw isInternal("type", `types that begin with ${INTERNAL_TYPES}`);
   return name;
+}
+
+function isInternal(field: string, what: string): MillraceError {
+  return new MillraceError("invalid_input", `${what} are internal: add internal=true to list them`, { field });
 }
 
 function readAnyQueue(queue: unknown): string {
@@ -96,8 +99,7 @@ function readAnyQueue(queue: unknown): string {
 
 function readUsersQueue(queue: unknown): string {
   const name = readAnyQueue(queue);
-  if (isInternalQueue(name))
-    throw invalid("queue", `one of yours, unless internal is true: those with "${INTERNAL_MARK}" are our own`, queue);
+  if (isInternalQueue(name)) throw isInternal("queue", `queues with "${INTERNAL_MARK}" in their name`);
   return name;
 }
 

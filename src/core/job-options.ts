@@ -140,7 +140,7 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
   if (type.startsWith(INTERNAL_TYPES))
-    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}": those are our own`, type);
+    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}": those are internal`, type);
   return type;
 }
 

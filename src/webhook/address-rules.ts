@@ -8,34 +8,34 @@ import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import { invalid } from "../core/errors.ts";
 
 const CLOSED_V4 = [
-  ["0.0.0.0/8", "unspecified"],
-  ["10.0.0.0/8", "private"],
-  ["100.64.0.0/10", "shared by a carrier (CGNAT)"],
-  ["127.0.0.0/8", "loopback"],
-  ["169.254.0.0/16", "link-local, where clouds keep their metadata"],
-  ["172.16.0.0/12", "private"],
-  ["192.0.0.0/24", "reserved for protocols"],
-  ["192.0.2.0/24", "for documentation"],
+  ["0.0.0.0/8", "an unspecified address"],
+  ["10.0.0.0/8", "a private address"],
+  ["100.64.0.0/10", "an address that a carrier shares (CGNAT)"],
+  ["127.0.0.0/8", "a loopback address"],
+  ["169.254.0.0/16", "a link-local address, where clouds keep their metadata"],
+  ["172.16.0.0/12", "a private address"],
+  ["192.0.0.0/24", "an address reserved for protocols"],
+  ["192.0.2.0/24", "an address for documentation"],
   ["192.88.99.0/24", "a 6to4 relay"],
-  ["192.168.0.0/16", "private"],
-  ["198.18.0.0/15", "for benchmarks"],
-  ["198.51.100.0/24", "for documentation"],
-  ["203.0.113.0/24", "for documentation"],
-  ["224.0.0.0/4", "multicast"],
-  ["240.0.0.0/4", "reserved"],
+  ["192.168.0.0/16", "a private address"],
+  ["198.18.0.0/15", "an address for benchmarks"],
+  ["198.51.100.0/24", "an address for documentation"],
+  ["203.0.113.0/24", "an address for documentation"],
+  ["224.0.0.0/4", "a multicast address"],
+  ["240.0.0.0/4", "a reserved address"],
 ] as const;
 
 const OPEN_V6 = "2000::/3";
 
 const CLOSED_V6 = [
-  ["::1/128", "loopback"],
-  ["::/128", "unspecified"],
-  ["fc00::/7", "private (unique local)"],
-  ["fe80::/10", "link-local"],
-  ["ff00::/8", "multicast"],
-  ["2001::/23", "reserved for protocols"],
-  ["2001:db8::/32", "for documentation"],
-  ["3fff::/20", "for documentation"],
+  ["::1/128", "a loopback address"],
+  ["::/128", "an unspecified address"],
+  ["fc00::/7", "a private address (unique local)"],
+  ["fe80::/10", "a link-local address"],
+  ["ff00::/8", "a multicast address"],
+  ["2001::/23", "an address reserved for protocols"],
+  ["2001:db8::/32", "an address for documentation"],
+  ["3fff::/20", "an address for documentation"],
 ] as const;
 
 const EMBEDDED = "an IPv4 address inside an IPv6 one";
@@ -67,7 +67,7 @@ export class AddressRules {
   refusal(address: string): string | null {
     if (isIPv4(address)) return this.#refusalV4(address);
     // A zone (fe80::1%eth0) makes sense on one machine only, so such an address is never one to send to.
-    if (!isIPv6(address) || address.includes("%")) return "not an address";
+    if (!isIPv6(address) || address.includes("%")) return "what is not an address";
     return this.#refusalV6(address);
   }
 
@@ -87,7 +87,7 @@ export class AddressRules {
     }
     if (isAllowed) return null;
     const name = nameOf(closedV6, address, "ipv6");
-    return name ?? (openV6.check(address, "ipv6") ? null : "reserved");
+    return name ?? (openV6.check(address, "ipv6") ? null : "a reserved address");
   }
 }
 

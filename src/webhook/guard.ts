@@ -77,13 +77,13 @@ export class Guard {
     const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
     if (url === null) throw new Blocked(`the URL is not valid, or longer than ${MAX_URL_LENGTH} characters`);
     if (url.protocol !== "http:" && url.protocol !== "https:") {
-      throw new Blocked(`only http and https are sent to, not ${preview(url.protocol)}`);
+      throw new Blocked(`the URL must begin with http:// or https://, not with ${preview(url.protocol)}`);
     }
     if (url.username !== "" || url.password !== "") throw new Blocked("the URL carries a user name or password: put it into a header");
     refusePort(url);
     const literal = literalOf(url);
     if (literal !== null) this.#check(literal, literal);
-    if (isLocalhost(url)) for (const { address } of LOOPBACK) this.#check(address, url.hostname);
+    if (isLocalhost(url)) this.#checkLocalhost(url);
     return url;
   }
 
@@ -105,9 +105,16 @@ export class Guard {
   #check(address: string, host: string): void {
     const refusal = this.#rules.refusal(address);
     if (refusal === null) return;
-    const what = address === host ? address : `${host} is ${address}, which`;
+    const where = address === host ? address : `${host} is ${address}`;
+    throw new Blocked(`the URL points to ${refusal} (${where}). To allow it, set WEBHOOK_ALLOW (in code: webhookAllow)`);
+  }
+
+  /** Both: which of them a connection would take depends on the machine. */
+  #checkLocalhost({ hostname }: URL): void {
+    const refusal = LOOPBACK.map(({ address }) => this.#rules.refusal(address)).find((each) => each !== null);
+    if (refusal === undefined) return;
     throw new Blocked(
-      `nothing was sent: ${what} is ${refusal}. If it shall be reached, open its range: WEBHOOK_ALLOW of a server, webhookAllow of connect`,
+      `the URL points to ${refusal} (${hostname} is 127.0.0.1, and may also be ::1). To allow it, set WEBHOOK_ALLOW to 127.0.0.1,::1 (in code: webhookAllow)`,
     );
   }
 }
@@ -126,7 +133,7 @@ function refusePort({ port, protocol }: URL): void {
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
   if (HTTP_PORTS.includes(number) || (number >= FIRST_FREE_PORT && !CLOSED_PORTS.includes(number))) return;
   throw new Blocked(
-    `nothing was sent: port ${number} is not used for HTTP. Use 80, 443, or a port from 1024 on that no other well-known service has`,
+    `the URL has port ${number}, which is not used for HTTP. Use 80, 443, or a port from 1024 on that no other well-known service has`,
   );
 }
 

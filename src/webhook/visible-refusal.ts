@@ -8,7 +8,6 @@ export function refuseVisibly(guard: Guard, url: string, field: string): void {
     guard.readUrl(url);
   } catch (error) {
     if (!(error instanceof Blocked)) throw error;
-    const why = error.message.replace("nothing was sent: ", "");
-    throw new MillraceError("invalid_input", `${field} is an address that nothing is sent to: ${why}`, { field, cause: error });
+    throw new MillraceError("invalid_input", error.message.replace(/^the URL/, field), { field, cause: error });
   }
 }

@@ -240,7 +240,7 @@ describe("the enqueue dialog", () => {
     await dialog.getByLabel("Priority").selectOption("critical");
     await dialog.getByLabel("Delay", { exact: true }).fill("1h");
     await dialog.getByLabel("Retries", { exact: true }).fill("9");
-    await dialog.getByLabel("Runs again after a loss").fill("4");
+    await dialog.getByLabel("Max lost attempts").fill("4");
     await dialog.getByLabel("Tags").fill("one, two");
     await dialog.getByLabel("Idempotency key").fill("order-42");
     await dialog.getByLabel("Timeout").fill("never");

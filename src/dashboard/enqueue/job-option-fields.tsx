@@ -60,13 +60,13 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         hint="0 to 100."
       />
       <TextField
-        label="Runs again after a loss"
+        label="Max lost attempts"
         inputMode="numeric"
         placeholder="3"
         value={draft.maxLost}
         onChange={(maxLost) => set({ maxLost })}
         problem={problems.maxLost}
-        hint="If its worker dies or is cut off: 0 to 100 times; none with 0 retries."
+        hint="How often it runs again after its worker died or was cut off: 0 to 100; none with 0 retries."
       />
       <TextField
         label="Retry delay"

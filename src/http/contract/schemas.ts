@@ -169,9 +169,11 @@ export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unk
 
 const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, from the year 2000 on";
 
-/** Whether our own are shown, too. */
+/** Whether internal jobs are shown, too. */
 export const Internal = Type.Optional(
-  Type.Boolean({ description: "true for our own, too: webhook deliveries, bulk operations, and workers that servers bring" }),
+  Type.Boolean({
+    description: "true to include internal jobs (webhook deliveries, bulk operations) and the workers that servers bring for them",
+  }),
 );
 
 /** Which jobs are meant; what is not named does not matter. */

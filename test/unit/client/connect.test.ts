@@ -189,7 +189,11 @@ describe("webhookAllow", () => {
     await expect(closed.enqueue("t", null, hook)).rejects.toMatchObject({
       code: "invalid_input",
       field: "webhookUrl",
-      message: expect.stringMatching(/10\.1\.2\.3 is private\. .*WEBHOOK_ALLOW of a server, webhookAllow of connect/) as string,
+      message: "webhookUrl points to a private address (10.1.2.3). To allow it, set WEBHOOK_ALLOW (in code: webhookAllow)",
+    });
+    await expect(closed.enqueue("t", null, { webhookUrl: "http://localhost:8080/" })).rejects.toMatchObject({
+      message:
+        "webhookUrl points to a loopback address (localhost is 127.0.0.1, and may also be ::1). To allow it, set WEBHOOK_ALLOW to 127.0.0.1,::1 (in code: webhookAllow)",
     });
     await expect(closed.schedules.upsert({ name: "s", every: "1h", type: "t", ...hook })).rejects.toMatchObject({ field: "webhookUrl" });
     await using open = await connect("memory:", { webhookAllow: ["10.1.0.0/16"] });

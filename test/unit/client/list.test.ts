@@ -18,6 +18,16 @@ const typesOf = async ({ client }: Opened, query: unknown): Promise<string[]> =>
   (await client.list(query as never)).jobs.map((job) => job.type);
 
 describe("list", () => {
+  test.each([
+    { filter: { type: "millrace:webhook" }, field: "type", what: "types that begin with millrace:" },
+    { filter: { queue: "mail~webhooks" }, field: "queue", what: 'queues with "~" in their name' },
+  ])("says how internal jobs are listed: by $field", async ({ filter, field, what }) => {
+    const { client } = await openClient();
+    const message = `${what} are internal: add internal=true to list them`;
+    await expect(client.list(filter)).rejects.toMatchObject({ code: "invalid_input", field, message });
+    expect((await client.list({ ...filter, internal: true })).jobs).toEqual([]);
+  });
+
   test("shows the newest first, without payloads", async () => {
     const opened = await withJobs();
     expect(await typesOf(opened, {})).toEqual(["mail", "later", "runs", "dies"]);
