@@ -1,5 +1,6 @@
 import { MillraceError } from "../core/errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { sharedRun } from "../lib/shared-run.ts";
 import type { Store } from "../store/store.ts";
 
 const LOOK_AGAIN_MS = 5000;
@@ -11,7 +12,7 @@ export class KnownTypes {
   readonly #defined = new Set<string>();
   #handled: ReadonlySet<string> = new Set();
   #lookedAt = -Infinity;
-  #looking: Promise<void> | null = null;
+  readonly #lookTogether = sharedRun(() => this.#look());
 
   constructor(store: Pick<Store, "workers">, clock: Clock) {
     this.#store = store;
@@ -35,12 +36,6 @@ export class KnownTypes {
 
   #isKnown(type: string): boolean {
     return this.#defined.has(type) || this.#defined.has("*") || this.#handled.has(type) || this.#handled.has("*");
-  }
-
-  /** Those who ask at one time share the look. */
-  #lookTogether(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = null));
-    return this.#looking;
   }
 
   async #look(): Promise<void> {

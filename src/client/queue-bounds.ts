@@ -3,6 +3,9 @@
  * queue like any other capacity, so it holds for every producer, and everybody sees it. A queue that has a capacity keeps it: somebody chose
  * it for that queue. Jobs inside a transaction of the caller's give none: the write would wait for that transaction.
  */
+import { sharedRun } from "../lib/shared-run.ts";
+
+/** What is asked of a store for it. */
 export interface BoundedQueues {
   /** Every queue, with its capacity. */
   queues(): Promise<readonly { readonly name: string; readonly capacity: number | null }[]>;
@@ -19,7 +22,7 @@ export class QueueBounds {
   readonly #onKept: (message: string) => void;
   readonly #seen = new Set<string>();
   readonly #bounding = new Map<string, Promise<void>>();
-  #looking: Promise<ReadonlyMap<string, number | null>> | null = null;
+  readonly #lookTogether = sharedRun(() => this.#look());
 
   /** `onKept` is told, once a queue, that a queue keeps another capacity than the default. */
   constructor(capacity: number, store: BoundedQueues, onKept: (message: string) => void) {
@@ -51,12 +54,6 @@ export class QueueBounds {
     this.#onKept(
       `queue ${queue} keeps its own capacity of ${own}; the default of ${this.#capacity} is only for queues that have none. To change it: millrace queues set ${queue} --capacity ${this.#capacity}`,
     );
-  }
-
-  /** Those who ask at one time share the look. */
-  #lookTogether(): Promise<ReadonlyMap<string, number | null>> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = null));
-    return this.#looking;
   }
 
   async #look(): Promise<ReadonlyMap<string, number | null>> {

@@ -1,8 +1,7 @@
-import { invalid } from "../core/errors.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
-import { readQueueOptions } from "../core/queue-input.ts";
+import { readCreate, readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
@@ -10,7 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
-import { queueNotFound, readOptions } from "./refusals.ts";
+import { queueNotFound } from "./refusals.ts";
 
 export interface QueueParts {
   readonly store: Store;
@@ -61,12 +60,6 @@ export async function setPaused({ store, clock, announcer }: QueueParts, queue: 
   if (!readCreate(options, false)) await demandQueue(store, queue);
   await store.configure(queue, { paused });
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
-}
-
-function readCreate(options: unknown, usual: boolean): boolean {
-  const { create = usual } = readOptions(options, "the options for a new queue", ["create"]);
-  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
-  return create;
 }
 
 /** Refuses a name that no queue has: it may be mistyped. The usual queue is always there. */

@@ -2,7 +2,7 @@ import { A_TIME } from "./time-words.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES } from "./internal.ts";
-import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, usualMaxLost } from "./job.ts";
+import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, USUAL_JOB, usualMaxLost } from "./job.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
 import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
@@ -35,13 +35,15 @@ export const JOB_OPTIONS = {
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
   runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
-  maxRetries: field<number, number>("a whole number from 0 to 100", 3, (input) => readInteger(input, 0, 100)),
+  maxRetries: field<number, number>("a whole number from 0 to 100", USUAL_JOB.maxRetries, (input) => readInteger(input, 0, 100)),
   /** null: by maxRetries, see `usualMaxLost`. */
   maxLost: field<number, number | null>("a whole number from 0 to 100", null, (input) => readInteger(input, 0, 100)),
-  retryDelay: field<Duration, number>('a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"', 1000, (input) =>
-    durationWithin(input, 0, RETRY_CAP_MS),
+  retryDelay: field<Duration, number>(
+    'a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"',
+    USUAL_JOB.retryDelay,
+    (input) => durationWithin(input, 0, RETRY_CAP_MS),
   ),
-  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 is none', 30_000, (input) =>
+  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 is none', USUAL_JOB.timeout, (input) =>
     durationWithin(input, 0, MAX_TIMEOUT_MS),
   ),
   idempotencyKey: field<string, string | null>("a text of 1 to 255 bytes", null, readKey),

@@ -28,6 +28,9 @@ export function levelOf(priority: number): PriorityLevel {
   return priority >= PRIORITY_LEVELS.default ? "default" : "low";
 }
 
+/** What holds for a job of which nothing is said. Here, because a client in a browser cannot load the options of jobs. Times in milliseconds. */
+export const USUAL_JOB = { maxRetries: 3, retryDelay: 1000, timeout: 30_000 } as const;
+
 /** How often a job of which nothing is said runs again after it was lost. One that shall not be retried is never run twice unasked. */
 export function usualMaxLost(maxRetries: number): number {
   return maxRetries === 0 ? 0 : 3;

@@ -19,6 +19,14 @@ export function readQueueOptions(input: unknown): QueueChange {
   return change;
 }
 
+/** Whether a queue that is not there is made; `usual` where the caller does not say. */
+export function readCreate(options: unknown, usual: boolean): boolean {
+  const { create = usual } =
+    options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);
+  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
+  return create;
+}
+
 function readCapacity(input: unknown): number | null {
   if (input === null) return null;
   const capacity = readInteger(input, 1, MAX_COUNT);

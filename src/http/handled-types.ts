@@ -3,6 +3,7 @@ import type { Client } from "../client/client.ts";
 import { serves } from "../core/explain.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
+import { sharedRun } from "../lib/shared-run.ts";
 
 /** So long a look counts where it found a worker, and where it found none. */
 const FOUND_MS = 5000;
@@ -27,7 +28,7 @@ export class HandledTypes {
   readonly #taken = new Set<string>();
   #workers: readonly WorkerEntry[] = [];
   #lookedAt = -Infinity;
-  #looking: Promise<boolean> | null = null;
+  readonly #lookTogether = sharedRun(() => this.#look());
 
   constructor({ client, clock, own }: HandledTypesOptions) {
     this.#client = client;
@@ -52,12 +53,6 @@ export class HandledTypes {
     if (this.#taken.size >= MOST_PAIRS) this.#taken.clear();
     this.#taken.add(pairOf(job));
     return undefined;
-  }
-
-  /** Those who ask at one time share the look. */
-  #lookTogether(): Promise<boolean> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = null));
-    return this.#looking;
   }
 
   /** Whether it could be seen. The job is stored already, so a look that fails must not fail the answer. */

@@ -1,6 +1,7 @@
 /** READY: a claim round trip succeeded lately. Asked often, it looks seldom; and it never keeps who asks for long. */
 import type { Client } from "../client/client.ts";
-import { type Clock, sleep } from "../lib/clock.ts";
+import { atMost, type Clock } from "../lib/clock.ts";
+import { sharedRun } from "../lib/shared-run.ts";
 
 /** So long a success counts. */
 const FRESH_MS = 2000;
@@ -22,7 +23,8 @@ export class Readiness {
   readonly #leases: Client["leases"];
   readonly #clock: Clock;
   #succeededAt = -Infinity;
-  #probe: Promise<boolean> | null = null;
+  /** One at a time: while the store is away, those who ask do not pile up before it. */
+  readonly #probe = sharedRun(() => this.#try());
 
   constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
     this.#leases = leases;
@@ -31,15 +33,9 @@ export class Readiness {
 
   async isReady(): Promise<boolean> {
     if (this.#clock.monotonic() - this.#succeededAt < FRESH_MS) return true;
-    this.#probe ??= this.#try();
-    const asked = new AbortController();
-    const tooLong = sleep(this.#clock, PATIENCE_MS, asked.signal).then(() => false);
-    const isReady = await Promise.race([this.#probe, tooLong]);
-    asked.abort();
-    return isReady;
+    return (await atMost(this.#clock, PATIENCE_MS, this.#probe())) ?? false;
   }
 
-  /** One at a time: while the store is away, those who ask do not pile up before it. */
   async #try(): Promise<boolean> {
     try {
       await this.#leases.exchange([], PROBE);
@@ -47,8 +43,6 @@ export class Readiness {
       return true;
     } catch {
       return false;
-    } finally {
-      this.#probe = null;
     }
   }
 }

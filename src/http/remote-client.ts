@@ -16,6 +16,7 @@ import { textsIn } from "../core/json-source.ts";
 import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
+import { readCreate } from "../core/queue-input.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRemoteBulk } from "./remote/bulk.ts";
@@ -148,15 +149,15 @@ export function createRemoteClient(options: RemoteOptions): Client {
     queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
     async configure(queue, settings, newQueue) {
       const body = settingsText(settings);
-      const query = readCreate(newQueue, true);
+      const query = createQuery(newQueue, true);
       await transport.ask("PATCH /api/v1/queues/{queue}", { params: { queue: readQueueName(queue) }, query, body, repeatable: true });
     },
     async pause(queue, newQueue) {
-      const query = readCreate(newQueue, false);
+      const query = createQuery(newQueue, false);
       await transport.ask("POST /api/v1/queues/{queue}/pause", { params: { queue: readQueueName(queue) }, query, repeatable: true });
     },
     async resume(queue, newQueue) {
-      const query = readCreate(newQueue, false);
+      const query = createQuery(newQueue, false);
       await transport.ask("POST /api/v1/queues/{queue}/resume", { params: { queue: readQueueName(queue) }, query, repeatable: true });
     },
     dead: createRemoteDead(transport),
@@ -224,11 +225,8 @@ function settingsText(settings: QueueOptions): string {
   return wireText(rest, { retention: wireText(readFields(retention, "retention", ["age", "count", "keepAtLeast"], "retention.")) });
 }
 
-function readCreate(options: unknown, usual: boolean): { create: string | undefined } {
-  const { create = usual } =
-    options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);
-  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
-  return { create: create ? "true" : undefined };
+function createQuery(options: unknown, usual: boolean): { create: string | undefined } {
+  return { create: readCreate(options, usual) ? "true" : undefined };
 }
 
 function readQueueName(queue: unknown): string {

@@ -10,7 +10,7 @@
 import { SHARE, type Spend, type Spent } from "../core/allowance.ts";
 import { MillraceError } from "../core/errors.ts";
 import { Batcher, WaitingRoom } from "../lib/batcher.ts";
-import type { Clock } from "../lib/clock.ts";
+import { atMost, type Clock } from "../lib/clock.ts";
 import { type Limiter, MAX_CALLERS, MemoryLimiter, type RateLimit } from "./limits.ts";
 
 /** Takes from allowances that all processes share. */
@@ -111,11 +111,10 @@ export class SharedLimiter implements Limiter {
   }
 }
 
-function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.setTimer(() => reject(noAnswer()), PATIENCE_MS);
-    answer.then(resolve, reject).finally(() => timer.cancel());
-  });
+async function inTime(answer: Promise<Spent[]>, clock: Clock): Promise<Spent[]> {
+  const spent = await atMost(clock, PATIENCE_MS, answer);
+  if (spent === null) throw noAnswer();
+  return spent;
 }
 
 function noAnswer(): MillraceError {

@@ -1,4 +1,4 @@
-import type { Trouble } from "../core/trouble.ts";
+import { type Trouble, TROUBLE_KINDS } from "../core/trouble.ts";
 import type { Family } from "./exposition.ts";
 import { Counter, Histogram } from "./instruments.ts";
 import type { LeaseVerb, LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
@@ -11,7 +11,6 @@ const JOB_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 const TOTAL_SECONDS = [...JOB_SECONDS, 7200, 21_600, 86_400];
 
 const VERBS: readonly LeaseVerb[] = ["settle", "extend", "note"];
-const TROUBLES: readonly Trouble["kind"][] = ["abandoned", "store", "claim", "report", "backoff", "thread", "upkeep"];
 /** A worker that came over HTTP need not say what it knows of the job. */
 const UNKNOWN = "(unknown)";
 
@@ -64,7 +63,7 @@ export class JobFigures implements LeaseWatcher {
   );
   readonly #troubles = new Counter(
     { name: "millrace_troubles_total", help: "Troubles that a person should know of, as the log tells them.", labels: ["kind"] },
-    TROUBLES.map((kind) => [kind]),
+    TROUBLE_KINDS.map((kind) => [kind]),
   );
 
   constructor(queues: QueueLabels) {

@@ -3,7 +3,7 @@
  * what is made here is written by `stringifyJson`.
  */
 import type { EnqueuedJob } from "../../client/client.ts";
-import type { Attempt, Job, JobSummary, LogLine } from "../../core/job.ts";
+import { type Attempt, type Job, type JobSummary, type LogLine, USUAL_JOB, usualMaxLost } from "../../core/job.ts";
 import { payloadOf, resultOf } from "../../core/json-text.ts";
 import type { JobSummaryWire, JobWire, PrunedJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
@@ -99,13 +99,13 @@ export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | nul
     queue: wire.queue,
     priority: 0,
     status: wire.status,
-    maxRetries: 3,
+    maxRetries: USUAL_JOB.maxRetries,
     retryCount: 0,
-    maxLost: 3,
+    maxLost: usualMaxLost(USUAL_JOB.maxRetries),
     lostCount: 0,
     attempt: 0,
-    retryDelay: 1000,
-    timeout: 30_000,
+    retryDelay: USUAL_JOB.retryDelay,
+    timeout: USUAL_JOB.timeout,
     error: null,
     progress: null,
     idempotencyKey,
