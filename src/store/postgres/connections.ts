@@ -5,15 +5,7 @@ import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
-import {
-  type ClientOptions,
-  type Driver,
-  type DriverClient,
-  type DriverPool,
-  type PooledClient,
-  type PoolOptions,
-  TYPES,
-} from "./driver.ts";
+import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
 import { fateOf, isConflict, LOCKED, messageOf, storeError, tookNoConnection } from "./failures.ts";
 import { Gate } from "./gate.ts";
 import { destroySocket, settleSession } from "./session.ts";
@@ -78,6 +70,8 @@ export class Connections {
   readonly #gate: Gate;
   /** Connections that nobody uses at the moment. */
   readonly #resting = new Set<DriverClient>();
+  /** Connections whose session has our settings. */
+  readonly #settled = new WeakSet<DriverClient>();
   #names = new Map<string, string>();
   readonly #deadlines = new Set<Deadline>();
   /** Connections outside of the pool whose goodbye has not been answered. */
@@ -94,7 +88,7 @@ export class Connections {
     this.#beats = this.#openPool(1, 0);
     this.#gate = new Gate({
       clock: options.clock,
-      knock: async () => this.#release(await this.#pool.connect()),
+      knock: async () => this.#release(await this.#take(this.#pool)),
       isClosedBy: (error) => !isBusyPool(error) && ["unknown", "away"].includes(fateOf(error)),
       pauseMs: pauseBefore,
     });
@@ -216,7 +210,7 @@ export class Connections {
   async #connected(pool: DriverPool, deadline: Deadline): Promise<PooledClient> {
     await this.#gate.pass(deadline.signal);
     if (!this.#gate.isOpen) throw new NotConnected(this.#gate.lastError);
-    const connecting = pool.connect();
+    const connecting = this.#take(pool);
     try {
       const client = await deadline.bound(connecting, Infinity);
       this.#resting.delete(client);
@@ -230,6 +224,24 @@ export class Connections {
       if (!(error instanceof Silence)) this.#gate.failed(error);
       throw new NotConnected(error);
     }
+  }
+
+  /**
+   * A connection of the pool whose session is settled. The pool could do that before it hands one out (`verify`), but if the caller's wait
+   * ends meanwhile it hands the connection to nobody, and its place in the pool is lost for good.
+   */
+  async #take(pool: DriverPool): Promise<PooledClient> {
+    const client = await pool.connect();
+    if (this.#settled.has(client)) return client;
+    try {
+      await settleSession(client);
+    } catch (error) {
+      client.release(true);
+      destroySocket(client);
+      throw error;
+    }
+    this.#settled.add(client);
+    return client;
   }
 
   #release(client: PooledClient): void {
@@ -290,7 +302,7 @@ export class Connections {
   }
 
   #openPool(max: number, min: number): DriverPool {
-    const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, verify: settleNew };
+    const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true };
     const pool = new this.#options.driver.Pool(options);
     // An idle connection that dies leaves the pool by itself; one in use fails its query. Neither may end the process.
     pool.on("error", () => {});
@@ -325,15 +337,6 @@ class NotConnected extends Error {
 function isBusyPool(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }
-
-const settleNew: PoolOptions["verify"] = async (client, done) => {
-  try {
-    await settleSession(client);
-  } catch (error) {
-    return done(error as Error);
-  }
-  done();
-};
 
 /** Resolves when a connection that the pool ends is gone, which is after a while at the latest. */
 function whenGone(client: DriverClient): Promise<void> {

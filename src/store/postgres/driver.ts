@@ -48,8 +48,6 @@ export interface PoolOptions extends ClientOptions {
   readonly max: number;
   readonly min?: number;
   readonly idleTimeoutMillis?: number;
-  /** Looks at a new connection before it is handed out; with an error it is thrown away. */
-  readonly verify?: (client: DriverClient, done: (error?: Error) => void) => unknown;
   /** Whether connections that nobody uses let the process end. */
   readonly allowExitOnIdle?: boolean;
 }

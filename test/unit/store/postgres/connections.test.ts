@@ -83,6 +83,45 @@ describe("the goodbye of a connection outside of the pool", () => {
   });
 });
 
+describe("a connection whose session is being settled", () => {
+  test.each([{ beat: false }, { beat: true }])("is for others once the call that wanted it has failed: %o", async (manner) => {
+    const held = Promise.withResolvers<void>();
+    const asked: Promise<unknown>[] = [];
+    let settling = 0;
+    class HeldClient extends pg.Client {
+      override query = (async (query: pg.QueryArrayConfig) => {
+        if (query.text.includes("set_config") && ++settling === 2) await held.promise;
+        return super.query(query);
+      }) as unknown as pg.Client["query"];
+    }
+    class ToldPool extends pg.Pool {
+      constructor(options: pg.PoolConfig) {
+        super({ ...options, Client: HeldClient });
+      }
+      override connect = (() => {
+        const connecting = super.connect();
+        asked.push(connecting);
+        return connecting;
+      }) as unknown as pg.Pool["connect"];
+    }
+    const connections = open({ Client: pg.Client, Pool: ToldPool }, 2_000);
+    let second: Promise<unknown> | null = null;
+    const first = connections.run(async (sql) => {
+      await sql.query("select 1");
+      second ??= connections.call("select 2", [], manner);
+      // The second waits for this only connection by the time that it is lost.
+      while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
+      throw new Error("the connection is lost");
+    }, manner);
+    await expect(first).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(second).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(settling).toBe(2);
+    await asked[1]!.catch(() => {});
+    held.resolve();
+    expect(await connections.call("select 3", [], manner)).toEqual([[3]]);
+  });
+});
+
 /** Blocks this loop until the server has answered what it was asked on a connection. */
 function blockUntilAnswered(pid: number): void {
   const program = `
