@@ -36,13 +36,22 @@ const UPGRADES: readonly ((schema: string) => string)[] = [
   () => "",
 ];
 
-/** Drops every function of ours, whatever version made it. */
+/** The names of our functions, now and in every version before: one that is no longer made must be added here by hand. */
+const FUNCTION_NAMES = [...WRITES, ...READS].map((part) => /^create function s\.(\w+)\(/m.exec(part("s"))![1]!);
+
+/**
+ * Drops every function of ours, whatever version made it. The schema may be one that the user has functions of their own in, such as
+ * `public`, maybe of the same names: ours are those whose parameters are named as we name them.
+ */
 const dropFunctions = (schema: string): string => `
 do $$
 declare
   v_function regprocedure;
 begin
-  for v_function in select oid from pg_proc where pronamespace = '${schema}'::regnamespace loop
+  for v_function in
+    select oid from pg_proc where pronamespace = '${schema}'::regnamespace and prokind = 'f' and proname in ('${FUNCTION_NAMES.join("', '")}')
+      and proargnames is not null and not exists (select from unnest(proargnames) name where name !~ '^(p|out)_')
+  loop
     execute format('drop function %s', v_function);
   end loop;
 end $$;`;

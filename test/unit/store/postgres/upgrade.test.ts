@@ -75,3 +75,23 @@ test("jobs of 0.1 may be lost as often as a new one of which nothing is said, an
     [jobs[1]!.id, 1, 3, 0],
   ]);
 });
+
+test("an upgrade leaves functions alone that are not ours, also those of our names", async () => {
+  const client = await connected();
+  const upgraded = await schemaOfOld(client);
+  const schema = schemaOf(upgraded);
+  await client.query(`
+    create function ${schema}.theirs(p_text text) returns text language sql as 'select p_text';
+    create function ${schema}.find(text) returns text language sql as 'select $1';
+    create function ${schema}.note() returns int language sql as 'select 1';
+    create procedure ${schema}.change(p_text text) language sql as 'select p_text';
+    create aggregate ${schema}.prune(p_number int) (sfunc = int4pl, stype = int);
+    create view ${schema}.needs_it as select ${schema}.find('found');`);
+  const text = "select oid, proname from pg_proc where pronamespace = $1::regnamespace and proname <> 'fold' order by oid";
+  const { rows: theirs } = await client.query<{ oid: number }>(text, [schema]);
+  const store = await openStoreOn(upgraded);
+  await store.insert([jobOf()]);
+  expect((await store.exchange([], [claimOf()])).claimed[0]).toHaveLength(1);
+  expect(theirs).toHaveLength(5);
+  expect((await client.query(text, [schema])).rows).toEqual(expect.arrayContaining(theirs));
+});
