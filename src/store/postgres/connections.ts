@@ -22,6 +22,11 @@ export interface Manner {
   readonly beat?: boolean;
   /** It may take its time: only the deadline ends it. */
   readonly slow?: boolean;
+  /**
+   * Once it has begun, nothing ends it but the server: the deadline is for the wait for a connection and for further tries. Only for what
+   * bounds its waits for others by itself.
+   */
+  readonly untilDone?: boolean;
   /** Told before each try but the first that the one before may have been committed. */
   readonly onUnknown?: () => void;
   /** Waiting for another's row ends the call at once with the server's error: the caller then tries items one by one. */
@@ -197,7 +202,7 @@ export class Connections {
     };
     try {
       const longestMs = manner.slow === true ? Infinity : Math.min(LONGEST_SILENCE_MS, this.#options.deadlineMs / 2);
-      const answer = await deadline.bound(work(sql), longestMs);
+      const answer = await (manner.untilDone === true ? work(sql) : deadline.bound(work(sql), longestMs));
       this.#hasAnswered = true;
       this.#release(client);
       return answer;

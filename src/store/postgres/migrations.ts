@@ -9,6 +9,7 @@ import { markTable } from "./functions/mark.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
+import { IDLE_TIMEOUT, LOCK_TIMEOUT } from "./session.ts";
 import { addLosses, tables } from "./tables.ts";
 
 const TABLES = [tables, allowanceTable, markTable];
@@ -62,17 +63,24 @@ const OLDEST_SERVER = 140_000;
 
 /**
  * Brings the schema to its newest, or refuses one that a newer Millrace made. Every process does it at start: a lock of the database lets one
- * work while the others wait, and a step that is cut off leaves no trace, because all is one transaction.
+ * work while the others wait, and a step that is cut off leaves no trace, because all is one transaction. It may take as long as the jobs in
+ * the store make it: with a deadline a large store would never come to its end, because each try begins anew.
  */
 export async function migrate(connections: Connections, schema: string): Promise<void> {
   const found = await connections.run((sql) => versionOf(sql, schema, connections.place));
   if (found === SCHEMA_VERSION) return;
-  // Others may be at it for a while.
-  await connections.transaction((sql) => bringUp(sql, schema, connections.place), { slow: true });
+  await connections.transaction((sql) => bringUp(sql, schema, connections.place), { untilDone: true });
 }
 
+/** For the transaction alone, because behind a pooler the session is not ours: it may work, and wait for its turn, as long as it takes. */
+const BEGIN_UNHURRIED = `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+  set_config('idle_in_transaction_session_timeout', '${IDLE_TIMEOUT}', true)`;
+
 async function bringUp(sql: Sql, schema: string, place: string): Promise<void> {
+  await sql.query(BEGIN_UNHURRIED);
   await sql.query("select pg_advisory_xact_lock(hashtext('millrace.migrate'), hashtext($1))", [schema]);
+  // From here on others wait for us: a table that somebody holds is not waited for without end.
+  await sql.query(`select set_config('lock_timeout', '${LOCK_TIMEOUT}', true)`);
   // Who may not make a schema can still be given one.
   const [exists] = await sql.query("select to_regnamespace($1) is not null", [schema]);
   if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);

@@ -1,14 +1,18 @@
 import type { DriverClient } from "./driver.ts";
 import { fateOf } from "./failures.ts";
 
+/** How long a statement waits for what others hold, and a transaction for the next word of its client. */
+export const LOCK_TIMEOUT = "5s";
+export const IDLE_TIMEOUT = "5s";
+
 /**
  * What holds for every session of ours on the server. Our calls are single statements that wait for nobody for long. These are for the rest: a
  * process that stops between two statements of a migration, a machine that vanishes without a word. Whatever it holds is free again within
  * seconds, and not when the system's own keepalive gives up, after two hours.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
-  lock_timeout: "5s",
-  idle_in_transaction_session_timeout: "5s",
+  lock_timeout: LOCK_TIMEOUT,
+  idle_in_transaction_session_timeout: IDLE_TIMEOUT,
   tcp_keepalives_idle: "10",
   tcp_keepalives_interval: "5",
   tcp_keepalives_count: "3",

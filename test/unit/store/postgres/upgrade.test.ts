@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import type { NewJob } from "../../../../src/core/job.ts";
 import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
@@ -30,6 +31,23 @@ async function schemaOfOld(client: pg.Client): Promise<string> {
   return url;
 }
 
+/** Pending jobs as 0.1 stored them; the first has no retries, each of the others one more. */
+async function addJobsOfOld(client: pg.Client, schema: string, jobs: readonly NewJob[]): Promise<void> {
+  await client.query(`insert into ${schema}.queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least)
+    values ('default', 8796093022208, true, 1000, 1000, 1000)`);
+  await client.query(`insert into ${schema}.lane (queue, priority, type) values (1, 0, 'task')`);
+  for (const [index, { id }] of jobs.entries()) {
+    await client.query(
+      `insert into ${schema}.job (created_at, retry_delay, timeout, lane, max_retries, id, payload) values (1, 1000, 30000, 1, $1, $2, 'null')`,
+      [index, id],
+    );
+    await client.query(
+      `insert into ${schema}.ready (seq, run_at, updated_at, queue, lane, priority, state, id) values ($1, 1, 1, 1, 1, 0, 2, $2)`,
+      [index + 1, id],
+    );
+  }
+}
+
 /** All that a schema consists of, without its name. */
 async function shapeOf(client: pg.Client, schema: string): Promise<unknown> {
   const shape = [];
@@ -55,19 +73,7 @@ test("jobs of 0.1 may be lost as often as a new one of which nothing is said, an
   const upgraded = await schemaOfOld(client);
   const schema = schemaOf(upgraded);
   const jobs = [jobOf(), jobOf()];
-  await client.query(`insert into ${schema}.queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least)
-    values ('default', 8796093022208, true, 1000, 1000, 1000)`);
-  await client.query(`insert into ${schema}.lane (queue, priority, type) values (1, 0, 'task')`);
-  for (const [index, { id }] of jobs.entries()) {
-    await client.query(
-      `insert into ${schema}.job (created_at, retry_delay, timeout, lane, max_retries, id, payload) values (1, 1000, 30000, 1, $1, $2, 'null')`,
-      [index, id],
-    );
-    await client.query(
-      `insert into ${schema}.ready (seq, run_at, updated_at, queue, lane, priority, state, id) values ($1, 1, 1, 1, 1, 0, 2, $2)`,
-      [index + 1, id],
-    );
-  }
+  await addJobsOfOld(client, schema, jobs);
   const store = await openStoreOn(upgraded);
   const { claimed } = await store.exchange([], [claimOf()]);
   expect(claimed[0]!.map(({ id, maxRetries, maxLost, lostCount }) => [id, maxRetries, maxLost, lostCount])).toEqual([
@@ -94,4 +100,18 @@ test("an upgrade leaves functions alone that are not ours, also those of our nam
   expect((await store.exchange([], [claimOf()])).claimed[0]).toHaveLength(1);
   expect(theirs).toHaveLength(5);
   expect((await client.query(text, [schema])).rows).toEqual(expect.arrayContaining(theirs));
+});
+
+test("an upgrade that takes longer than a call may is done all the same, also for those who come meanwhile", async () => {
+  const client = await connected();
+  const upgraded = await schemaOfOld(client);
+  const schema = schemaOf(upgraded);
+  const job = jobOf();
+  await addJobsOfOld(client, schema, [job]);
+  const deadlineMs = 2_000;
+  await client.query(`
+    create function ${schema}.take_time() returns trigger language plpgsql as 'begin perform pg_sleep(${(deadlineMs * 1.5) / 1_000}); return new; end';
+    create trigger take_time before update on ${schema}.job for each row execute function ${schema}.take_time();`);
+  const stores = await Promise.all([openStoreOn(upgraded, { deadlineMs }), openStoreOn(upgraded, { deadlineMs })]);
+  for (const store of stores) expect(await store.find([job.id])).toMatchObject([{ status: "pending", maxLost: 0 }]);
 });
