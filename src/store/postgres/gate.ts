@@ -22,10 +22,11 @@ export interface GateOptions {
  */
 export class Gate {
   readonly #options: GateOptions;
-  #opened: PromiseWithResolvers<void> | null = null;
+  /** Those who wait; each leaves when its time is over, and nothing of it stays behind however long the gate is closed. */
+  readonly #waiting = new Set<() => void>();
+  #isOpen = true;
   #isKnocking = false;
   #failures = 0;
-  #waiting = 0;
   #lastError: unknown = null;
 
   constructor(options: GateOptions) {
@@ -33,7 +34,7 @@ export class Gate {
   }
 
   get isOpen(): boolean {
-    return this.#opened === null;
+    return this.#isOpen;
   }
 
   /** Why nobody was let in the last time. */
@@ -45,25 +46,25 @@ export class Gate {
   failed(reason: unknown): void {
     if (!this.#options.isClosedBy(reason)) return;
     this.#lastError = reason;
-    this.#opened ??= Promise.withResolvers<void>();
+    this.#isOpen = false;
   }
 
   /** Resolves when the gate is open, or at once when the signal aborts: the caller looks at the signal to tell which. */
   async pass(signal: AbortSignal): Promise<void> {
-    if (this.#opened === null || signal.aborted) return;
-    const { promise: leaves, resolve } = Promise.withResolvers<void>();
+    if (this.#isOpen || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
     const leave = (): void => resolve();
     signal.addEventListener("abort", leave);
-    this.#waiting++;
+    this.#waiting.add(leave);
     if (!this.#isKnocking) void this.#knock();
-    await Promise.race([this.#opened.promise, leaves]);
+    await promise;
     signal.removeEventListener("abort", leave);
-    this.#waiting--;
+    this.#waiting.delete(leave);
   }
 
   async #knock(): Promise<void> {
     this.#isKnocking = true;
-    while (this.#opened !== null && (await this.#isStillWanted())) {
+    while (!this.#isOpen && (await this.#isStillWanted())) {
       try {
         await this.#options.knock();
         this.#open();
@@ -80,12 +81,12 @@ export class Gate {
   async #isStillWanted(): Promise<boolean> {
     const { clock, pauseMs } = this.#options;
     await sleep(clock, pauseMs(this.#failures));
-    return this.#waiting > 0;
+    return this.#waiting.size > 0;
   }
 
   #open(): void {
     this.#failures = 0;
-    this.#opened?.resolve();
-    this.#opened = null;
+    this.#isOpen = true;
+    for (const leave of this.#waiting) leave();
   }
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Gate } from "../../../../src/store/postgres/gate.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
@@ -75,4 +77,27 @@ describe("a server that takes no connections", () => {
     await clock.settle();
     expect([free.isOver(), late.isOver(), knocksAt]).toEqual([true, true, []]);
   });
+
+  test("keeps nothing of calls that have left, however many come while it is closed", async () => {
+    const comeAndLeave = async (calls: number): Promise<void> => {
+      for (let call = 0; call < calls; call++) {
+        const patience = new AbortController();
+        const passing = gate.pass(patience.signal);
+        patience.abort();
+        await passing;
+      }
+    };
+    gate.failed(REFUSED);
+    await comeAndLeave(1_000);
+    const before = heapInUse();
+    await comeAndLeave(100_000);
+    // One promise that each had left behind would be ten times as much.
+    expect(heapInUse() - before).toBeLessThan(2_000_000);
+  });
 });
+
+function heapInUse(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
