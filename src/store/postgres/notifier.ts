@@ -1,6 +1,6 @@
 import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
-import { payloadsOf, subjectOf, type Topic } from "./topics.ts";
+import { addTopic, payloadsOf, subjectOf, type Topic } from "./topics.ts";
 
 /** At most one notification for each topic in this time: NOTIFY takes a lock that all notifying commits of the server share. */
 const PAUSE_MS = 10;
@@ -28,13 +28,12 @@ export class Notifier {
 
   tell(topics: Iterable<Topic>): void {
     const now = performance.now();
-    const fresh: Topic[] = [];
+    const fresh = new Map<string, Topic>();
     for (const topic of topics) {
-      const subject = subjectOf(topic);
-      if (now - (this.#sentAt.get(subject) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) this.#waiting.set(subject, topic);
-      else fresh.push(topic);
+      const sentAt = this.#sentAt.get(subjectOf(topic)) ?? Number.NEGATIVE_INFINITY;
+      addTopic(now - sentAt < PAUSE_MS ? this.#waiting : fresh, topic);
     }
-    if (fresh.length > 0) this.#send(fresh, now);
+    if (fresh.size > 0) this.#send([...fresh.values()], now);
     if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.flush(), PAUSE_MS);
   }
 

@@ -302,7 +302,7 @@ class PostgresStore implements Store {
   async #close(giveUp: AbortSignal | undefined): Promise<void> {
     if (giveUp !== undefined) this.#desk.connections.giveUpAt(giveUp);
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
-    this.#commits.close();
+    await this.#commits.close();
     await this.#feed.close();
     await this.#desk.housekeeping.close();
     await this.#desk.connections.close();

@@ -26,8 +26,17 @@ export function dueHints(applied: readonly { readonly transition: Transition }[]
 /** What a topic is about: two that differ in nothing but the time until a job is due are about the same. */
 export const subjectOf = (topic: Topic): string => (topic.startsWith(DUE) ? DUE : topic);
 
+/** Adds a topic to those that are told together, one for each subject: of several times the earliest counts. */
+export function addTopic(topics: Map<string, Topic>, topic: Topic): void {
+  const subject = subjectOf(topic);
+  const known = topics.get(subject);
+  if (known === undefined || subject !== DUE || dueInMs(topic) < dueInMs(known)) topics.set(subject, topic);
+}
+
+const dueInMs = (topic: Topic): number => Number(topic.slice(DUE.length));
+
 export function readTopic(topic: Topic): Hint | null {
-  if (topic.startsWith(DUE)) return { topic: "due", inMs: Number(topic.slice(DUE.length)) };
+  if (topic.startsWith(DUE)) return { topic: "due", inMs: dueInMs(topic) };
   if (topic.startsWith(WORK)) return { topic: "work", queue: topic.slice(WORK.length) };
   return PLAIN.has(topic) ? ({ topic } as Hint) : null;
 }
