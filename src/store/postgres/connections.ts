@@ -29,8 +29,6 @@ export interface Manner {
   readonly untilDone?: boolean;
   /** Told before each try but the first that the one before may have been committed. */
   readonly onUnknown?: () => void;
-  /** Waiting for another's row ends the call at once with the server's error: the caller then tries items one by one. */
-  readonly failLocked?: boolean;
   /** Tells of an answer that another's row stood in the way: it counts as having waited for that row, and the call is made again. */
   readonly isHeld?: (answer: unknown) => boolean;
   /** An id that is known already ends the call at once with the server's error: the caller then looks before it inserts. */
@@ -272,7 +270,7 @@ export class Connections {
     // A login that is refused stays refused; an address where nobody answers may be a server that starts.
     if (fate === "refused" || fate === "full") throw storeError(cause, this.place);
     if (fate === "locked" || isConflict(cause)) this.#options.onLocked?.();
-    if ((fate === "locked" && manner.failLocked === true) || (fate === "twin" && manner.failTwin === true)) throw cause;
+    if (fate === "twin" && manner.failTwin === true) throw cause;
     if (fate === "unprepared") this.#names.clear();
     if (!(error instanceof NotConnected) && fate === "unknown") manner.onUnknown?.();
     if (!this.#hasAnswered && isRefusal(cause)) deadline.endBy(this.#options.refusedMs ?? Infinity);

@@ -13,20 +13,20 @@ export interface Request {
 }
 
 /**
- * Asks for many items at once. The first call waits a short while for rows that others hold, because most are held for a moment only. If that
- * was not enough it has done nothing, and a careful call does all but the items whose rows are still held. An item that is alone is asked for
- * again and again until the deadline, and never waits inside the server for long: it would keep a connection from others.
+ * Asks for many items at once. The first try waits a short while for rows that others hold, because most are held for a moment only. If that
+ * was not enough it has done nothing, and from then on tries are careful: they do all but the items whose rows are still held. An item that is
+ * alone is asked for again and again until the deadline, and never waits inside the server for long: it would keep a connection from others.
  */
-export async function waitOrLeaveOut(connections: Connections, request: Request, manner: Manner = {}): Promise<Row[]> {
+export function waitOrLeaveOut(connections: Connections, request: Request, manner: Manner = {}): Promise<Row[]> {
   const { items, ask, leavesOut } = request;
-  if (items === 1) {
-    let tries = 0;
-    return connections.run((sql) => ask(sql, tries++ > 0), { ...manner, isHeld: (rows) => leavesOut(rows as Row[]) });
-  }
-  try {
-    return await connections.run((sql) => ask(sql, false), { ...manner, failLocked: true });
-  } catch (error) {
-    if (fateOf(error) !== "locked") throw error;
-    return connections.run((sql) => ask(sql, true), manner);
-  }
+  let isCareful = false;
+  const tryIt = async (sql: Sql): Promise<Row[]> => {
+    try {
+      return await ask(sql, isCareful);
+    } catch (error) {
+      isCareful ||= fateOf(error) === "locked";
+      throw error;
+    }
+  };
+  return connections.run(tryIt, items === 1 ? { ...manner, isHeld: (rows) => leavesOut(rows as Row[]) } : manner);
 }
