@@ -1,6 +1,6 @@
 /** What all processes may take only so much of. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
-import { NOW, PLANNED } from "./snippets.ts";
+import { impatiently, NOW, PLANNED } from "./snippets.ts";
 
 /** Not logged: it is written often and worth nothing after a crash. */
 export const allowanceTable = (s: string): string => `
@@ -22,6 +22,7 @@ declare
   v_left float8;
   v_taken float8;
 begin
+  ${impatiently};
   for v_ask in
     select i.name, i.units, i.per, i.ord::int as ord from unnest(p_names, p_units, p_times) with ordinality i(name, units, per, ord)
     order by i.name collate "C", i.ord

@@ -19,8 +19,8 @@ export const PLANNED_FREELY = "language plpgsql stable set plan_cache_mode = for
 export const waitAtMost = (ms: number): string => `perform set_config('lock_timeout', '${ms}', true)`;
 
 /**
- * No call of ours waits long for a row that somebody else holds (a caller's transaction may be open for minutes): it fails, and its items are
- * then tried one by one.
+ * No call of ours waits long for a row that somebody else holds (a caller's transaction may be open for minutes): it fails, and is made again,
+ * if it has many items without those that are held.
  */
 const PATIENCE_MS = 100;
 export const impatiently: string = waitAtMost(PATIENCE_MS);

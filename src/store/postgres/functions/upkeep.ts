@@ -1,5 +1,5 @@
 /** What is done on its own time. Any number of processes may call these at once. */
-import { addDeltas, changed, level, NOW, PLANNED } from "./snippets.ts";
+import { addDeltas, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
 /**
@@ -46,6 +46,7 @@ declare
   v_beyond bigint;
   v_removed int;
 begin
+  ${impatiently};
   perform pg_advisory_xact_lock(hashtext('${s}.prune'), p_queue);
   v_now := ${NOW};
   select coalesce(sum(amount), 0) - p_count into v_beyond from (
@@ -113,6 +114,7 @@ declare
   v_now bigint := ${NOW};
   v_job record;
 begin
+  ${impatiently};
   out_answer := 0;
   if exists (select from ${s}.job where id = p_ids[1]) then return; end if;
   update ${s}.schedule set version = nextval('${s}.schedule_version'), updated_at = v_now, last_tick = coalesce(p_tick, last_tick),
