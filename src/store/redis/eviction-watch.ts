@@ -2,7 +2,7 @@ import type { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Loop } from "../../lib/loop.ts";
 import type { Driver } from "./driver.ts";
-import { evictionIn } from "./requirements.ts";
+import { evictionIn, isForbidden } from "./requirements.ts";
 
 const LOOK_MS = 60_000;
 /** While it evicts somebody is about to mend it, and nothing new is taken until then. */
@@ -22,7 +22,7 @@ export class EvictionWatch {
   constructor(driver: Driver, clock: Clock, warn: (message: string) => void) {
     this.#driver = driver;
     this.#warn = warn;
-    this.#loop = new Loop({ clock, turn: () => this.#look(), onError: () => LOOK_AGAIN_MS });
+    this.#loop = new Loop({ clock, turn: () => this.#look(), onError: restAfter });
     driver.onReady(() => this.#loop.wake());
   }
 
@@ -46,4 +46,9 @@ export class EvictionWatch {
     this.#eviction = found;
     return found === null ? LOOK_MS : LOOK_AGAIN_MS;
   }
+}
+
+/** Who may not ask was warned of it at the start, and nobody is about to mend that: it is asked as seldom as a server that is well. */
+function restAfter(error: unknown): number {
+  return isForbidden(error) ? LOOK_MS : LOOK_AGAIN_MS;
 }

@@ -31,11 +31,15 @@ export async function readInfo(session: Session, warn: (message: string) => void
   try {
     return await session.persist(() => session.driver.info(), "info");
   } catch (error) {
-    const isForbidden = error instanceof MillraceError && error.cause instanceof Error && error.cause.message.startsWith("NOPERM");
-    if (!isForbidden) throw error;
+    if (!(error instanceof MillraceError && isForbidden(error.cause))) throw error;
     warn("this Redis user may not run INFO, so its version and maxmemory-policy are not known: make sure that the policy is noeviction");
     return [];
   }
+}
+
+/** Whether the server says that this user may not do that. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOPERM");
 }
 
 export function infoField(info: string, name: string): string | undefined {

@@ -121,6 +121,29 @@ describe("a server whose policy becomes evicting while we run", () => {
   });
 });
 
+describe("a server that does not let us look at its policy", () => {
+  test("is asked once a minute, as one that is well", async () => {
+    await run("ACL", "SETUSER", "eve", "on", ">pw", "~*", "&*", "+@all", "-info");
+    const denials = async (): Promise<number> =>
+      Number(/cmdstat_info:.*rejected_calls=(\d+)/.exec(await run<string>("INFO", "commandstats"))?.[1] ?? 0);
+    const clock = new VirtualClock(Date.now());
+    const store = await openRedisStore(`${server.url.replace("//", "//eve:pw@")}?prefix=${prefix()}`, { clock, deadlineMs: 5_000 });
+    // The driver asks, too, for each connection that it makes.
+    const before = await denials();
+    await clock.advance("1m");
+    // The answer to a call on the same connection comes after that to the look.
+    await store.insert([jobOf()]);
+    expect(await denials()).toBe(before + 1);
+    await clock.advance("59s");
+    await store.insert([jobOf()]);
+    expect(await denials()).toBe(before + 1);
+    await clock.advance("1s");
+    await store.insert([jobOf()]);
+    expect(await denials()).toBe(before + 2);
+    await store.close();
+  });
+});
+
 describe("a server", () => {
   test("S24: that forgets its scripts again and again fails no call", async () => {
     const store = await openAt(server.url);
