@@ -1,7 +1,4 @@
-/** How often one looks from the bottom all the same. */
-const BOTTOM_EVERY_MS = 1_000;
-/** How far below what was promoted last one still looks: an insert that took a while to commit is due earlier. */
-const MARGIN_MS = 100;
+import { BOTTOM_EVERY_MS, MARGIN_MS } from "./floors.ts";
 
 /**
  * WHERE TO BEGIN READING WHAT IS DUE. A transaction that somebody keeps open keeps the index entries of jobs that were promoted long ago, and

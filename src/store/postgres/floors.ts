@@ -1,7 +1,7 @@
-/** How far below the last claimed due time one still looks: an insert that took a while to commit has an earlier one. */
-const MARGIN_MS = 100;
+/** How far below the due time that was taken last one still looks: an insert that took a while to commit has an earlier one. */
+export const MARGIN_MS = 100;
 /** How often one looks from the bottom all the same. */
-const BOTTOM_EVERY_MS = 1_000;
+export const BOTTOM_EVERY_MS = 1_000;
 /** So many slow looks from the bottom in a row, and the heads of the lanes are taken for clogged. */
 const SLOW_LOOKS = 2;
 

@@ -84,8 +84,10 @@ const calls = (s: string) => ({
   counters: `select * from ${s}.counters(${parameters(6)})`,
   tick: `select * from ${s}.tick(${parameters(21)})`,
   spend: `select ${s}.spend(${parameters(4)})`,
-  /** The same inside a caller's transaction: one text, which every driver hands on unchanged. */
-  /** Out, of this and the next: the number of the transaction, null if nothing was written in it; and the rows. */
+  /**
+   * The same inside a caller's transaction: one text, which every driver hands on unchanged. Out, of this and the next: the number of the
+   * transaction, null if nothing was written in it; and the rows.
+   */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
     from ${s}.admit(${parameters(19)})`,
