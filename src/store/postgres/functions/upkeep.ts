@@ -1,4 +1,5 @@
 /** What is done on its own time. Any number of processes may call these at once. */
+import { ADMITTED } from "../answers.ts";
 import { addDeltas, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
@@ -127,9 +128,9 @@ begin
   if p_ids is null then return; end if;
   select * into v_job from ${s}.admit(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
     p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
-  if v_job.out_kind = 5 then
+  if v_job.out_kind = ${ADMITTED.full} then
     out_answer := 2;
-  elsif v_job.out_kind = 0 then
+  elsif v_job.out_kind = ${ADMITTED.created} then
     out_state := v_job.out_state;
     update ${s}.schedule set last_job = p_ids[1] where name = p_name;
   end if;

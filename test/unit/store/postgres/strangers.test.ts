@@ -387,8 +387,9 @@ describe("what a caller's transaction brings", () => {
   test("is rung for once it is committed, not before and not when it is rolled back, without a notification in the transaction", async () => {
     const url = freshUrl(server());
     const store = await openStoreOn(url);
-    const rung: string[] = [];
-    onTestFinished(store.watch((hint) => void (hint.topic === "work" && rung.push(hint.queue))));
+    // A hint may come twice: from this process, and by the server.
+    const rung = new Set<string>();
+    onTestFinished(store.watch((hint) => void (hint.topic === "work" && rung.add(hint.queue))));
     const listener = await connected();
     const notified: string[] = [];
     listener.on("notification", ({ payload = "" }) => void notified.push(payload));
@@ -400,10 +401,10 @@ describe("what a caller's transaction brings", () => {
     ] as const) {
       await client.query("begin");
       await store.within(client)!.insert([jobOf({ queue })]);
-      expect(rung).toEqual([]);
+      expect([...rung]).toEqual([]);
       await client.query(end);
     }
-    await expect.poll(() => rung).toEqual(["kept"]);
+    await expect.poll(() => [...rung]).toEqual(["kept"]);
     await expect.poll(() => notified.some((payload) => payload.includes("kept"))).toBe(true);
     expect(notified.filter((payload) => payload.startsWith("-"))).toEqual([]);
   });
