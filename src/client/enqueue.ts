@@ -112,14 +112,16 @@ export class Enqueuer {
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, isWithin: boolean): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
     const settings = this.#settingsOf(kind, options);
-    const { webhookUrl, queue } = settings;
+    const make = (): NewJob | Promise<NewJob> => this.#make(type, payload, settings, options?.id, isWithin);
+    const checked = this.#check(kind, type, payload, settings);
+    return checked instanceof Promise ? checked.then(make) : make();
+  }
+
+  #check(kind: JobKind, type: string, payload: unknown, { webhookUrl }: JobSettings): void | Promise<void> {
+    const { knownTypes, payloadChecks, checkWebhookUrl } = this.#parts;
+    if (typeof kind === "string" && knownTypes === null && webhookUrl === null && !payloadChecks.has(type)) return;
     return after(this.#checkPayload(type, typeof kind === "string" ? undefined : kind.input, payload), () =>
-      after(this.#checkType(kind, type), () =>
-        after(webhookUrl === null ? undefined : this.#parts.checkWebhookUrl(webhookUrl), () => {
-          const job = this.#make(type, payload, settings, options?.id);
-          return after(isWithin ? undefined : this.#parts.bounds?.ensure(queue), () => job);
-        }),
-      ),
+      after(this.#checkType(kind, type), () => (webhookUrl === null ? undefined : checkWebhookUrl(webhookUrl))),
     );
   }
 
@@ -133,10 +135,13 @@ export class Enqueuer {
     return checked instanceof Promise ? checked.then(() => check(stored)) : check(stored);
   }
 
-  #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown): NewJob {
+  #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown, isWithin: boolean): NewJob | Promise<NewJob> {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
-    return makeJob(id, type, payload, settings);
+    const job = makeJob(id, type, payload, settings);
+    const { bounds } = this.#parts;
+    const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
+    return bounded instanceof Promise ? bounded.then(() => job) : job;
   }
 
   #settingsOf(kind: JobKind, options: EnqueueOptions | undefined): JobSettings {
@@ -281,7 +286,7 @@ function weightOf({ payload, meta, tags }: NewJob): number {
 }
 
 /** Goes on at once where there is nothing to wait for. */
-function after<Next>(step: void | Promise<void>, goOn: () => Next | Promise<Next>): Next | Promise<Next> {
+function after(step: void | Promise<void>, goOn: () => void | Promise<void>): void | Promise<void> {
   return step instanceof Promise ? step.then(goOn) : goOn();
 }
 

@@ -116,6 +116,7 @@ const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
 /** The queues that are our own. */
 const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
+const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
 /** Not by comparing names: the server believes that few rows meet that, and would then read and sort all jobs instead of walking down from the newest. */
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
 /**
@@ -154,12 +155,12 @@ const lists = (s: string) => ({
     where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
   /**
    * In: where the list begins and ends, how many jobs, whether those of our own are meant, too. Out: the place of the last of so many, if there
-   * are, and how many of them are meant as far as that goes.
+   * are, and how many of them are meant as far as that goes: all, without a look at each, where there are none of our own.
    */
-  lastCandidate: `with c as materialized (select j.created_at, j.seq, j.lane from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint)
-    select j.created_at, j.seq, (select count(*) from c
-      where $6::boolean or lane <> all(array(select id from ${s}.lane where queue = any(${internalQueues(s)}))))
-    from (select created_at, seq from c order by created_at, seq limit 1) j where ${ENDS} and (select count(*) from c) = $5`,
+  lastCandidate: `select j.created_at, j.seq, case when $6::boolean or not exists (select from ${internalLanes(s)}) then $5 else (
+      select count(*) from (select j.lane from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint) c
+      where lane <> all(array(select id from ${internalLanes(s)}))) end
+    from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /**
    * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
    * tag (each null: any), whether jobs of our own are meant, too. Out: group of errors, type, how many, first and last end, the id of the last.
