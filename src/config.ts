@@ -180,7 +180,7 @@ export const SETTINGS = {
     group: "Jobs",
     kind: yesOrNo,
     fallback: false,
-    about: "Whether jobs of a type that no live worker handles are refused.",
+    about: "Whether jobs and schedules of a type that no live worker handles are refused.",
   }),
   webhookSecret: setting({
     env: "WEBHOOK_SECRET",

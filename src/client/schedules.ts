@@ -14,6 +14,7 @@ import type { Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
+import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
@@ -30,6 +31,8 @@ export interface ScheduleParts {
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
+  /** Set in strict mode. */
+  readonly knownTypes: KnownTypes | null;
   /** Set when queues have a capacity by default. */
   readonly bounds: QueueBounds | null;
 }
@@ -56,9 +59,10 @@ export function createSchedules(parts: ScheduleParts): Schedules {
 }
 
 async function upsert(parts: ScheduleParts, input: unknown): Promise<Schedule> {
-  const { store, clock, defaults, payloadChecks, checkWebhookUrl, bounds } = parts;
+  const { store, clock, defaults, payloadChecks, checkWebhookUrl, knownTypes, bounds } = parts;
   const wanted = readSchedule(input, defaults, clock.now());
   if (wanted.job.webhookUrl !== null) await checkWebhookUrl(wanted.job.webhookUrl);
+  await knownTypes?.check(wanted.job.type);
   await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
   await bounds?.ensure(wanted.job.queue);
   return write(store, wanted.name, (present, now) => {

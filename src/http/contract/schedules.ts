@@ -49,7 +49,7 @@ const UPSERTED = {
   201: { when: "The schedule was made.", is: Schedule },
   200: { when: "There was one of that name: it is now as was said.", is: Schedule },
 };
-const UPSERT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"] as const;
+const UPSERT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type", "unknown_type"] as const;
 
 const howMany = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PREVIEW, description: `a whole number from 1 to ${MAX_PREVIEW}` }));
 const Runs = Type.Object({ runs: Type.Array(Time) });

@@ -340,6 +340,19 @@ describe("strict mode", () => {
     await worker.stop();
   });
 
+  test("refuses a schedule of such a type, too", async () => {
+    const { client, clock } = await openClient({ strictTypes: true });
+    await expect(client.schedules.upsert({ name: "s", every: "1m", type: "typo" })).rejects.toMatchObject({
+      code: "unknown_type",
+      field: "type",
+    });
+    expect(await client.schedules.list()).toEqual([]);
+    const worker = client.work({ handled: async () => {} });
+    expect(await client.schedules.upsert({ name: "s", every: "1m", type: "handled" })).toMatchObject({ type: "handled" });
+    await clock.settle();
+    await worker.stop();
+  });
+
   test("asks the registry once for many calls at once", async () => {
     const { client, store } = await openClient({ strictTypes: true });
     const workers = store.workers.bind(store);
