@@ -10,18 +10,37 @@ const LAST_WORDS_MS = 1_000;
 /** I24: a worker that was told to stop claims nothing new, gives back or reports all it holds, and has stopped in time. */
 export const shutdown: Family = {
   covers: ["I24"],
-  begin: (bench) => ({
-    job(story) {
-      for (const lease of leasesOf(story)) checkLeft(bench, story, lease);
-    },
-    end() {
-      for (const life of bench.history.workers.values()) {
-        checkClaims(bench, life);
-        checkTime(bench, life);
-      }
-    },
-  }),
+  begin: (bench) => {
+    const ends = endsOf(bench.history);
+    return {
+      job(story) {
+        for (const lease of leasesOf(story)) checkLeft(bench, story, lease, ends.get(lease.worker));
+      },
+      end() {
+        for (const life of bench.history.workers.values()) {
+          checkClaims(bench, life);
+          checkTime(bench, life);
+        }
+      },
+    };
+  },
 };
+
+/** The end of a worker that could give back what it held. */
+interface End {
+  readonly stopping: Sighting<"stopping">;
+  readonly stopped: Sighting<"stopped">;
+}
+
+/** Found once for each worker: to look through all claims for each lease takes longer than the run. */
+function endsOf(history: History): ReadonlyMap<string, End> {
+  const ends = new Map<string, End>();
+  for (const { worker, stopping, stopped } of history.workers.values()) {
+    if (stopping === null || stopped === null) continue;
+    if (!isFrozen(history, stopping, stopped) && !isKeptWaiting(history, stopped)) ends.set(worker, { stopping, stopped });
+  }
+  return ends;
+}
 
 /** A claim whose answer was lost may be asked for again, so that what it was granted can be given back; anything else is new. */
 function checkClaims({ report, history }: Bench, { worker, up, stopping }: WorkerLife): void {
@@ -34,12 +53,10 @@ function checkClaims({ report, history }: Bench, { worker, up, stopping }: Worke
 }
 
 /** What a stopped worker held was reported, given back, or ended by somebody else; unless it could not reach the store. */
-function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant): void {
-  const life = history.workers.get(lease.worker);
-  if (life === undefined || life.stopping === null || life.stopped === null || lease.answered.line > life.stopped.line) return;
-  const { stopped, stopping } = life;
+function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant, end: End | undefined): void {
+  if (end === undefined || lease.answered.line > end.stopped.line) return;
+  const { stopped, stopping } = end;
   if ((history.lastUnknown.get(lease.by) ?? 0) > stopping.line) return;
-  if (isFrozen(history, stopping, stopped) || isKeptWaiting(history, stopped)) return;
   // It could not renew the lease for so long that it gave it up by itself.
   if (story.aborts.some(({ fence, line }) => fence === lease.fence && line < stopping.line)) return;
   const ours = story.settles.find(
