@@ -24,8 +24,8 @@ export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, 
 /** In: text. The same; null for a large one. */
 export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${LARGE_PAYLOAD_BYTES} then ${IN_PAYLOAD} end)`;
 
-/** The conditions of a filter, but for times: these are a range of sequences. */
-export function conditionsOf(catalog: Catalog, filter: Filter): Conditions {
+/** The conditions of a filter, but for times: these are a range of sequences. `leftOut` are queues whose jobs are not meant. */
+export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly number[]): Conditions {
   const { status, type, queue, priority, tag, group, q } = filter;
   const texts = ["true"];
   const values: (string | number)[] = [];
@@ -35,7 +35,6 @@ export function conditionsOf(catalog: Catalog, filter: Filter): Conditions {
   };
   if (status !== undefined) demand(`state in (${status.map(stateNumber).join(", ")})`);
   if (queue !== undefined) demand("queue = ?", catalog.findQueue(queue)?.id ?? 0);
-  const leftOut = leftOutBy(catalog, filter);
   if (leftOut.length > 0) demand("queue not in (select value from json_each(?))", JSON.stringify(leftOut));
   if (type !== undefined)
     demand(

@@ -93,7 +93,7 @@ class Look {
   }
 
   count(): { count: number; isCapped: boolean } {
-    const where = conditionsOf(this.#catalog, this.#filter);
+    const where = conditionsOf(this.#catalog, this.#filter, this.#leftOut);
     if (where.isExact && this.#picked === null) return this.#countAtOnce(where);
     let count = 0;
     let below: number | null = null;
@@ -121,7 +121,7 @@ class Look {
   }
 
   *#walk(room: () => number): Generator<Stretch> {
-    const { text, values, search } = conditionsOf(this.#catalog, this.#filter);
+    const { text, values, search } = conditionsOf(this.#catalog, this.#filter, this.#leftOut);
     const size = search === null ? STRETCH : SEARCHED_STRETCH;
     const statement = search === null ? walkJobs(text) : searchJobs(text);
     const given = search === null ? values : [search.text, ...values];
@@ -140,7 +140,7 @@ class Look {
 
   *#fetch(seqs: readonly number[]): Generator<Stretch> {
     // What is searched for is looked for here: a statement that leaves rows out does not tell how much it read.
-    const { text, values } = conditionsOf(this.#catalog, { ...this.#filter, q: undefined });
+    const { text, values } = conditionsOf(this.#catalog, { ...this.#filter, q: undefined }, this.#leftOut);
     const search = this.#filter.q === undefined ? null : searchFor(this.#filter.q);
     const statement = search === null ? lookAtJob(text) : searchJob(text);
     const given = search === null ? values : [search.text, ...values];
