@@ -1,19 +1,14 @@
-import pg from "pg";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
-async function connected(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: server().url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
+const connected = (): Promise<pg.Client> => connectedTo(server());
 
 /** What the processes of a store are told, one topic after the other. */
 async function listenTo(url: string) {
-  const channel = new URL(url).searchParams.get("schema")!;
+  const channel = schemaOf(url);
   const topics: string[] = [];
   let heard = (): void => {};
   const client = await connected();

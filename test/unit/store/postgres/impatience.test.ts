@@ -1,18 +1,13 @@
-import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import type pg from "pg";
+import { expect, test } from "vitest";
 import { LOCKED } from "../../../../src/store/postgres/failures.ts";
 import { statementsFor } from "../../../../src/store/postgres/statements.ts";
-import { freshUrl, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { connectedTo, freshUrl, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
 /** A session as behind a pooler: without our settings, so nothing but the function itself bounds a wait. */
-async function connected(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: server().url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
+const connected = (): Promise<pg.Client> => connectedTo(server());
 
 const NO_JOB: null[] = Array.from({ length: 16 }, () => null);
 
@@ -41,7 +36,7 @@ test.each(["prune", "tick", "spend"] as const)(
   async (name) => {
     const url = freshUrl(server());
     await openStoreOn(url);
-    const schema = new URL(url).searchParams.get("schema")!;
+    const schema = schemaOf(url);
     const { there, held, values } = CALLS[name];
     const [holder, caller] = [await connected(), await connected()];
     for (const text of [there(schema), "begin", held(schema)]) await holder.query(text);

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { JOB_DEFAULTS, makeJob, readJobOptions, type JobOptions } from "../../../../src/core/job-options.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
@@ -18,6 +19,19 @@ export function serverOfThisFile(): () => PostgresServer {
 /** The URL of a schema that nobody has used. */
 export function freshUrl(server: PostgresServer): string {
   return freshSchema(server.url);
+}
+
+/** The schema that such a URL names. */
+export function schemaOf(url: string): string {
+  return new URL(url).searchParams.get("schema")!;
+}
+
+/** A connection of somebody else's, without any setting of ours. It ends with the test. */
+export async function connectedTo(server: PostgresServer): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
 }
 
 /** A store that is closed after the test. */

@@ -1,25 +1,16 @@
 /** Nobody waits for a stranger: what others hold, keep open, stall or leave behind delays themselves alone. */
-import pg from "pg";
+import type pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { deliveryOf } from "../../../../src/core/delivery.ts";
 import { CANCEL, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import type { LeasedRecord, Settlement, Store } from "../../../../src/store/store.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
-import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
-async function connected(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: server().url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
-
-function schemaOf(url: string): string {
-  return new URL(url).searchParams.get("schema")!;
-}
+const connected = (): Promise<pg.Client> => connectedTo(server());
 
 /** A URL that leads to the same store over a wire. */
 async function wired(url: string): Promise<{ wire: TcpProxy; url: string }> {

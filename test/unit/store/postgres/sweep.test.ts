@@ -1,6 +1,5 @@
-import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
-import { freshUrl, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { expect, test } from "vitest";
+import { connectedTo, freshUrl, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
@@ -20,10 +19,8 @@ const PAST: Record<string, string> = {
 test.each(Object.keys(PAST))("sweep drops no more than it was told to, however the server plans it: %s", async (table) => {
   const url = freshUrl(server());
   const store = await openStoreOn(`${url}&options=${encodeURIComponent(JOINS_BY_LOOP)}`);
-  const client = new pg.Client({ connectionString: server().url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  const schema = new URL(url).searchParams.get("schema")!;
+  const client = await connectedTo(server());
+  const schema = schemaOf(url);
   await client.query(`insert into ${schema}.${table} ${PAST[table]} from generate_series(1, 25) n`);
   const rounds: number[] = [];
   for (let round = 0; round < 4; round++) rounds.push((await store.sweep(KEEP, 10)).removed);

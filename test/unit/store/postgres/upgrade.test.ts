@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import type pg from "pg";
+import { expect, test } from "vitest";
 import type { NewJob } from "../../../../src/core/job.ts";
-import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
@@ -12,16 +12,7 @@ const INDEXES = "select tablename, indexname, indexdef from pg_indexes where sch
 const FUNCTIONS = `select p.proname, pg_get_function_identity_arguments(p.oid) from pg_proc p
   where p.pronamespace = $1::regnamespace order by 1, 2`;
 
-async function connected(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: server().url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
-
-function schemaOf(url: string): string {
-  return new URL(url).searchParams.get("schema")!;
-}
+const connected = (): Promise<pg.Client> => connectedTo(server());
 
 /** A schema as 0.1 left it. */
 async function schemaOfOld(client: pg.Client): Promise<string> {
