@@ -10,6 +10,7 @@ import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Engine } from "../conformance/harness.ts";
 import { FIRST_DATA } from "./first-data.ts";
+import { KEPT } from "./kept-connections.ts";
 
 /** A PostgreSQL of our own, in a temporary folder, on a free port of loopback. */
 export interface PostgresServer {
@@ -283,7 +284,7 @@ export function postgresEngine(server: () => PostgresServer): Engine {
       const stores: Store[] = [];
       const own: pg.Client[] = [];
       const reopen = async (): Promise<Store> => {
-        const store = await openPostgresStore(database.url, { clock, deadlineMs: 10_000, testTime: () => clock.now() });
+        const store = await openPostgresStore(database.url, { clock, deadlineMs: 10_000, testTime: () => clock.now(), driver: KEPT });
         stores.push(store);
         return store;
       };
