@@ -70,7 +70,7 @@ interface TestReport {
   numFailedTests: number;
   numPendingTests: number;
   numTodoTests: number;
-  testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
+  testResults: { name: string; status: string; startTime: number; endTime: number; assertionResults: { status: string }[] }[];
 }
 
 function countTests(reportFile: string, ok: boolean): Tally {
@@ -79,6 +79,7 @@ function countTests(reportFile: string, ok: boolean): Tally {
     console.log("FAILED  tests: Vitest ended without a report");
     return { passed: 0, failed: 1 };
   }
+  if (vitestArgs.length === 0) tellSlowest(found);
   const skipped = found.numPendingTests + found.numTodoTests;
   if (skipped > 0) console.log(`${skipped} tests skipped`);
 
@@ -95,6 +96,14 @@ function countTests(reportFile: string, ok: boolean): Tally {
     failed = 1;
   }
   return { passed: found.numPassedTests, failed };
+}
+
+/** What to look at first when the whole has become too slow. */
+function tellSlowest({ testResults }: TestReport): void {
+  const files = testResults.map(({ name, startTime, endTime }) => ({ name: path.relative(root, name), ms: endTime - startTime }));
+  files.sort((a, b) => b.ms - a.ms);
+  console.log("The ten slowest files:");
+  for (const { name, ms } of files.slice(0, 10)) console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`);
 }
 
 function readReport(reportFile: string): TestReport | undefined {

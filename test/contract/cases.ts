@@ -37,6 +37,28 @@ const WITHOUT_STORE: readonly RouteName[] = [
   "GET /docs",
 ];
 
+/**
+ * Problems that are found before the client is asked for anything, or whose case gives the server a client that refuses all. So no store is
+ * reached, and one engine proves them for all. The suite counts the calls, so that this list cannot say too much.
+ */
+const FOUND_BEFORE_STORE: ReadonlySet<ProblemCode> = new Set([
+  "unauthorized",
+  "forbidden",
+  "rate_limited",
+  "overloaded",
+  "closed",
+  "store_unavailable",
+  "store_full",
+  "internal",
+  "malformed_body",
+  "unsupported_media_type",
+  "body_too_large",
+]);
+
+export function reachesStore({ code }: Promised): boolean {
+  return code === null || !FOUND_BEFORE_STORE.has(code);
+}
+
 export interface Promised {
   readonly name: RouteName;
   readonly status: number | null;

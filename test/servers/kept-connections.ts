@@ -14,10 +14,10 @@ class KeptPool extends pg.Pool {
   constructor(options: PoolOptions) {
     // Not the options whole: they have functions.
     const key = JSON.stringify([options.connectionString, options.max, options.min]);
-    super(options as pg.PoolConfig);
+    super(options);
     this.#key = key;
     const kept = free.get(key)?.pop();
-    // oxlint-disable-next-line no-constructor-return -- whoever asks for a pool is given one that is there
+    // Whoever asks for a pool is given one that is there.
     if (kept !== undefined) return kept;
   }
 
@@ -39,4 +39,4 @@ class KeptPool extends pg.Pool {
 }
 
 /** The driver `pg` with pools whose connections are kept for the next. */
-export const KEPT: Driver = { Client: pg.Client, Pool: KeptPool } as unknown as Driver;
+export const KEPT: Driver = { Client: pg.Client, Pool: KeptPool };
