@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { launchBrowser, openPage } from "./dashboard/browser.ts";
+import { launchBrowser, Profile } from "./dashboard/browser.ts";
 import { type OpenDashboard, openDashboard } from "./dashboard/open-dashboard.ts";
 import { liveNow } from "./dashboard/sample-data.ts";
 import { eventually, letDie } from "./dashboard/fixture.ts";
@@ -19,6 +19,7 @@ const DESK = { width: 1280, height: 800, rows: 25 } as const;
 vi.setConfig({ testTimeout: 240_000 });
 
 let browser: Browser;
+let profile: Profile;
 let dashboard: OpenDashboard;
 let folder: string;
 /** The address of each page, and what stands on it once it is there. */
@@ -26,6 +27,7 @@ let pages: [name: string, address: string, fact: string][];
 
 beforeAll(async () => {
   browser = await launchBrowser();
+  profile = await Profile.open(browser);
   folder = mkdtempSync(path.join(tmpdir(), "millrace-dashboard-"));
   dashboard = await openDashboard({ storeUrl: `sqlite:${path.join(folder, "jobs.db")}` });
   const { client } = dashboard;
@@ -75,7 +77,7 @@ test.each([
   ["dark", "on a phone", PHONE, (axe: AxeBuilder) => axe.withRules(LOOKS_ONLY)],
   ["light", "on a desk", DESK, (axe: AxeBuilder) => axe.withRules(LOOKS_ONLY)],
 ] as const)("every page is without fault in the %s theme %s", async (theme, _, size, prepare) => {
-  const { page, complaints, close } = await openPage(browser, dashboard.url, { ...size, theme });
+  const { page, complaints, close } = await profile.openPage(dashboard.url, { ...size, theme });
   for (const [name, address, fact] of pages) {
     await page.goto(dashboard.url + address);
     await page.getByText(fact).first().waitFor();
@@ -87,7 +89,7 @@ test.each([
 
 describe.each(["dark", "light"] as const)("in the %s theme", (theme) => {
   test("everything that opens over a page is without fault", async () => {
-    const { page, complaints, close } = await openPage(browser, dashboard.url, { ...DESK, theme });
+    const { page, complaints, close } = await profile.openPage(dashboard.url, { ...DESK, theme });
     await page.getByText("things need attention").waitFor();
     for (const [key, name] of [
       ["?", "Keyboard shortcuts"],
@@ -120,7 +122,7 @@ describe.each(["dark", "light"] as const)("in the %s theme", (theme) => {
 });
 
 test("the theme is chosen, and kept", async () => {
-  const { page, close } = await openPage(browser, dashboard.url, DESK);
+  const { page, close } = await profile.openPage(dashboard.url, DESK);
   const theme = (): Promise<string | null> => page.locator("html").getAttribute("data-theme");
   expect(await theme()).toBe("dark");
   await page.getByRole("button", { name: "Options" }).click();

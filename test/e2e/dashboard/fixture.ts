@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { Discard } from "../../../src/core/control-errors.ts";
-import { launchBrowser, openPage, type PageOptions } from "./browser.ts";
+import { launchBrowser, type PageOptions, Profile } from "./browser.ts";
 import { type DashboardOptions, type OpenDashboard, openDashboard } from "./open-dashboard.ts";
 
 /** Everything that a test of the page needs. */
@@ -28,18 +28,23 @@ export interface SceneOptions extends Partial<DashboardOptions> {
   readonly losesStore?: boolean;
 }
 
-/** One browser for the tests of a file; for each test a server and a store of its own. */
+/** One browser for the tests of a file; for each test a server and a store of its own, on the same port: so the page is in the browser's cache. */
 export function stage(): (options?: SceneOptions) => Promise<Scene> {
   let browser: Browser;
+  let profile: Profile;
+  let port = 0;
   beforeAll(async () => {
     browser = await launchBrowser();
+    profile = await Profile.open(browser);
   });
   afterAll(() => browser.close());
 
   return async ({ losesStore = false, ...options } = {}) => {
     const isExpected = (text: string): boolean => WHAT_A_SERVER_SAYS.test(text) || (losesStore && WHAT_IT_SAYS_WITHOUT_STORE.test(text));
     const folder = mkdtempSync(path.join(tmpdir(), "millrace-dashboard-"));
-    const dashboard = await openDashboard({ storeUrl: `sqlite:${path.join(folder, "jobs.db")}`, ...options });
+    const dashboard = await openDashboard({ storeUrl: `sqlite:${path.join(folder, "jobs.db")}`, port, ...options });
+    port = Number(new URL(dashboard.url).port);
+    let visits = 0;
     onTestFinished(async () => {
       await dashboard.close();
       rmSync(folder, { recursive: true, force: true });
@@ -47,7 +52,7 @@ export function stage(): (options?: SceneOptions) => Promise<Scene> {
     return {
       ...dashboard,
       async visit(address = "", pageOptions = {}) {
-        const { page, complaints, close } = await openPage(browser, dashboard.url + address, pageOptions);
+        const { page, complaints, close } = await profile.openPage(dashboard.url + address, pageOptions, visits++ === 0);
         page.setDefaultTimeout(FACT_MS);
         onTestFinished(async () => {
           await close();

@@ -21,6 +21,8 @@ export interface DashboardOptions {
   readonly server?: ServerOptions;
   readonly users?: readonly DashboardUser[];
   readonly connect?: ConnectOptions;
+  /** Default: a free one. */
+  readonly port?: number;
   /** Where server and page are mounted, such as `/admin/jobs`. */
   readonly basePath?: string;
 }
@@ -31,7 +33,7 @@ export async function openDashboard(options: DashboardOptions): Promise<OpenDash
   const folder = await buildDashboard();
   const client = await connect(storeUrl, { upkeep: true, ...options.connect });
   const serve = () => createServer(client, { ...serverOptions, basePath, dashboard: { folder, users } });
-  let listening = await listen(serve(), { port: 0 });
+  let listening = await listen(serve(), { port: options.port ?? 0 });
   const { port, url } = listening;
   return {
     client,
