@@ -16,7 +16,11 @@ export default defineConfig({
   // Leads `import "millrace"` to our sources. Vitest hands the conditions on to Node, so that threads which a test starts have them too.
   ssr: { resolve: { conditions: ["millrace-source", "node", "module", "default"] } },
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [
+      // Small and many: to load our modules anew for each file took longer than most of their tests. Nothing they do outlives a file.
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], isolate: false } },
+      { extends: true, test: { name: "whole", include: ["test/**/*.test.ts"], exclude: ["test/unit/**"] } },
+    ],
     // Processes, not threads: tests kill workers, start threads of their own and open databases.
     pool: "forks",
     // One more than the cores that we count on: a test of processes and servers waits for them a third of its time.

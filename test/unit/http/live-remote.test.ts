@@ -66,11 +66,17 @@ describe("events of a remote client", () => {
   });
 
   test("go on when a connection is dead and nobody said so", async () => {
-    // A silence that is too long comes at once.
-    const clock: Clock = { ...systemClock, setTimer: (callback, ms) => systemClock.setTimer(callback, ms === 45_000 ? 100 : ms) };
-    const { remote, client, wire } = await openWired(clock);
+    // The test says when a silence has lasted too long.
+    let silenceIsTooLong = (): void => {};
+    const setTimer: Clock["setTimer"] = (callback, ms) => {
+      if (ms !== 45_000) return systemClock.setTimer(callback, ms);
+      silenceIsTooLong = callback;
+      return { cancel: () => {} };
+    };
+    const { remote, client, wire } = await openWired({ ...systemClock, setTimer });
     const events = await openEvents(remote, client);
     wire.silence();
+    silenceIsTooLong();
     const { id } = await client.enqueue("t");
     expect(await until(events, isCreated(id))).toMatchObject([{ event: "job:created", jobId: id }]);
   });
