@@ -1,19 +1,8 @@
 import type { LeaseResult } from "../client/client.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
-
-export interface CompletionWatchOptions {
-  readonly clock: Clock;
-  /** How long to wait before asking. */
-  readonly afterMs: number;
-  /** Renews this lease alone. */
-  readonly extend: () => Promise<LeaseResult>;
-  /** Whether the job is completed under this lease's own fence. */
-  readonly isCompleted: () => Promise<boolean>;
-  /** The transaction was rolled back: the lease goes on. */
-  readonly onRolledBack: () => void;
-  /** The lease is gone, and not by the completion. */
-  readonly onGone: (why: "stale" | "cancelled") => void;
-}
+import type { Timer } from "../lib/clock.ts";
+import type { Attempt } from "./attempt.ts";
+import type { AttemptsOptions } from "./attempts.ts";
+import { beatMsOf } from "./beat-times.ts";
 
 /**
  * WHAT BECAME OF A COMPLETION that a handler has put into a transaction of its own. Nobody tells when that ends, nor how.
@@ -23,20 +12,23 @@ export interface CompletionWatchOptions {
  * and again: if the lease can be renewed, the transaction was rolled back; if not, the completion ended it, or somebody else did.
  */
 export class CompletionWatch {
-  readonly #options: CompletionWatchOptions;
+  readonly #attempt: Attempt;
+  readonly #options: AttemptsOptions;
   #timer: Timer | null = null;
   /** Raised whenever an answer under way is no longer wanted. */
   #round = 0;
 
-  constructor(options: CompletionWatchOptions) {
+  constructor(attempt: Attempt, options: AttemptsOptions) {
+    this.#attempt = attempt;
     this.#options = options;
   }
 
   /** A completion has been put into a transaction: begins to watch, or begins again. */
   start(): void {
     this.stop();
+    const { clock, settings } = this.#options;
     const round = this.#round;
-    this.#timer = this.#options.clock.setTimer(() => void this.#look(round, this.#options.extend), this.#options.afterMs);
+    this.#timer = clock.setTimer(() => void this.#look(round, this.#attempt.extend(settings.leaseMs)), beatMsOf(settings.leaseMs));
   }
 
   stop(): void {
@@ -48,22 +40,28 @@ export class CompletionWatch {
   /** Somebody heard that the lease is no longer valid: finds out whether that is the completion's doing. */
   suspect(why: "stale" | "cancelled"): void {
     this.stop();
-    void this.#look(this.#round, async () => why);
+    void this.#look(this.#round, Promise.resolve(why));
   }
 
-  async #look(round: number, ask: () => Promise<LeaseResult>): Promise<void> {
-    const { isCompleted, onRolledBack, onGone } = this.#options;
+  async #look(round: number, asked: Promise<LeaseResult>): Promise<void> {
     try {
-      const answer = await ask();
+      const answer = await asked;
       // A cancel is refused once a job has completed, so it came before.
-      const isOwn = answer === "stale" && (await isCompleted());
+      const isOwn = answer === "stale" && (await this.#isCompleted());
       if (round !== this.#round || isOwn) return;
       if (answer === "locked") this.start();
-      else if (answer === "ok") onRolledBack();
-      else onGone(answer);
+      else if (answer === "ok") this.#attempt.completionRolledBack();
+      else this.#attempt.lost(answer);
     } catch {
       // The store is away, or the transaction is still open.
       if (round === this.#round) this.start();
     }
+  }
+
+  /** Whether the job is completed under this lease's own fence. */
+  async #isCompleted(): Promise<boolean> {
+    const { job, fence } = this.#attempt.lease;
+    const now = await this.#options.getJob(job.id);
+    return now?.status === "completed" && now.fence === fence;
   }
 }
