@@ -9,12 +9,12 @@ import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Store } from "./store/store.ts";
-import { ThreadRenewer, type ThreadRenewerOptions } from "./thread-renewer.ts";
 import type { Rhythm } from "./upkeep/duty.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 import { outgoingChecks } from "./webhook/outgoing-checks.ts";
-import { beatDeadlineMs } from "./worker/beat-times.ts";
-import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
+import { beatDeadlineMs } from "./worker/renewal/beat-times.ts";
+import { localRenewer, type Renewer, type RenewerFactory } from "./worker/renewal/heartbeat.ts";
+import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/thread-renewer.ts";
 import { warn } from "./worker/trouble.ts";
 import { startWorker, type WorkerClient } from "./worker/worker.ts";
 

@@ -26,7 +26,7 @@ import type { HasDeadline } from "./deadlines.ts";
 import { heldUp } from "./delayed-reports.ts";
 import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
-import type { HeldLease } from "./lease-book.ts";
+import type { HeldLease } from "./renewal/lease-book.ts";
 import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
 import { readPayload } from "./payload.ts";

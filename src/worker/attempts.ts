@@ -6,8 +6,8 @@ import { Attempt } from "./attempt.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchanger } from "./exchanger.ts";
 import type { HandlerTable } from "./handlers.ts";
-import type { Renewer } from "./heartbeat.ts";
-import type { GoneLease } from "./lease-book.ts";
+import type { Renewer } from "./renewal/heartbeat.ts";
+import type { GoneLease } from "./renewal/lease-book.ts";
 import { type JobNotes, NoteWriter } from "./notes.ts";
 import type { WorkSettings } from "./options.ts";
 

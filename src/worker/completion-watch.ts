@@ -2,7 +2,7 @@ import type { LeaseResult } from "../client/client.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import type { AttemptsOptions } from "./attempts.ts";
-import { beatMsOf } from "./beat-times.ts";
+import { beatMsOf } from "./renewal/beat-times.ts";
 
 /**
  * WHAT BECAME OF A COMPLETION that a handler has put into a transaction of its own. Nobody tells when that ends, nor how.

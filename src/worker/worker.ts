@@ -24,7 +24,7 @@ import { Loop } from "../lib/loop.ts";
 import type { Attempts } from "./attempts.ts";
 import { Exchanger } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
-import type { Renewer, RenewerFactory } from "./heartbeat.ts";
+import type { Renewer, RenewerFactory } from "./renewal/heartbeat.ts";
 import { readWorkOptions, type WorkSettings } from "./options.ts";
 import { Shutdown } from "./shutdown.ts";
 import { guarded, warn } from "./trouble.ts";
