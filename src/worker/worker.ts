@@ -18,7 +18,7 @@ import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { LAST_WORDS_MS, readGrace } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import type { Attempts } from "./attempts.ts";
@@ -47,9 +47,9 @@ export interface WorkerEnv {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
-  /** How long the store may take for the last words of a worker that stops now and has nothing to wait for. Default 1 s. */
-  readonly lastWordsMs?: () => number;
-  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not take its last words in time. */
+  /** How long the store may take to answer a worker that stops now and has nothing else to wait for. Default 1 s. */
+  readonly afterGraceMs?: () => number;
+  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not answer in time. */
   readonly onStopped?: (isOutOfTime: boolean) => void;
 }
 
@@ -189,8 +189,8 @@ class JobWorker {
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
       const hasGrace = graceMs > 0 && this.running > 0;
-      const lastWordsMs = hasGrace ? LAST_WORDS_MS : this.#env.lastWordsMs?.();
-      this.#shutdown = new Shutdown(this.#env.clock, this.#attempts, lastWordsMs);
+      const afterGraceMs = hasGrace ? AFTER_GRACE_MS : this.#env.afterGraceMs?.();
+      this.#shutdown = new Shutdown(this.#env.clock, this.#attempts, afterGraceMs);
       this.#stopped = this.#stop(this.#shutdown);
     }
     this.#shutdown.endAfter(graceMs);
