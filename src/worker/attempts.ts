@@ -89,24 +89,24 @@ export class Attempts {
 
   /** Called by an attempt that is over. With an outcome of null there is nothing to report. */
   ended(attempt: Attempt, outcome: Outcome | null): void {
-    if (outcome === null || attempt.notes === null) return this.#leave(attempt, outcome);
-    if (attempt.mayWait) return void this.#leaveAfterNotes(attempt, attempt.notes, outcome);
+    if (outcome === null || attempt.notes === null) return this.#finish(attempt, outcome);
+    if (attempt.mayWait) return void this.#finishAfterNotes(attempt, attempt.notes, outcome);
     // The notes first: once the outcome is written the lease has ended, and they would be refused. The slot stays taken meanwhile.
     this.notes.touch(attempt.notes);
-    void this.notes.write().then(() => this.#leave(attempt, outcome));
+    void this.notes.write().then(() => this.#finish(attempt, outcome));
   }
 
   /** Its notes may have to wait for the job's row: neither its slot nor the notes of others wait with them. */
-  async #leaveAfterNotes(attempt: Attempt, notes: JobNotes, outcome: Outcome): Promise<void> {
+  async #finishAfterNotes(attempt: Attempt, notes: JobNotes, outcome: Outcome): Promise<void> {
     this.waitingForNotes++;
     this.running.delete(attempt);
     this.#exchanger.freed();
     await this.notes.writeAlone(notes);
     this.waitingForNotes--;
-    this.#leave(attempt, outcome);
+    this.#finish(attempt, outcome);
   }
 
-  #leave(attempt: Attempt, outcome: Outcome | null): void {
+  #finish(attempt: Attempt, outcome: Outcome | null): void {
     this.running.delete(attempt);
     // The lease is renewed until the report has arrived.
     if (outcome !== null) return this.#exchanger.report(attempt.reportOf(outcome), attempt.mayWait);

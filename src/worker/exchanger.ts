@@ -209,7 +209,7 @@ export class Exchanger {
       if (reports.length > 0) this.#options.renewer.drop(reports);
       if (claim !== null) this.#take(jobs, claim.limit);
     } catch (error) {
-      this.#tellUnused(jobs, error);
+      this.#tell("claim", `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reasonOf(error)}`, error);
     }
   }
 
@@ -309,7 +309,7 @@ export class Exchanger {
     this.#options.renewer.drop(reports);
   }
 
-  #tell(kind: "store" | "report" | "claim" | "abandoned", message: string, error?: unknown): void {
+  #tell(kind: "store" | "report" | "claim", message: string, error: unknown): void {
     this.#options.onTrouble({ kind, message, error });
   }
 
@@ -318,10 +318,6 @@ export class Exchanger {
     if (this.#failures > 0) return;
     const question = "Does a transaction that called ctx.complete stay open?";
     this.#tell("report", `the outcome of job ${id} could not be reported yet and is tried again. ${question} ${reasonOf(error)}`, error);
-  }
-
-  #tellUnused(jobs: readonly LeasedJob[], error: unknown): void {
-    this.#tell("claim", `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reasonOf(error)}`, error);
   }
 
   /** So many handlers ignore their abort that more jobs would only add to them. */
@@ -338,7 +334,7 @@ export class Exchanger {
     const message =
       `a worker stopped claiming: ${this.attempts.abandoned} of its handlers still run ${settle} after their abort. ` +
       `Let handlers end when ctx.signal aborts, or restart this process`;
-    this.#tell("abandoned", message);
+    this.#options.onTrouble({ kind: "abandoned", message });
   }
 
   /** Says once that nothing is claimed, and once that claims go on. */
@@ -349,7 +345,7 @@ export class Exchanger {
     const message = told
       ? `a worker claims jobs again: ${this.unreported} outcomes are left to report`
       : `a worker stopped claiming: ${this.unreported} outcomes could not be reported yet. Do transactions that called ctx.complete stay open?`;
-    this.#tell("report", message);
+    this.#options.onTrouble({ kind: "report", message });
   }
 
   // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -60,37 +60,37 @@ export type WorkerClient = Pick<Client, "leases" | "get">;
 export function startWorker(client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, env: WorkerEnv): WorkerHandle {
   const worker = new JobWorker(client, readHandlers(handlers), readWorkOptions(options), env);
   worker.start();
-  // The handle shows what a user may do, and nothing of what the parts tell each other.
+  // The handle shows what a user may do, and nothing of the parts.
   return {
-    id: worker.id,
+    id: worker.card.id,
     stop: (stopOptions) => worker.stop(stopOptions),
     get state() {
       return worker.state;
     },
     get slots() {
-      return worker.slots;
+      return worker.exchanger.slots;
     },
     get running() {
-      return worker.running;
+      return worker.attempts.running.size;
     },
     get abandoned() {
-      return worker.abandoned;
+      return worker.attempts.abandoned;
     },
     get healthy() {
-      return worker.healthy;
+      return worker.exchanger.healthy;
     },
     [Symbol.asyncDispose]: () => worker.stop(),
   };
 }
 
 class JobWorker {
+  readonly card: WorkerCard;
+  readonly exchanger: Exchanger;
+  readonly attempts: Attempts;
   readonly #env: WorkerEnv;
   readonly #leases: Leases;
   readonly #settings: WorkSettings;
-  readonly #card: WorkerCard;
   readonly #renewer: Renewer;
-  readonly #exchanger: Exchanger;
-  readonly #attempts: Attempts;
   readonly #poll: Loop;
   #hintedBeat: Timer | null = null;
   #hintedBeatAt = -Infinity;
@@ -105,14 +105,14 @@ class JobWorker {
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;
-    this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
+    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
     this.#renewer = env.renewer({
       leaseMs: settings.leaseMs,
       onTrouble,
-      entry: () => this.#card.entry(this.state, this.slots, this.#attempts),
-      onGone: (gone) => this.#attempts.gone(gone),
+      entry: () => this.card.entry(this.state, this.exchanger.slots, this.attempts),
+      onGone: (gone) => this.attempts.gone(gone),
     });
-    this.#exchanger = new Exchanger({
+    this.exchanger = new Exchanger({
       clock,
       random,
       leases: client.leases,
@@ -121,46 +121,26 @@ class JobWorker {
       handlers,
       settings,
       inFlight,
-      card: this.#card,
+      card: this.card,
       onTrouble,
       onClosed: () => void this.stop({ grace: 0 }).catch(() => {}),
     });
-    this.#attempts = this.#exchanger.attempts;
+    this.attempts = this.exchanger.attempts;
     // Jittered, so that the polls of many workers spread.
-    const look = (): number => Math.min(pollMs * (0.75 + random() / 2), this.#exchanger.look(pollMs));
+    const look = (): number => Math.min(pollMs * (0.75 + random() / 2), this.exchanger.look(pollMs));
     this.#poll = new Loop({ clock, turn: look, onError: () => pollMs });
-  }
-
-  get id(): string {
-    return this.#card.id;
   }
 
   get state(): WorkerHandle["state"] {
     if (this.#isStopped) return "stopped";
     if (this.#shutdown !== null) return "stopping";
-    return this.running > 0 ? "busy" : "idle";
-  }
-
-  get slots(): number {
-    return this.#exchanger.slots;
-  }
-
-  get running(): number {
-    return this.#attempts.running.size;
-  }
-
-  get abandoned(): number {
-    return this.#attempts.abandoned;
-  }
-
-  get healthy(): boolean {
-    return this.#exchanger.healthy;
+    return this.attempts.running.size > 0 ? "busy" : "idle";
   }
 
   start(): void {
     this.#unwatch = this.#leases.watch((hint) => {
       if (hint.topic === "lease") this.#beatSoon();
-      else if (this.#serves(hint.queue)) this.#exchanger.wake();
+      else if (this.#serves(hint.queue)) this.exchanger.wake();
     });
     this.#poll.start();
   }
@@ -173,7 +153,7 @@ class JobWorker {
   /** Not inside the hint itself: what else is cancelled in this tick belongs to the same beat. */
   #beatSoon(): void {
     const { clock } = this.#env;
-    if (this.running === 0) return;
+    if (this.attempts.running.size === 0) return;
     this.#hintedBeat ??= clock.setTimer(
       () => {
         this.#hintedBeat = null;
@@ -188,9 +168,9 @@ class JobWorker {
     const { grace } = readFields(options, "the options of stop", ["grace"]);
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
-      const hasGrace = graceMs > 0 && this.running > 0;
+      const hasGrace = graceMs > 0 && this.attempts.running.size > 0;
       const afterGraceMs = hasGrace ? AFTER_GRACE_MS : this.#env.afterGraceMs?.();
-      this.#shutdown = new Shutdown(this.#env.clock, this.#attempts, afterGraceMs);
+      this.#shutdown = new Shutdown(this.#env.clock, this.attempts, afterGraceMs);
       this.#stopped = this.#stop(this.#shutdown);
     }
     this.#shutdown.endAfter(graceMs);
@@ -202,11 +182,11 @@ class JobWorker {
     void this.#poll.stop();
     void this.#renewer.beatNow();
     // When only the answer to a claim is left to wait for, the grace has no use.
-    const drained = this.#exchanger.drain(() => shutdown.endAfter(0));
+    const drained = this.exchanger.drain(() => shutdown.endAfter(0));
     const isOutOfTime = shutdown.outOfTime.then(() => true);
     await Promise.race([drained, isOutOfTime]);
-    const unreported = this.#exchanger.stop();
-    this.#attempts.stop();
+    const unreported = this.exchanger.stop();
+    this.attempts.stop();
     this.#hintedBeat?.cancel();
     // The grace was for handlers and their outcomes.
     shutdown.endAfter(0);
@@ -221,7 +201,7 @@ class JobWorker {
   async #checkOut(): Promise<void> {
     try {
       await this.#renewer.stop();
-      await this.#leases.unregister(this.id);
+      await this.#leases.unregister(this.card.id);
     } catch {
       // Nobody is left to try again.
     }
