@@ -13,17 +13,15 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, nobody could
  * have aborted it, and the fence refuses the report if the job has passed to another meanwhile.
  */
-import type { LeasedJob, LeaseResult, Report } from "../client/client.ts";
+import type { LeasedJob, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import { readHold } from "../core/work-limits.ts";
-import type { Timer } from "../lib/clock.ts";
 import type { Attempts } from "./attempts.ts";
-import { CompletionWatch } from "./completion-watch.ts";
 import { AttemptContext } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
-import { heldUp } from "./delayed-reports.ts";
+import { HandlerLease } from "./handler-lease.ts";
 import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
 import type { HeldLease } from "./renewal/lease-book.ts";
@@ -41,18 +39,12 @@ export class Attempt implements HasDeadline {
   /** What was logged, if anything was. */
   notes: JobNotes | null = null;
   deadlineAt = Infinity;
-  /** A transaction of the handler's own may hold the job's row: whoever writes to the job may have to wait. */
-  mayWait = false;
   #state: "claimed" | "running" | "over" | "abandoned" = "claimed";
   #startedAt = 0;
   #aborted: AbortCause | null = null;
   #controller: AbortController | null = null;
-  /** The result that `ctx.complete` has put into a transaction of the handler's own. */
-  #resultWithin: string | null | undefined = undefined;
-  /** While it is not known what became of that. */
-  #completion: CompletionWatch | null = null;
-  /** While the handler has asked that the lease is not renewed. */
-  #leftAlone: Timer | null = null;
+  /** Once the handler has called `ctx.complete` or `ctx.holdLease`; few do. */
+  #handlerLease: HandlerLease | null = null;
 
   constructor(lease: LeasedJob, handled: Handled, attempts: Attempts) {
     this.lease = lease;
@@ -76,6 +68,16 @@ export class Attempt implements HasDeadline {
     return this.#state === "over" || this.#state === "abandoned";
   }
 
+  /** Whether what the handler does still counts. */
+  get holdsLease(): boolean {
+    return !this.isOver && !this.#isGone;
+  }
+
+  /** A transaction of the handler's own may hold the job's row: whoever writes to the job may have to wait. */
+  get mayWait(): boolean {
+    return this.#handlerLease?.mayWait === true;
+  }
+
   /** Calls the handler, unless the lease was lost before it came to that. `now` is monotonic. */
   start(now: number): void {
     if (this.#state !== "claimed") return;
@@ -88,8 +90,7 @@ export class Attempt implements HasDeadline {
 
   /** The lease is gone: the handler is told, and nothing it does counts any more. */
   gone(why: "stale" | "cancelled"): void {
-    // After ctx.complete the lease ends with the transaction, and that is no loss.
-    if (this.#completion !== null) this.#completion.suspect(why);
+    if (this.#handlerLease !== null) this.#handlerLease.gone(why);
     else this.lost(why);
   }
 
@@ -157,16 +158,15 @@ export class Attempt implements HasDeadline {
      * changes nothing. If it was rolled back, a handler that returns all the same says that the job is done, as any handler does; one that
      * threw instead has failed (above), which a committed completion refuses as stale.
      */
-    if (this.#resultWithin !== undefined) return { kind: "completed", result: this.#resultWithin, runMs: this.#runMs() };
+    const resultWithin = this.#handlerLease?.result;
+    if (resultWithin !== undefined) return { kind: "completed", result: resultWithin, runMs: this.#runMs() };
     return outcomeOfReturn(value, this.#runMs(), this.#rules);
   }
 
   #end(outcome: Outcome | null): void {
-    // The report may have to wait for longer than the lease still lasts.
-    if (this.#leftAlone !== null) this.#endPause();
+    this.#handlerLease?.end();
     this.#state = "over";
     this.deadlineAt = Infinity;
-    this.#completion?.stop();
     this.notes?.close();
     this.#attempts.ended(this, outcome);
   }
@@ -229,101 +229,23 @@ export class Attempt implements HasDeadline {
     return this.notes;
   }
 
-  /** May be called again, by a handler that repeats its transaction after a conflict. */
   async complete(result: unknown, tx: unknown): Promise<void> {
     if (tx === undefined || tx === null) throw invalid("tx", "your open transaction: ctx.complete(result, { tx })", tx);
-    if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.#refusal("completed");
+    if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.refusal("completed");
     const encoded = encodeResult(result);
     const report = this.reportOf({ kind: "completed", result: encoded, runMs: this.#runMs() });
-    const { leases, renewer } = this.#attempts.options;
-    // The transaction will hold the job's row. To renew its lease would wait for that row, and all other leases of the worker with it.
-    this.#setMayWait(true);
-    renewer.drop([this.held]);
-    this.#completion?.stop();
-    try {
-      const answer = await leases.settleWithin(tx, report);
-      if (answer !== "ok") {
-        this.lost(answer);
-        throw this.#refusal("completed");
-      }
-      this.#resultWithin = encoded;
-    } finally {
-      if (!this.isOver && !this.#isGone) this.#renewAfterComplete();
-    }
+    this.#handlerLease ??= new HandlerLease(this, this.#attempts.options);
+    await this.#handlerLease.complete(report, encoded, tx);
   }
 
   async holdLease(time: unknown): Promise<void> {
-    const { clock, renewer, settings } = this.#attempts.options;
-    const holdMs = readHold(time, settings.leaseMs);
-    if (this.isOver || this.#isGone) throw this.#refusal("held");
-    // Before the lease is extended: a renewal that came after would give it less time, not more.
-    renewer.drop([this.held]);
-    try {
-      // With the time of a lease on top, so that renewals that begin again then come in time.
-      const answer = await this.extend(holdMs + settings.leaseMs);
-      if (answer === "locked") throw heldUp();
-      if (answer !== "ok") {
-        this.lost(answer);
-        throw this.#refusal("held");
-      }
-    } catch (error) {
-      this.#renew();
-      throw error;
-    }
-    if (this.isOver || this.#isGone) return;
-    // A lease that could be extended was not ended by a completion: if there was one, its transaction was rolled back.
-    if (this.#completion !== null) this.#forgetCompletion();
-    this.#leftAlone?.cancel();
-    this.#leftAlone = clock.setTimer(() => this.#endPause(), holdMs);
+    const holdMs = readHold(time, this.#attempts.options.settings.leaseMs);
+    if (!this.holdsLease) throw this.refusal("held");
+    this.#handlerLease ??= new HandlerLease(this, this.#attempts.options);
+    await this.#handlerLease.hold(holdMs);
   }
 
-  /** Renews this lease alone. */
-  async extend(leaseMs: number): Promise<LeaseResult> {
-    const { job, fence } = this.lease;
-    return (await this.#attempts.options.leases.extend([{ id: job.id, fence }], leaseMs))[0]!;
-  }
-
-  #endPause(): void {
-    this.#leftAlone?.cancel();
-    this.#leftAlone = null;
-    this.#renew();
-  }
-
-  /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
-  #renewAfterComplete(): void {
-    if (this.#resultWithin === undefined) this.#setMayWait(false);
-    else this.#completion ??= new CompletionWatch(this, this.#attempts.options);
-    this.#renew();
-  }
-
-  /** The transaction of a completion was rolled back: the lease goes on. */
-  completionRolledBack(): void {
-    this.#forgetCompletion();
-    this.#renew();
-  }
-
-  #forgetCompletion(): void {
-    this.#completion?.stop();
-    this.#completion = null;
-    this.#setMayWait(false);
-  }
-
-  /**
-   * The lease is looked after again: it is renewed, or, after a completion, asked for from time to time. Neither happens while the handler wants
-   * it left alone, because both write to the job's row.
-   */
-  #renew(): void {
-    if (this.isOver || this.#isGone || this.#leftAlone !== null) return;
-    if (this.#completion !== null) this.#completion.start();
-    else if (!this.mayWait) this.#attempts.options.renewer.hold([this.held]);
-  }
-
-  #setMayWait(mayWait: boolean): void {
-    this.mayWait = mayWait;
-    if (this.notes !== null) this.notes.mayWait = mayWait;
-  }
-
-  #refusal(what: "completed" | "held"): MillraceError {
+  refusal(what: "completed" | "held"): MillraceError {
     const why = this.#aborted === null ? "the attempt is over" : this.#abortReason(this.#aborted).message;
     const refused = what === "completed" ? "the job cannot be completed" : "the lease cannot be held";
     return new MillraceError("stale_lease", `${refused}: ${why}`, { jobId: this.lease.job.id });

@@ -41,7 +41,7 @@ export class Exchanger {
   readonly #turns: QueueTurns;
   readonly #scale: Scale;
   readonly #delayed: DelayedReports;
-  #queue: Report[] = [];
+  readonly #queue: Report[] = [];
   /** There may be work that was not asked for yet. */
   #mayHaveWork = true;
   #claimedAt = -Infinity;
@@ -144,19 +144,11 @@ export class Exchanger {
       }
       // So many exchanges can leave now, and share what there is.
       const sharers = inFlight - this.#underWay.exchanges;
-      const reports = this.#takeReports(Math.ceil(this.#queue.length / sharers));
+      const reports = this.#queue.splice(0, Math.min(Math.ceil(this.#queue.length / sharers), MAX_EXCHANGE));
       const claim = this.#claim(reports.length > 0, sharers);
       if (reports.length === 0 && claim === null) return;
       void this.#send(reports, claim);
     }
-  }
-
-  #takeReports(share: number): Report[] {
-    const count = Math.min(share, MAX_EXCHANGE);
-    if (count < this.#queue.length) return this.#queue.splice(0, count);
-    const all = this.#queue;
-    this.#queue = [];
-    return all;
   }
 
   /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when there may be work. */
@@ -376,8 +368,7 @@ export class Exchanger {
 
   /** Nothing is sent any more. What could not be reported until now will be seen as lost: answers how many that are. */
   stop(): number {
-    const unsaid = [...this.#queue, ...this.#delayed.stop()];
-    this.#queue = [];
+    const unsaid = [...this.#queue.splice(0), ...this.#delayed.stop()];
     this.#unanswered = [];
     this.#isClosed = true;
     this.#retry?.cancel();
