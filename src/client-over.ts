@@ -9,12 +9,12 @@ import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Store } from "./store/store.ts";
-import { ThreadRenewer, type ThreadRenewerOptions } from "./thread-renewer.ts";
-import type { Rhythm } from "./upkeep/duty.ts";
+import type { RestsMs } from "./upkeep/duty.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 import { outgoingChecks } from "./webhook/outgoing-checks.ts";
-import { beatDeadlineMs } from "./worker/beat-times.ts";
-import { localRenewer, type Renewer, type RenewerFactory } from "./worker/heartbeat.ts";
+import { beatDeadlineMs } from "./worker/renewal/beat-times.ts";
+import { localRenewer, type Renewer, type RenewerFactory } from "./worker/renewal/heartbeat.ts";
+import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/thread-renewer.ts";
 import { warn } from "./worker/trouble.ts";
 import { startWorker, type WorkerClient } from "./worker/worker.ts";
 
@@ -42,13 +42,13 @@ export interface ClientOverOptions {
   /** Told of leases that this process took from their holders. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
   /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
-  readonly rhythm?: Partial<Rhythm> | undefined;
+  readonly restsMs?: Partial<RestsMs> | undefined;
   readonly pollMs?: number | undefined;
 }
 
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
-  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, rhythm } = options;
+  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, restsMs } = options;
   const onTrouble = options.onTrouble ?? warn;
   const renewers = new Set<Renewer>();
   const threads = new Map<number, ThreadRenewer>();
@@ -103,7 +103,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         clock,
         random,
         announce: announcer,
-        rhythm,
+        restsMs,
         onLost: options.onLost,
         metricsRetentionDays: options.metricsRetentionDays,
         beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),

@@ -147,7 +147,7 @@ async function workersOverHttp(
   { clock, onTrouble = warn }: ReturnType<typeof readConnectOptions>,
   watching: Watching | undefined,
 ): Promise<NonNullable<RemoteOptions["startWorker"]>> {
-  const [{ startWorker }, { localRenewer }] = await Promise.all([import("./worker/worker.ts"), import("./worker/heartbeat.ts")]);
+  const [{ startWorker }, { localRenewer }] = await Promise.all([import("./worker/worker.ts"), import("./worker/renewal/heartbeat.ts")]);
   return (client, handlers, options, onStopped) =>
     startWorker(watching === undefined ? client : { ...client, leases: watching.leases(client.leases) }, handlers, options, {
       clock,

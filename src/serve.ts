@@ -13,7 +13,7 @@ import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import { MillraceError } from "./core/errors.ts";
 import type { Trouble } from "./core/trouble.ts";
-import { LAST_WORDS_MS } from "./core/work-limits.ts";
+import { AFTER_GRACE_MS } from "./core/work-limits.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
 import { listen, type Listening } from "./http/listen.ts";
 import { createServer, type RequestFacts, type Server } from "./http/server.ts";
@@ -191,15 +191,15 @@ interface Parts {
 }
 
 async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
-  const endsAt = performance.now() + graceMs + LAST_WORDS_MS;
+  const endsAt = performance.now() + graceMs + AFTER_GRACE_MS;
   // A caller who trickles his request does not keep the process beyond its grace.
   const drained = doneOrOver(server.drain(), graceMs);
   const stopped = await Promise.allSettled([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
-  // The grace was used above: what is left are last words, to callers and to the store.
+  // The grace was used above: what is left is the time for answers to callers and from the store.
   const leftMs = Math.max(0, endsAt - performance.now());
-  const port = listening.close({ graceMs: Math.min(LAST_WORDS_MS, leftMs) });
+  const port = listening.close({ graceMs: Math.min(AFTER_GRACE_MS, leftMs) });
   // Callers are answered before the client ends. But once the grace is over, they and the store have the same second.
-  if (leftMs >= LAST_WORDS_MS) await port;
+  if (leftMs >= AFTER_GRACE_MS) await port;
   const closed = await Promise.allSettled([port, client.close({ grace: 0 })]);
   watch.stop();
   for (const end of [...stopped, ...closed]) if (end.status === "rejected") throw end.reason;

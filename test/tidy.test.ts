@@ -76,11 +76,29 @@ describe("imports follow the arrows", () => {
       "../client/work.ts",
       "src/worker/worker.ts -> src/client/work.ts: src/worker/ may use only src/core/, src/client/client.ts, src/lib/",
     ],
+    [
+      "src/worker/renewal/heartbeat.ts",
+      "../../store/open-store.ts",
+      "src/worker/renewal/heartbeat.ts -> src/store/open-store.ts: src/worker/ may use only src/core/, src/client/client.ts, src/lib/",
+    ],
+    [
+      "src/worker/worker.ts",
+      "./renewal/beat-thread.ts",
+      "src/worker/worker.ts -> src/worker/renewal/beat-thread.ts: only src/worker/renewal/thread-renewer.ts imports the thread",
+    ],
     ["src/index.ts", "./gone.ts", "src/index.ts -> ./gone.ts: there is no such file"],
     ["src/index.ts", "../test/tidy.test.ts", "src/index.ts -> test/tidy.test.ts: sources use only sources"],
     ["src/cli/main.ts", "millrace", "src/cli/main.ts -> millrace: sources import each other by path"],
   ])("%s may not import %s", (file, specifier, complaint) => {
-    const others = ["src/lib/id.ts", "src/store/sqlite/b.ts", "src/upkeep/prune.ts", "src/client/work.ts", "test/tidy.test.ts"];
+    const others = [
+      "src/lib/id.ts",
+      "src/store/open-store.ts",
+      "src/store/sqlite/b.ts",
+      "src/upkeep/prune.ts",
+      "src/client/work.ts",
+      "src/worker/renewal/beat-thread.ts",
+      "test/tidy.test.ts",
+    ];
     const files = filesOf({ ...Object.fromEntries(others.map((other) => [other, ""])), [file]: `import "${specifier}";` });
     expect(wrongArrows(files)).toEqual([complaint]);
   });
@@ -96,8 +114,10 @@ describe("imports follow the arrows", () => {
       "src/store/sqlite/codec.ts": `import "../store.ts"; import "node:sqlite";`,
       "src/store/open-store.ts": `const load = () => import("./sqlite/codec.ts");`,
       "src/client/client.ts": `import type { Store } from "../store/store.ts";`,
-      "src/worker/worker.ts": `import type { Client } from "../client/client.ts"; import "./execute.ts";`,
-      "src/worker/execute.ts": "",
+      "src/worker/worker.ts": `import type { Client } from "../client/client.ts"; import "./attempt.ts";`,
+      "src/worker/attempt.ts": "",
+      "src/worker/renewal/thread-renewer.ts": `import type { ToThread } from "./beat-thread.ts";`,
+      "src/worker/renewal/beat-thread.ts": `import { openStore } from "../../store/open-store.ts";`,
       "src/index.ts": `export { open } from "./store/open-store.ts";`,
     });
     expect(wrongArrows(files)).toEqual([]);

@@ -2,7 +2,7 @@
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { LAST_WORDS_MS, readGrace } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
@@ -22,6 +22,7 @@ import {
 import { createBulk } from "./bulk.ts";
 import { BulkCrew } from "./bulk-crew.ts";
 import { bulkHandler } from "./bulk-handler.ts";
+import { CloseDeadline } from "./close-deadline.ts";
 import { countJobs } from "./count.ts";
 import { createDeadLetters } from "./dead.ts";
 import { type CheckWebhookUrl, Enqueuer, type PayloadChecks } from "./enqueue.ts";
@@ -32,7 +33,6 @@ import { gatheringFor } from "./gathering.ts";
 import { typesOf } from "./handler-types.ts";
 import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
-import { LastWords } from "./last-words.ts";
 import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
 import { QueueBounds } from "./queue-bounds.ts";
@@ -89,10 +89,10 @@ export interface LocalEnvironment {
 
 /** What a client and its workers tell each other when one of them stops. */
 export interface WorkerEnding {
-  /** Called once the worker has stopped, whoever stopped it, and told whether the store let its last words go unanswered. */
+  /** Called once the worker has stopped, whoever stopped it, and told whether the store did not answer it in time. */
   readonly onStopped: (isOutOfTime: boolean) => void;
-  /** How long the store may take for the last words of a worker that stops now and has nothing to wait for. */
-  readonly lastWordsMs: () => number;
+  /** How long the store may take to answer a worker that stops now and has nothing else to wait for. */
+  readonly afterGraceMs: () => number;
 }
 
 /** Makes a client over a store, which it owns from then on. */
@@ -126,7 +126,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const manager = new Manager(parts);
   const workers = new Set<WorkerHandle>();
   let upkeep = env.alwaysUpkeep ? env.startUpkeep(announcer) : null;
-  const lastWords = new LastWords(clock);
+  const closeDeadline = new CloseDeadline(clock);
   /** When a worker last ended without an answer of the store. */
   let silentAt = -Infinity;
   let isClosing = false;
@@ -148,7 +148,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     if (isClosing) throw clientClosed();
     const worker = env.startWorker(trusted, handlers, options, {
       onStopped: (isOutOfTime) => workerStopped(worker, isOutOfTime),
-      lastWordsMs: () => (isSilent() ? 0 : LAST_WORDS_MS),
+      afterGraceMs: () => (isSilent() ? 0 : AFTER_GRACE_MS),
     });
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
@@ -173,17 +173,17 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
-    lastWords.begin(isSilent());
+    closeDeadline.begin(isSilent());
     ending.abort(clientClosed());
-    await lastWords.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
+    await closeDeadline.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
     // The grace was for calls of the user's.
-    lastWords.endAfter(0);
-    await lastWords.waitFor(Promise.all([upkeep?.stop(), env.releaseWorkers?.()]));
-    await lastWords.waitFor(announcer.flush());
+    closeDeadline.endAfter(0);
+    await closeDeadline.waitFor(Promise.all([upkeep?.stop(), env.releaseWorkers?.()]));
+    await closeDeadline.waitFor(announcer.flush());
     try {
-      await store.close(lastWords.over);
+      await store.close(closeDeadline.over);
     } finally {
-      lastWords.stop();
+      closeDeadline.stop();
     }
     for (const end of stopped) if (end.status === "rejected") throw end.reason;
   }
@@ -192,7 +192,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   async function close(options?: { readonly grace?: Duration }): Promise<void> {
     const { grace } = readOptions(options, "the options of close", ["grace"]);
     const stopOptions = grace === undefined ? {} : { grace: readGrace(grace) };
-    lastWords.endAfter(stopOptions.grace);
+    closeDeadline.endAfter(stopOptions.grace);
     if (isClosing && grace !== undefined) for (const worker of workers) void worker.stop(stopOptions).catch(() => {});
     isClosing = true;
     await (closed ??= shutDown(stopOptions));

@@ -19,8 +19,8 @@ export const MAX_QUEUES = 1000;
 /** How long handlers may go on after a stop at most. */
 export const MAX_GRACE_MS = 86_400_000;
 
-/** How long the last words to a store may take once the grace is over, all of them together: it may be away. */
-export const LAST_WORDS_MS = 1000;
+/** How long a store that may be away has to answer once the grace is over, for all calls together. */
+export const AFTER_GRACE_MS = 1000;
 
 /** Checks the time that handlers may go on after a stop. */
 export function readGrace(grace: unknown): number {

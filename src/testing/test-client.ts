@@ -47,7 +47,7 @@ const START_AT = Date.UTC(2030, 0, 1);
 const LOOK_MS = 2;
 
 /** In memory no hint is lost, so nothing has to be looked after by the clock; long rests keep `advance("30d")` quick. */
-const RHYTHM = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
+const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
 
 /** Makes a client for tests: production semantics in memory, and time only moves when the test says so. */
 export async function createTestClient(options: TestClientOptions = {}): Promise<TestClient> {
@@ -70,7 +70,7 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     strictTypes: options.strictTypes,
     webhookAllow: options.webhookAllow,
     alwaysUpkeep: true,
-    rhythm: RHYTHM,
+    restsMs: RESTS_MS,
     pollMs: HOUR_MS,
   });
   const closeClient = client.close.bind(client);

@@ -32,10 +32,10 @@ export interface Announce {
   ): void;
 }
 
-/** The longest that each duty rests when nothing calls for it: what a lost hint costs. In milliseconds. */
-export type Rhythm = Readonly<Record<DutyName, number>>;
+/** The longest that each duty rests when nothing calls for it: what a lost hint costs. */
+export type RestsMs = Readonly<Record<DutyName, number>>;
 
-export const RHYTHM: Rhythm = { promote: 1000, reclaim: 5000, recur: 5000, prune: 10_000, rerank: 60_000 };
+export const RESTS_MS: RestsMs = { promote: 1000, reclaim: 5000, recur: 5000, prune: 10_000, rerank: 60_000 };
 
 /** What duties are given. */
 export interface DutyParts {
@@ -43,7 +43,7 @@ export interface DutyParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly announce: Announce;
-  readonly rhythm: Rhythm;
+  readonly restsMs: RestsMs;
   /** Lets this process renew its own leases before any that ran out is taken for lost. */
   readonly beforeReclaim: () => Promise<void>;
   /** Told of leases that were taken from their holders. */

@@ -5,7 +5,7 @@ const BATCH = 500;
 
 /** Scheduled and retrying jobs become pending when they are due. Rests until the next one is, a second at most. */
 export function promoteDuty(parts: DutyParts): Duty {
-  const { rhythm, isStopping } = parts;
+  const { restsMs, isStopping } = parts;
   return {
     wokenBy: ["due"],
     async turn() {
@@ -14,7 +14,7 @@ export function promoteDuty(parts: DutyParts): Duty {
         await breathe();
         answer = await promote(parts);
       }
-      return Math.max(1, Math.min(answer.nextInMs ?? Infinity, rhythm.promote));
+      return Math.max(1, Math.min(answer.nextInMs ?? Infinity, restsMs.promote));
     },
   };
 }

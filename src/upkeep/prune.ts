@@ -8,14 +8,14 @@ const MINUTES_MS: number = 48 * HOUR_MS;
 
 /** Finished jobs past their keep, expired keys, workers that are gone, old counters. Small batches, with room for others in between. */
 export function pruneDuty(parts: DutyParts): Duty {
-  const { random, rhythm } = parts;
+  const { random, restsMs } = parts;
   return {
     wokenBy: [],
     async turn() {
       await pruneJobs(parts);
       await sweep(parts);
       // Spread, so that many processes do not all come at the same moment.
-      return Math.round(rhythm.prune * (0.75 + random() / 2));
+      return Math.round(restsMs.prune * (0.75 + random() / 2));
     },
   };
 }

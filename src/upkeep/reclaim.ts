@@ -13,7 +13,7 @@ const AFTER_NOTHING_MS = 1000;
  * The look and the write are two steps, and a holder may finish or renew in between: `ifExpired` makes the store look again in the write.
  */
 export function reclaimDuty(parts: DutyParts): Duty {
-  const { store, rhythm, isStopping } = parts;
+  const { store, restsMs, isStopping } = parts;
   return {
     wokenBy: [],
     async turn() {
@@ -22,7 +22,7 @@ export function reclaimDuty(parts: DutyParts): Duty {
         const reclaimed = jobs.length === 0 ? 0 : await reclaim(parts, jobs);
         // Others were faster, or the leases were renewed: to look again at once would show the same.
         if (jobs.length > 0 && reclaimed === 0) return AFTER_NOTHING_MS;
-        if (jobs.length < BATCH || isStopping()) return Math.min(Math.max(restMs, nextInMs ?? Infinity), rhythm.reclaim);
+        if (jobs.length < BATCH || isStopping()) return Math.min(Math.max(restMs, nextInMs ?? Infinity), restsMs.reclaim);
         await breathe();
       }
     },

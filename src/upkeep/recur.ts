@@ -28,7 +28,7 @@ interface Plan {
 
 /** Schedules that are due make their jobs. Rests until the next tick. */
 export function recurDuty(parts: DutyParts): Duty {
-  const { store, clock, rhythm, isStopping } = parts;
+  const { store, clock, restsMs, isStopping } = parts;
   const makeId = idMakerOf(clock);
   return {
     wokenBy: ["schedules"],
@@ -36,7 +36,7 @@ export function recurDuty(parts: DutyParts): Duty {
       for (;;) {
         const { now, schedules, nextInMs } = await store.dueSchedules(BATCH);
         const taken = schedules.length === 0 ? 0 : await takeTicks(parts, schedules, now, makeId);
-        if (schedules.length === 0 || isStopping()) return Math.min(nextInMs ?? Infinity, rhythm.recur);
+        if (schedules.length === 0 || isStopping()) return Math.min(nextInMs ?? Infinity, restsMs.recur);
         // After ticks were taken we look again: the next of these schedules may be the first of all. Where another process took them,
         // it does so too, and we are in no hurry.
         if (taken === 0) return AFTER_OTHERS_MS;

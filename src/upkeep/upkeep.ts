@@ -7,7 +7,7 @@ import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import type { Store } from "../store/store.ts";
-import { type Announce, type Duty, DUTIES, type DutyName, type DutyParts, RHYTHM, type Rhythm } from "./duty.ts";
+import { type Announce, type Duty, DUTIES, type DutyName, type DutyParts, RESTS_MS, type RestsMs } from "./duty.ts";
 import { promoteDuty } from "./promote.ts";
 import { pruneDuty } from "./prune.ts";
 import { reclaimDuty } from "./reclaim.ts";
@@ -32,7 +32,7 @@ export interface UpkeepOptions {
   /** How long counters by hour are kept. Default 30 days. */
   readonly metricsRetentionDays?: number | undefined;
   /** The longest rests, where they shall differ from the usual. */
-  readonly rhythm?: Partial<Rhythm> | undefined;
+  readonly restsMs?: Partial<RestsMs> | undefined;
 }
 
 export interface Upkeep {
@@ -56,7 +56,7 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
     clock: options.clock,
     random: options.random,
     announce: options.announce,
-    rhythm: { ...RHYTHM, ...options.rhythm },
+    restsMs: { ...RESTS_MS, ...options.restsMs },
     beforeReclaim: options.beforeReclaim ?? (async () => {}),
     onLost: options.onLost ?? (() => {}),
     hoursMs: (options.metricsRetentionDays ?? 30) * DAY_MS,

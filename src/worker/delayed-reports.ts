@@ -1,8 +1,9 @@
 import type { Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
-import { MAX_EXCHANGE, retryPauseMs } from "./exchange-limits.ts";
-import { heldUp } from "./held-up.ts";
+
+/** The most reports, and the most claimed jobs, that one exchange carries. */
+export const MAX_EXCHANGE = 1000;
 
 export interface DelayedReportsOptions {
   readonly clock: Clock;
@@ -38,6 +39,9 @@ const ALONE_MS = 500;
 
 /** A report that was held up for so long is told. */
 const HELD_TOLD_MS = 5000;
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5000;
 
 /**
  * REPORTS THAT TRAVEL WITHOUT A CLAIM, so that no claim waits for the row of a job that somebody else has locked:
@@ -262,4 +266,14 @@ export class DelayedReports {
 
 function isAway(error: unknown): boolean {
   return error instanceof MillraceError && (error.code === "store_unavailable" || error.code === "store_full");
+}
+
+/** How long to wait after so many failures in a row. `random`, in [0, 1), spreads workers that failed together. */
+export function retryPauseMs(failures: number, random: number): number {
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + random / 2);
+}
+
+/** What the answer `locked` is as an error: nothing was changed, and it may be asked for again. */
+export function heldUp(): MillraceError {
+  return new MillraceError("store_unavailable", "another transaction that is still open holds the job", { retryAfterMs: 1000 });
 }

@@ -1,37 +1,32 @@
-import type { ClaimRequest, LeasedJob, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseResult, Report } from "../client/client.ts";
+import { formatDuration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
-import type { OnTrouble } from "../core/trouble.ts";
-import { DelayedReports } from "./delayed-reports.ts";
-import { MAX_EXCHANGE, retryPauseMs } from "./exchange-limits.ts";
+import type { Timer } from "../lib/clock.ts";
+import { Attempts, type AttemptsOptions } from "./attempts.ts";
+import { DelayedReports, MAX_EXCHANGE, retryPauseMs } from "./delayed-reports.ts";
+import { QueueTurns } from "./queue-turns.ts";
+import { Scale } from "./scale.ts";
+import type { WorkerCard } from "./worker-card.ts";
 
-/** What an exchanger asks of its worker. None of these should throw; if one does, it is told as trouble, and the exchange goes on. */
-export interface ExchangeHost {
-  /** What to claim now, if anything. `occupied`: reports that wait and exchanges under way have so many slots. `lanes`: take this share. */
-  claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null;
-  /** An exchange was answered. */
-  answered(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void;
-  /** These were given up: their leases will run out. */
-  givenUp(reports: readonly Report[]): void;
-  /** The client was closed under the worker. */
-  closed(): void;
-  /** Nothing is left to report. A claim may be under way. */
-  allReported(): void;
-}
-
-export interface ExchangerOptions {
-  readonly leases: Pick<Leases, "exchange">;
-  readonly clock: Clock;
+export interface ExchangerOptions extends AttemptsOptions {
   readonly random: () => number;
+  /** How many exchanges may be under way. */
   readonly inFlight: number;
-  readonly leaseMs: number;
-  readonly onTrouble: OnTrouble;
-  readonly host: ExchangeHost;
+  readonly card: WorkerCard;
+  /** The client was closed under the worker. */
+  readonly onClosed: () => void;
 }
+
+/** So many reports may wait without a slot, or as many as there are slots: then nothing is claimed until some are answered. */
+const MOST_DELAYED = 100;
 
 /**
- * ENDED ATTEMPTS OUT, NEW JOBS IN, in one round trip. Reports are gathered to the end of the tick (see lib/batcher.ts for why), and the claim
- * for the slots that they free travels with them.
+ * CLAIMS AND REPORTS TRAVEL TOGETHER: ended attempts out, new jobs in, in one round trip.
+ *
+ *   wake, report ─→ flush, at the end of the tick ─→ claim for the free slots ─→ send ─→ answered ─→ take ─→ attempts run
+ *
+ * Reports are gathered to the end of the tick (see lib/batcher.ts for why). Jobs are claimed only for free slots: a job that waits in a worker
+ * burns its lease and is kept from others.
  *
  * No report is lost while there is hope. An exchange whose fate is unknown is sent again, which is safe: the repeat of a report that was
  * applied is answered as success, and the repeat of a claim is given what the first was granted.
@@ -41,31 +36,41 @@ export interface ExchangerOptions {
  * that travels alone, and reports travel without a claim until it is answered.
  */
 export class Exchanger {
+  readonly attempts: Attempts;
   readonly #options: ExchangerOptions;
-  #queue: Report[] = [];
+  readonly #turns: QueueTurns;
+  readonly #scale: Scale;
+  readonly #delayed: DelayedReports;
+  readonly #queue: Report[] = [];
+  /** There may be work that was not asked for yet. */
+  #mayHaveWork = true;
+  #claimedAt = -Infinity;
   /** Claims that may have been granted without our knowing. Nothing new is claimed before they are answered. */
   #unanswered: ClaimRequest[] = [];
-  #repeatsUnderWay = 0;
   #turn = 0;
-  #underWay = 0;
-  #slotsUnderWay = 0;
-  #reportsUnderWay = 0;
-  #flushing = false;
+  #underWay = { exchanges: 0, repeats: 0, slots: 0, reports: 0 };
+  #isFlushing = false;
   #failures = 0;
   #retry: Timer | null = null;
-  #closed = false;
-  readonly #delayed: DelayedReports;
+  #toldOverrun = false;
+  #toldUnreported = false;
+  /** While the worker stops: nothing is claimed, and somebody waits for the end. */
+  #drain: { readonly onDrained: () => void; readonly onOnlyClaims: () => void } | null = null;
+  #isClosed = false;
 
   constructor(options: ExchangerOptions) {
+    const { clock, random, settings } = options;
     this.#options = options;
-    const { clock, random, leaseMs } = options;
+    this.attempts = new Attempts(options, this);
+    this.#turns = new QueueTurns(settings.queues);
+    this.#scale = new Scale(settings.minSlots, settings.maxSlots);
     this.#delayed = new DelayedReports({
       clock,
       random,
-      leaseMs,
+      leaseMs: settings.leaseMs,
       send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
-      onStuck: (report, error) => this.#tellDelayed(report, error),
+      onStuck: (report, error) => this.#tellStuck(report, error),
       onGivenUp: (reports, error) => {
         this.#giveUp(reports, error);
         this.#goOn();
@@ -73,116 +78,156 @@ export class Exchanger {
     });
   }
 
+  get slots(): number {
+    return this.#scale.slots;
+  }
+
   get healthy(): boolean {
-    return this.#failures === 0;
+    return this.#failures === 0 && !this.#isOverrun && !this.#hasTooManyUnreported;
   }
 
-  get isIdle(): boolean {
-    return this.#queue.length === 0 && this.#underWay === 0 && this.#unanswered.length === 0 && this.#delayed.size === 0;
+  // ── The loop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** At every poll: a hint may have been lost, and slots may have become too many. Answers how long to rest at most. */
+  look(pollMs: number): number {
+    const now = this.#options.clock.monotonic();
+    this.#scale.look(this.attempts.running.size, now);
+    this.tellIfOverrun();
+    this.#tellIfTooManyUnreported();
+    if (now - this.#claimedAt >= pollMs / 2) this.wake();
+    return this.#scale.lookAgainMs;
   }
 
-  /** Whether something waits to be reported, or is being reported. */
-  get hasReports(): boolean {
-    return this.#queue.length + this.#reportsUnderWay + this.#delayed.size > 0;
+  /** There may be work, or a slot became free without a report. */
+  wake(): void {
+    this.#mayHaveWork = true;
+    this.#flushSoon();
   }
 
-  /** How many reports travel without a claim, and have no slot. */
-  get delayed(): number {
-    return this.#delayed.size;
-  }
-
-  /** `mayWait`: somebody may have the job's row locked. Answers whether a claim for the slot that it frees will travel with it. */
-  report(report: Report, mayWait = false): boolean {
-    if (this.#closed) {
-      this.#giveUp([report], null);
-      return false;
-    }
+  /** An attempt has ended so; its slot is free already. `mayWait`: somebody may have the job's row locked. */
+  report(report: Report, mayWait = false): void {
+    if (this.#isClosed) return this.#giveUp([report], null);
     if (mayWait || this.#isClaimRepeated) {
       this.#delayed.suspect(report);
-      return false;
+      // No claim for its slot travels with it.
+      this.wake();
+    } else {
+      this.#queue.push(report);
+      this.#flushSoon();
     }
-    this.#queue.push(report);
-    this.flushSoon();
-    return true;
   }
 
-  get #isClaimRepeated(): boolean {
-    return this.#unanswered.length + this.#repeatsUnderWay > 0;
+  /** A slot became free without a report, or an abandoned handler came back. */
+  freed(): void {
+    this.wake();
+    this.#drainedIfSo();
   }
 
   /** Sends what there is to send, or claims, at the end of this tick. */
-  flushSoon(): void {
-    if (this.#flushing || this.#retry !== null || this.#closed || this.#underWay >= this.#options.inFlight) return;
-    this.#flushing = true;
+  #flushSoon(): void {
+    if (this.#isFlushing || this.#retry !== null || this.#isClosed || this.#underWay.exchanges >= this.#options.inFlight) return;
+    this.#isFlushing = true;
     setImmediate(() => {
-      this.#flushing = false;
+      this.#isFlushing = false;
       this.#flush();
     });
-  }
-
-  /** Nothing is sent any more. What could not be reported until now will be seen as lost: answers how many that are. */
-  stop(): number {
-    const unsaid = [...this.#queue, ...this.#delayed.stop()];
-    this.#queue = [];
-    this.#unanswered = [];
-    this.#closed = true;
-    this.#retry?.cancel();
-    this.#retry = null;
-    this.#giveUp(unsaid, null);
-    // Of what is under way nobody knows. What is delayed and was not given up is under way.
-    return unsaid.length + this.#reportsUnderWay + this.#delayed.size;
   }
 
   #flush(): void {
     // After a failure one exchange at a time finds out whether the store is back.
     const inFlight = this.#failures === 0 ? this.#options.inFlight : 1;
-    while (this.#underWay < inFlight && this.#retry === null && !this.#closed) {
+    while (this.#underWay.exchanges < inFlight && this.#retry === null && !this.#isClosed) {
       const repeat = this.#unanswered.shift();
       if (repeat !== undefined) {
         void this.#send([], repeat);
         continue;
       }
-      const lanes = inFlight - this.#underWay;
-      const reports = this.#take(Math.ceil(this.#queue.length / lanes));
-      const claim = this.#newClaim(reports.length > 0, lanes);
+      // So many exchanges can leave now, and share what there is.
+      const sharers = inFlight - this.#underWay.exchanges;
+      const reports = this.#queue.splice(0, Math.min(Math.ceil(this.#queue.length / sharers), MAX_EXCHANGE));
+      const claim = this.#claim(reports.length > 0, sharers);
       if (reports.length === 0 && claim === null) return;
       void this.#send(reports, claim);
     }
   }
 
-  #newClaim(reporting: boolean, lanes: number): ClaimRequest | null {
-    const wish = this.#options.host.claim(reporting, this.#queue.length + this.#slotsUnderWay, lanes);
-    return wish === null ? null : { ...wish, turn: ++this.#turn, again: false };
-  }
-
-  #take(share: number): Report[] {
-    const count = Math.min(share, MAX_EXCHANGE);
-    if (count < this.#queue.length) return this.#queue.splice(0, count);
-    const all = this.#queue;
-    this.#queue = [];
-    return all;
+  /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when there may be work. */
+  #claim(isReporting: boolean, sharers: number): ClaimRequest | null {
+    const free = this.slots - this.attempts.running.size - this.#queue.length - this.#underWay.slots;
+    if (free <= 0 || this.#drain !== null || !(this.#mayHaveWork || isReporting)) return null;
+    if (this.#isOverrun || this.#hasTooManyUnreported) return null;
+    const { clock, card, handlers, settings } = this.#options;
+    this.#mayHaveWork = false;
+    this.#claimedAt = clock.monotonic();
+    return {
+      workerId: card.id,
+      queues: this.#turns.next(),
+      types: handlers.types,
+      limit: Math.min(Math.ceil(free / sharers), MAX_EXCHANGE),
+      leaseMs: settings.leaseMs,
+      turn: ++this.#turn,
+      again: false,
+    };
   }
 
   async #send(reports: Report[], claim: ClaimRequest | null): Promise<void> {
+    const underWay = this.#underWay;
     const slots = Math.max(reports.length, claim?.limit ?? 0);
     const repeats = claim?.again === true ? 1 : 0;
-    this.#underWay++;
-    this.#repeatsUnderWay += repeats;
-    this.#slotsUnderWay += slots;
-    this.#reportsUnderWay += reports.length;
-    let answer: Awaited<ReturnType<Leases["exchange"]>> | null = null;
+    underWay.exchanges++;
+    underWay.repeats += repeats;
+    underWay.slots += slots;
+    underWay.reports += reports.length;
+    let answer: { results: readonly LeaseResult[]; jobs: readonly LeasedJob[] } | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
     } catch (error) {
-      if (claim !== null && !this.#closed) this.#repeatLater(claim);
+      if (claim !== null && !this.#isClosed) this.#repeatLater(claim);
       this.#failed(reports, error);
     }
-    this.#underWay--;
-    this.#repeatsUnderWay -= repeats;
-    this.#slotsUnderWay -= slots;
-    this.#reportsUnderWay -= reports.length;
-    if (answer !== null) this.#succeeded(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
+    underWay.exchanges--;
+    underWay.repeats -= repeats;
+    underWay.slots -= slots;
+    underWay.reports -= reports.length;
+    if (answer !== null) this.#answered(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
     this.#goOn();
+  }
+
+  #answered(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
+    this.#failures = 0;
+    this.#delayed.storeAnswered();
+    try {
+      this.#options.card.ended(reports.length);
+      if (reports.length > 0) this.#options.renewer.drop(reports);
+      if (claim !== null) this.#take(jobs, claim.limit);
+    } catch (error) {
+      this.#tell("claim", `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reasonOf(error)}`, error);
+    }
+  }
+
+  /**
+   * Gives back what was on its way when the worker was stopped, and what is more than was asked for: a claim that reached the store after its
+   * own repeat brings the jobs of both.
+   */
+  #take(jobs: readonly LeasedJob[], limit: number): void {
+    const most = this.#drain === null ? limit : 0;
+    if (jobs.length > 0) this.attempts.run(jobs.length <= most ? jobs : jobs.slice(0, most));
+    for (const { job, fence, facts } of jobs.slice(most)) this.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
+    const isFull = jobs.length >= limit;
+    this.#scale.claimed(isFull, this.attempts.running.size, this.#options.clock.monotonic());
+    if (isFull) this.#mayHaveWork = true;
+  }
+
+  #goOn(): void {
+    if (!this.#hasReports) this.#drainedIfSo();
+    // Also with nothing to report: there may still be work.
+    this.#flushSoon();
+  }
+
+  // ── Reports that travel without a claim ────────────────────────────────────────────────────────────────────────────────────────
+
+  get #isClaimRepeated(): boolean {
+    return this.#unanswered.length + this.#underWay.repeats > 0;
   }
 
   #repeatLater(claim: ClaimRequest): void {
@@ -198,93 +243,146 @@ export class Exchanger {
     return reports.filter((report, index) => !isHeldUp(report, index));
   }
 
-  #goOn(): void {
-    if (!this.hasReports) this.#options.host.allReported();
-    // Also with nothing to report: the worker may still be hungry.
-    this.flushSoon();
-  }
-
-  #succeeded(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
-    this.#failures = 0;
-    this.#delayed.storeAnswered();
-    try {
-      this.#options.host.answered(reports, claim, jobs);
-    } catch (error) {
-      this.#tellUnused(jobs, error);
-    }
-  }
-
   /** Answers those that somebody's transaction holds up: all others are done. */
   async #sendDelayed(reports: readonly Report[]): Promise<readonly Report[]> {
     try {
       const { results } = await this.#options.leases.exchange(reports, null);
       return reports.filter((_, index) => results[index] === "locked");
     } catch (error) {
-      this.#delayedFailed(error);
+      if (isClosed(error) && !this.#isClosed) this.#clientClosed([]);
+      throw error;
     }
   }
 
   #delayedAnswered(reports: readonly Report[]): void {
     this.#retry?.cancel();
     this.#retry = null;
-    this.#succeeded(reports, null, []);
+    this.#answered(reports, null, []);
     this.#goOn();
   }
 
+  /** Ended attempts without a slot that have not been reported yet. */
+  get unreported(): number {
+    return this.#delayed.size + this.attempts.waitingForNotes;
+  }
+
+  get #hasTooManyUnreported(): boolean {
+    return this.unreported >= Math.max(MOST_DELAYED, this.slots);
+  }
+
+  // ── What goes wrong ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
   #failed(reports: Report[], error: unknown): void {
-    if (this.#closed) return this.#giveUp(reports, error);
+    if (this.#isClosed) return this.#giveUp(reports, error);
     if (isClosed(error)) return this.#clientClosed(reports);
-    if (this.#failures++ === 0) this.#tell(error);
+    if (this.#failures++ === 0) this.#tell("store", `a worker cannot reach its store and keeps trying: ${reasonOf(error)}`, error);
     this.#delayed.failed(reports, error);
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimer(
       () => {
         this.#retry = null;
-        this.flushSoon();
+        this.#flushSoon();
       },
       retryPauseMs(this.#failures, this.#options.random()),
     );
   }
 
-  #delayedFailed(error: unknown): never {
-    if (isClosed(error) && !this.#closed) this.#clientClosed([]);
-    throw error;
+  #clientClosed(reports: Report[]): void {
+    this.#queue.push(...reports);
+    this.stop();
+    this.#options.onClosed();
   }
 
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
     const ids = reports.slice(0, 3).map((report) => report.id);
     const message = `the outcome of ${reports.length} jobs (${ids.join(", ")}) could not be reported; they will be seen as lost`;
-    this.#options.onTrouble({ kind: "report", message, error });
-    this.#options.host.givenUp(reports);
+    this.#tell("report", message, error);
+    this.#options.renewer.drop(reports);
   }
 
-  #tell(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#options.onTrouble({ kind: "store", message: `a worker cannot reach its store and keeps trying: ${reason}`, error });
+  #tell(kind: "store" | "report" | "claim", message: string, error: unknown): void {
+    this.#options.onTrouble({ kind, message, error });
   }
 
   /** While the store is away all of them fail, and that has been told. */
-  #tellDelayed({ id }: Report, error: unknown): void {
+  #tellStuck({ id }: Report, error: unknown): void {
     if (this.#failures > 0) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `the outcome of job ${id} could not be reported yet and is tried again. Does a transaction that called ctx.complete stay open? ${reason}`;
-    this.#options.onTrouble({ kind: "report", message, error });
+    const question = "Does a transaction that called ctx.complete stay open?";
+    this.#tell("report", `the outcome of job ${id} could not be reported yet and is tried again. ${question} ${reasonOf(error)}`, error);
   }
 
-  #tellUnused(jobs: readonly LeasedJob[], error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reason}`;
-    this.#options.onTrouble({ kind: "claim", message, error });
+  /** So many handlers ignore their abort that more jobs would only add to them. */
+  get #isOverrun(): boolean {
+    return this.attempts.abandoned >= this.slots;
   }
 
-  #clientClosed(reports: Report[]): void {
-    this.#queue.push(...reports);
-    this.stop();
-    this.#options.host.closed();
+  /** Says once that abandoned handlers stop the claims. To be called when their number or that of slots changed. */
+  tellIfOverrun(): void {
+    const told = this.#toldOverrun;
+    this.#toldOverrun = this.#isOverrun;
+    if (told || !this.#isOverrun) return;
+    const settle = formatDuration(this.#options.settings.settleMs);
+    const message =
+      `a worker stopped claiming: ${this.attempts.abandoned} of its handlers still run ${settle} after their abort. ` +
+      `Let handlers end when ctx.signal aborts, or restart this process`;
+    this.#options.onTrouble({ kind: "abandoned", message });
+  }
+
+  /** Says once that nothing is claimed, and once that claims go on. */
+  #tellIfTooManyUnreported(): void {
+    const told = this.#toldUnreported;
+    this.#toldUnreported = this.#hasTooManyUnreported;
+    if (told === this.#toldUnreported) return;
+    const message = told
+      ? `a worker claims jobs again: ${this.unreported} outcomes are left to report`
+      : `a worker stopped claiming: ${this.unreported} outcomes could not be reported yet. Do transactions that called ctx.complete stay open?`;
+    this.#options.onTrouble({ kind: "report", message });
+  }
+
+  // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Claims nothing any more. Resolves when nothing runs and all is reported. `onOnlyClaims`: only the answer to a claim is waited for. */
+  drain(onOnlyClaims: () => void): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#drain = { onDrained: resolve, onOnlyClaims };
+    this.#drainedIfSo();
+    return promise;
+  }
+
+  /** An exchange under way counts: it may bring jobs that must be given back. */
+  #drainedIfSo(): void {
+    if (this.#drain === null || this.attempts.running.size > 0 || this.attempts.waitingForNotes > 0) return;
+    if (this.isIdle) this.#drain.onDrained();
+    else if (!this.#hasReports) this.#drain.onOnlyClaims();
+  }
+
+  get isIdle(): boolean {
+    return !this.#hasReports && this.#underWay.exchanges === 0 && this.#unanswered.length === 0;
+  }
+
+  /** Whether something waits to be reported, or is being reported. */
+  get #hasReports(): boolean {
+    return this.#queue.length + this.#underWay.reports + this.#delayed.size > 0;
+  }
+
+  /** Nothing is sent any more. What could not be reported until now will be seen as lost: answers how many that are. */
+  stop(): number {
+    const unsaid = [...this.#queue.splice(0), ...this.#delayed.stop()];
+    this.#unanswered = [];
+    this.#isClosed = true;
+    this.#retry?.cancel();
+    this.#retry = null;
+    this.#giveUp(unsaid, null);
+    // Of what is under way nobody knows. What is delayed and was not given up is under way.
+    return unsaid.length + this.#underWay.reports + this.unreported;
   }
 }
 
 function isClosed(error: unknown): boolean {
   return error instanceof MillraceError && error.code === "closed";
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -164,7 +164,7 @@ export class NoteWriter {
     await this.#underWay;
   }
 
-  /** The last words of ended jobs go first and by themselves: somebody waits for them, and they must not fail with the notes of another. */
+  /** The last notes of ended jobs go first and by themselves: somebody waits for them, and they must not fail with the notes of another. */
   async #writeTouched(): Promise<void> {
     const touched = [...this.#touched];
     this.#touched = new Set();

@@ -1,15 +1,9 @@
-import { LAST_WORDS_MS } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
+import type { Attempts } from "./attempts.ts";
 
 /** So long before the end of the grace handlers are told. */
 const TOLD_BEFORE_MS = 5000;
-
-export interface ShutdownSteps {
-  /** Shortly before the end: tell the handlers. */
-  readonly abort: () => void;
-  /** At the end: give back what is unfinished. */
-  readonly giveUp: () => void;
-}
 
 /**
  * When a stopping worker does what: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short
@@ -19,21 +13,26 @@ export class Shutdown {
   /** Resolves when there is no time left, also if the store did not take what was given back. */
   readonly outOfTime: Promise<void>;
   readonly #clock: Clock;
-  readonly #lastWordsMs: number;
+  readonly #afterGraceMs: number;
   readonly #steps: readonly { readonly afterMs: (graceMs: number) => number; readonly run: () => void; at: number; done: boolean }[];
   #timer: Timer | null = null;
   #over = false;
 
-  /** `lastWordsMs`: how long the store is waited for, if not a second. */
-  constructor(clock: Clock, { abort, giveUp }: ShutdownSteps, lastWordsMs: number = LAST_WORDS_MS) {
+  /** `afterGraceMs`: how long the store is waited for, if not a second. */
+  constructor(clock: Clock, attempts: Pick<Attempts, "abort" | "giveUp">, afterGraceMs: number = AFTER_GRACE_MS) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.outOfTime = promise;
     this.#clock = clock;
-    this.#lastWordsMs = lastWordsMs;
+    this.#afterGraceMs = afterGraceMs;
     this.#steps = [
-      { afterMs: (graceMs) => graceMs - Math.min(TOLD_BEFORE_MS, Math.floor(graceMs / 2)), run: abort, at: Infinity, done: false },
-      { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(giveUp), at: Infinity, done: false },
-      { afterMs: (graceMs) => graceMs + lastWordsMs, run: resolve, at: Infinity, done: false },
+      {
+        afterMs: (graceMs) => graceMs - Math.min(TOLD_BEFORE_MS, Math.floor(graceMs / 2)),
+        run: () => attempts.abort(),
+        at: Infinity,
+        done: false,
+      },
+      { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(attempts), at: Infinity, done: false },
+      { afterMs: (graceMs) => graceMs + afterGraceMs, run: resolve, at: Infinity, done: false },
     ];
   }
 
@@ -50,10 +49,10 @@ export class Shutdown {
   }
 
   /** Whoever was held up until long after the end (a blocked loop, a stopped process) has something to say all the same. */
-  #giveUp(giveUp: () => void): void {
+  #giveUp(attempts: Pick<Attempts, "giveUp">): void {
     const last = this.#steps.at(-1)!;
-    last.at = Math.max(last.at, this.#clock.monotonic() + this.#lastWordsMs);
-    giveUp();
+    last.at = Math.max(last.at, this.#clock.monotonic() + this.#afterGraceMs);
+    attempts.giveUp();
   }
 
   /** Takes the steps whose time has come and waits for the next. */

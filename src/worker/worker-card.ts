@@ -3,8 +3,7 @@ import { hostname } from "node:os";
 import type { WorkerHandle } from "../client/client.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Crew } from "./crew.ts";
-import { Rate } from "./rate.ts";
+import type { Attempts } from "./attempts.ts";
 
 const MAX_JOBS_SHOWN = 100;
 const ID_BYTES = 9;
@@ -38,7 +37,7 @@ export class WorkerCard {
     this.#rate.add(count, this.#clock.monotonic());
   }
 
-  entry(state: WorkerHandle["state"], slots: number, { running, abandoned }: Pick<Crew, "running" | "abandoned">): WorkerEntry {
+  entry(state: WorkerHandle["state"], slots: number, { running, abandoned }: Attempts): WorkerEntry {
     return {
       id: this.id,
       host: this.#host,
@@ -54,5 +53,29 @@ export class WorkerCard {
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),
       abandoned,
     };
+  }
+}
+
+/** Counts what happened in the last minute, by the second. */
+class Rate {
+  readonly #counts: number[] = Array.from({ length: 60 }, () => 0);
+  #second = 0;
+
+  add(count: number, nowMs: number): void {
+    const second = this.#forgetUntil(nowMs);
+    this.#counts[second % 60]! += count;
+  }
+
+  perMinute(nowMs: number): number {
+    this.#forgetUntil(nowMs);
+    return this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  #forgetUntil(nowMs: number): number {
+    const second = Math.floor(nowMs / 1000);
+    const passed = Math.min(60, Math.max(0, second - this.#second));
+    for (let back = 0; back < passed; back++) this.#counts[(second - back) % 60] = 0;
+    this.#second = Math.max(this.#second, second);
+    return this.#second;
   }
 }

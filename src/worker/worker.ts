@@ -3,27 +3,29 @@
  *
  *   idle, busy ─→ stopping ─→ stopped
  *
- * Jobs are claimed only for free slots: a job that waits in a worker burns its lease and is kept from others. A hint or a full claim makes
- * the worker hungry; without any it looks once a second, because hints may be lost. What ended goes out with the claim for the slots that
- * it freed.
+ * The way of a job, one file after the other:
+ *
+ *   worker.ts     a hint, or once a second a look because hints may be lost, wakes the exchanger
+ *   exchanger.ts  claims for the free slots, with the same call that reports what ended
+ *   attempts.ts   runs what was claimed and keeps the leases
+ *   attempt.ts    calls the handler and makes an outcome of what it did
+ *   attempts.ts   writes what was logged, frees the slot
+ *   exchanger.ts  reports the outcome, and claims for the slot that it freed
  */
-import type { ClaimRequest, Client, Handlers, LeasedJob, Leases, Report, WorkerHandle, WorkOptions } from "../client/client.ts";
+import type { Client, Handlers, Leases, WorkerHandle, WorkOptions } from "../client/client.ts";
 import type { Duration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { LAST_WORDS_MS, readGrace } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
-import { Crew } from "./crew.ts";
-import { MAX_EXCHANGE } from "./exchange-limits.ts";
+import type { Attempts } from "./attempts.ts";
 import { Exchanger } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
-import type { Renewer, RenewerFactory } from "./heartbeat.ts";
+import type { Renewer, RenewerFactory } from "./renewal/heartbeat.ts";
 import { readWorkOptions, type WorkSettings } from "./options.ts";
-import { QueueTurns } from "./queue-turns.ts";
-import { Scale } from "./scale.ts";
 import { Shutdown } from "./shutdown.ts";
 import { guarded, warn } from "./trouble.ts";
 import { WorkerCard } from "./worker-card.ts";
@@ -31,8 +33,6 @@ import { WorkerCard } from "./worker-card.ts";
 const POLL_MS = 1000;
 /** Hints about leases make beats come sooner, but not more often than this. */
 const HINTED_BEAT_MS = 50;
-/** So many reports may wait without a slot, or as many as there are slots: then nothing is claimed until some are answered. */
-const MOST_DELAYED = 100;
 
 export interface WorkerEnv {
   readonly clock: Clock;
@@ -47,9 +47,9 @@ export interface WorkerEnv {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Told what a person should know. By default a line on the console. */
   readonly onTrouble?: OnTrouble;
-  /** How long the store may take for the last words of a worker that stops now and has nothing to wait for. Default 1 s. */
-  readonly lastWordsMs?: () => number;
-  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not take its last words in time. */
+  /** How long the store may take to answer a worker that stops now and has nothing else to wait for. Default 1 s. */
+  readonly afterGraceMs?: () => number;
+  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not answer in time. */
   readonly onStopped?: (isOutOfTime: boolean) => void;
 }
 
@@ -60,142 +60,89 @@ export type WorkerClient = Pick<Client, "leases" | "get">;
 export function startWorker(client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, env: WorkerEnv): WorkerHandle {
   const worker = new JobWorker(client, readHandlers(handlers), readWorkOptions(options), env);
   worker.start();
-  // The handle shows what a user may do, and nothing of what the parts tell each other.
+  // The handle shows what a user may do, and nothing of the parts.
   return {
-    id: worker.id,
+    id: worker.card.id,
     stop: (stopOptions) => worker.stop(stopOptions),
     get state() {
       return worker.state;
     },
     get slots() {
-      return worker.slots;
+      return worker.exchanger.slots;
     },
     get running() {
-      return worker.running;
+      return worker.attempts.running.size;
     },
     get abandoned() {
-      return worker.abandoned;
+      return worker.attempts.abandoned;
     },
     get healthy() {
-      return worker.healthy;
+      return worker.exchanger.healthy;
     },
     [Symbol.asyncDispose]: () => worker.stop(),
   };
 }
 
 class JobWorker {
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #pollMs: number;
+  readonly card: WorkerCard;
+  readonly exchanger: Exchanger;
+  readonly attempts: Attempts;
+  readonly #env: WorkerEnv;
   readonly #leases: Leases;
-  readonly #onTrouble: OnTrouble;
-  readonly #lastWordsMs: () => number;
-  readonly #onStopped: (isOutOfTime: boolean) => void;
-  readonly #handlers: HandlerTable;
   readonly #settings: WorkSettings;
-  readonly #card: WorkerCard;
-  readonly #turns: QueueTurns;
-  readonly #scale: Scale;
   readonly #renewer: Renewer;
-  readonly #crew: Crew;
-  readonly #exchanger: Exchanger;
   readonly #poll: Loop;
-  /** There may be work that was not asked for yet. */
-  #hungry = true;
-  #claimedAt = -Infinity;
-  #toldUnreported = false;
   #hintedBeat: Timer | null = null;
   #hintedBeatAt = -Infinity;
   #unwatch: () => void = () => {};
   #shutdown: Shutdown | null = null;
-  #drained: () => void = () => {};
   #stopped: Promise<void> | null = null;
   #isStopped = false;
 
   constructor(client: WorkerClient, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
     const { clock, random = Math.random, inFlight = 1, pollMs = POLL_MS } = env;
-    const { leases } = client;
-    const { leaseMs, settleMs, minSlots, maxSlots } = settings;
     const onTrouble = guarded(env.onTrouble ?? warn, clock);
-    this.#onTrouble = onTrouble;
-    this.#clock = clock;
-    this.#random = random;
-    this.#pollMs = pollMs;
-    this.#leases = leases;
-    this.#lastWordsMs = env.lastWordsMs ?? (() => LAST_WORDS_MS);
-    this.#onStopped = env.onStopped ?? (() => {});
-    this.#handlers = handlers;
+    this.#env = env;
+    this.#leases = client.leases;
     this.#settings = settings;
-    this.#card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
-    this.#turns = new QueueTurns(settings.queues);
-    this.#scale = new Scale(minSlots, maxSlots);
-    this.#poll = new Loop({ clock, turn: () => this.#look(), onError: () => pollMs });
-    this.#exchanger = new Exchanger({ leases, clock, random, inFlight, leaseMs, onTrouble, host: this.#exchangeHost() });
+    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
     this.#renewer = env.renewer({
-      leaseMs,
+      leaseMs: settings.leaseMs,
       onTrouble,
-      entry: () => this.#card.entry(this.state, this.slots, this.#crew),
-      onGone: (gone) => this.#crew.gone(gone),
+      entry: () => this.card.entry(this.state, this.exchanger.slots, this.attempts),
+      onGone: (gone) => this.attempts.gone(gone),
     });
-    this.#crew = new Crew({
+    this.exchanger = new Exchanger({
       clock,
-      leases,
+      random,
+      leases: client.leases,
       getJob: (id) => client.get(id),
       renewer: this.#renewer,
       handlers,
-      leaseMs,
-      settleMs,
-      slots: () => this.slots,
+      settings,
+      inFlight,
+      card: this.card,
       onTrouble,
-      report: (report, mayWait) => this.#report(report, mayWait),
-      freed: () => this.#freed(),
+      onClosed: () => void this.stop({ grace: 0 }).catch(() => {}),
     });
-  }
-
-  start(): void {
-    this.#unwatch = this.#leases.watch((hint) => {
-      if (hint.topic === "lease") this.#beatSoon();
-      else if (this.#serves(hint.queue)) this.#wake();
-    });
-    this.#poll.start();
-  }
-
-  get id(): string {
-    return this.#card.id;
+    this.attempts = this.exchanger.attempts;
+    // Jittered, so that the polls of many workers spread.
+    const look = (): number => Math.min(pollMs * (0.75 + random() / 2), this.exchanger.look(pollMs));
+    this.#poll = new Loop({ clock, turn: look, onError: () => pollMs });
   }
 
   get state(): WorkerHandle["state"] {
     if (this.#isStopped) return "stopped";
     if (this.#shutdown !== null) return "stopping";
-    return this.running > 0 ? "busy" : "idle";
+    return this.attempts.running.size > 0 ? "busy" : "idle";
   }
 
-  get slots(): number {
-    return this.#scale.slots;
-  }
-
-  get running(): number {
-    return this.#crew.running.size;
-  }
-
-  get abandoned(): number {
-    return this.#crew.abandoned;
-  }
-
-  get healthy(): boolean {
-    return this.#exchanger.healthy && !this.#crew.isOverrun && !this.#hasTooManyUnreported;
-  }
-
-  // ── Work ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #exchangeHost(): ConstructorParameters<typeof Exchanger>[0]["host"] {
-    return {
-      claim: (reporting, occupied, lanes) => this.#claim(reporting, occupied, lanes),
-      answered: (reports, claim, jobs) => this.#answered(reports, claim, jobs),
-      givenUp: (reports) => this.#renewer.drop(reports),
-      closed: () => void this.stop({ grace: 0 }).catch(() => {}),
-      allReported: () => this.#drainedIfSo(),
-    };
+  start(): void {
+    this.#unwatch = this.#leases.watch((hint) => {
+      if (hint.topic === "lease") this.#beatSoon();
+      else if (this.#serves(hint.queue)) this.exchanger.wake();
+    });
+    this.#poll.start();
   }
 
   #serves(queue: string): boolean {
@@ -203,113 +150,27 @@ class JobWorker {
     return queues.has(queue) || queues.has(kindOfQueue(queue));
   }
 
-  #wake(): void {
-    this.#hungry = true;
-    this.#exchanger.flushSoon();
-  }
-
-  /** At every poll, jittered: a hint may have been lost, and slots may have become too many. */
-  #look(): number {
-    const now = this.#clock.monotonic();
-    this.#scale.look(this.running, now);
-    this.#crew.tellIfOverrun();
-    this.#tellIfTooManyUnreported();
-    if (now - this.#claimedAt >= this.#pollMs / 2) this.#wake();
-    return Math.min(this.#pollMs * (0.75 + this.#random() / 2), this.#scale.lookAgainMs);
-  }
-
-  /** Ended attempts without a slot that have not been reported yet. */
-  get #unreported(): number {
-    return this.#exchanger.delayed + this.#crew.leaving;
-  }
-
-  get #hasTooManyUnreported(): boolean {
-    return this.#unreported >= Math.max(MOST_DELAYED, this.slots);
-  }
-
-  /** Says once that nothing is claimed, and once that claims go on. */
-  #tellIfTooManyUnreported(): void {
-    const told = this.#toldUnreported;
-    this.#toldUnreported = this.#hasTooManyUnreported;
-    if (told === this.#toldUnreported) return;
-    const message = told
-      ? `a worker claims jobs again: ${this.#unreported} outcomes are left to report`
-      : `a worker stopped claiming: ${this.#unreported} outcomes could not be reported yet. Do transactions that called ctx.complete stay open?`;
-    this.#onTrouble({ kind: "report", message });
-  }
-
-  /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when hungry. */
-  #claim(reporting: boolean, occupied: number, lanes: number): Omit<ClaimRequest, "turn" | "again"> | null {
-    const free = this.slots - this.running - occupied;
-    if (free <= 0 || this.#shutdown !== null || !(this.#hungry || reporting)) return null;
-    if (this.#crew.isOverrun || this.#hasTooManyUnreported) return null;
-    this.#hungry = false;
-    this.#claimedAt = this.#clock.monotonic();
-    return {
-      workerId: this.id,
-      queues: this.#turns.next(),
-      types: this.#handlers.types,
-      limit: Math.min(Math.ceil(free / lanes), MAX_EXCHANGE),
-      leaseMs: this.#settings.leaseMs,
-    };
-  }
-
-  #answered(reports: readonly Report[], claim: ClaimRequest | null, jobs: readonly LeasedJob[]): void {
-    this.#card.ended(reports.length);
-    if (reports.length > 0) this.#renewer.drop(reports);
-    if (claim === null) return;
-    if (jobs.length > 0) this.#take(jobs, claim.limit);
-    const isFull = jobs.length >= claim.limit;
-    this.#scale.claimed(isFull, this.running, this.#clock.monotonic());
-    if (isFull) this.#hungry = true;
-  }
-
-  /**
-   * Gives back what was on its way when the worker was stopped, and what is more than was asked for: a claim that reached the store after its
-   * own repeat brings the jobs of both.
-   */
-  #take(jobs: readonly LeasedJob[], limit: number): void {
-    const most = this.#shutdown === null ? limit : 0;
-    this.#crew.take(jobs.length <= most ? jobs : jobs.slice(0, most));
-    for (const { job, fence, facts } of jobs.slice(most))
-      this.#exchanger.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
-  }
-
-  #report(report: Report, mayWait: boolean): void {
-    const isClaimedFor = this.#exchanger.report(report, mayWait);
-    if (!isClaimedFor) this.#wake();
-  }
-
-  #freed(): void {
-    this.#wake();
-    this.#drainedIfSo();
-  }
-
   /** Not inside the hint itself: what else is cancelled in this tick belongs to the same beat. */
   #beatSoon(): void {
-    if (this.running === 0) return;
-    this.#hintedBeat ??= this.#clock.setTimer(
+    const { clock } = this.#env;
+    if (this.attempts.running.size === 0) return;
+    this.#hintedBeat ??= clock.setTimer(
       () => {
         this.#hintedBeat = null;
-        this.#hintedBeatAt = this.#clock.monotonic();
+        this.#hintedBeatAt = clock.monotonic();
         void this.#renewer.beatNow();
       },
-      Math.max(0, this.#hintedBeatAt + HINTED_BEAT_MS - this.#clock.monotonic()),
+      Math.max(0, this.#hintedBeatAt + HINTED_BEAT_MS - clock.monotonic()),
     );
   }
-
-  // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async stop(options: { readonly grace?: Duration | undefined } = {}): Promise<void> {
     const { grace } = readFields(options, "the options of stop", ["grace"]);
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
-      const steps = {
-        abort: () => this.#crew.forEach((attempt) => attempt.abort("shutdown")),
-        giveUp: () => this.#crew.forEach((attempt) => attempt.giveUp()),
-      };
-      const hasGrace = graceMs > 0 && this.running > 0;
-      this.#shutdown = new Shutdown(this.#clock, steps, hasGrace ? LAST_WORDS_MS : this.#lastWordsMs());
+      const hasGrace = graceMs > 0 && this.attempts.running.size > 0;
+      const afterGraceMs = hasGrace ? AFTER_GRACE_MS : this.#env.afterGraceMs?.();
+      this.#shutdown = new Shutdown(this.#env.clock, this.attempts, afterGraceMs);
       this.#stopped = this.#stop(this.#shutdown);
     }
     this.#shutdown.endAfter(graceMs);
@@ -317,42 +178,30 @@ class JobWorker {
   }
 
   async #stop(shutdown: Shutdown): Promise<void> {
-    const drained = new Promise<void>((resolve) => {
-      this.#drained = resolve;
-    });
     this.#unwatch();
     void this.#poll.stop();
     void this.#renewer.beatNow();
-    this.#drainedIfSo();
+    // When only the answer to a claim is left to wait for, the grace has no use.
+    const drained = this.exchanger.drain(() => shutdown.endAfter(0));
     const isOutOfTime = shutdown.outOfTime.then(() => true);
     await Promise.race([drained, isOutOfTime]);
-    const unreported = this.#exchanger.stop() + this.#crew.leaving;
-    this.#crew.stop();
+    const unreported = this.exchanger.stop();
+    this.attempts.stop();
     this.#hintedBeat?.cancel();
     // The grace was for handlers and their outcomes.
     shutdown.endAfter(0);
     const isLate = await Promise.race([this.#checkOut().then(() => false), isOutOfTime]);
     shutdown.stop();
     this.#isStopped = true;
-    this.#onStopped(isLate);
+    this.#env.onStopped?.(isLate);
     if (unreported > 0) throw notReported(unreported);
-  }
-
-  /**
-   * Nothing runs and all is said. An exchange under way counts: it may bring jobs that must be given back. But if there is nothing else to wait
-   * for, the grace has no use, and a store that does not answer is waited for as long as after its end.
-   */
-  #drainedIfSo(): void {
-    if (this.running > 0 || this.#crew.leaving > 0) return;
-    if (this.#exchanger.isIdle) this.#drained();
-    else if (!this.#exchanger.hasReports) this.#shutdown?.endAfter(0);
   }
 
   /** Takes the worker out of the registry. If the store is away, its entry runs out by itself. */
   async #checkOut(): Promise<void> {
     try {
       await this.#renewer.stop();
-      await this.#leases.unregister(this.id);
+      await this.#leases.unregister(this.card.id);
     } catch {
       // Nobody is left to try again.
     }

@@ -4,8 +4,8 @@ import type { History, WorkerLife } from "./history.ts";
 import { FREEZE } from "./line.ts";
 import { type Grant, type JobStory, leasesOf, linesOf, mayHaveHappened, type Sighting } from "./story.ts";
 
-/** The last words to the store may take so long beyond the grace. */
-const LAST_WORDS_MS = 1_000;
+/** The store may take so long to answer once the grace is over. */
+const AFTER_GRACE_MS = 1_000;
 
 /** I24: a worker that was told to stop claims nothing new, gives back or reports all it holds, and has stopped in time. */
 export const shutdown: Family = {
@@ -87,7 +87,7 @@ function isKeptWaiting({ claims }: History, { worker, line }: Sighting<"stopped"
 
 function checkTime({ report, options, history }: Bench, { worker, stopping, stopped, killed }: WorkerLife): void {
   if (!options.timed || stopping === null || killed !== null) return;
-  const latest = stopping.at + stopping.graceMs + LAST_WORDS_MS + options.epsilonMs;
+  const latest = stopping.at + stopping.graceMs + AFTER_GRACE_MS + options.epsilonMs;
   const end = stopped?.at ?? history.dumped?.at ?? 0;
   if (end <= latest) return;
   const isDisturbed = history.faults.some(

@@ -77,7 +77,7 @@ class ScriptedRun {
       clock: process.clock,
       random: random.fork("chance").next,
       fillRandom: random.fork("ids").fill,
-      rhythm: SLOWLY,
+      restsMs: SLOWLY,
       pollMs: 2_000,
       onTrouble: () => {},
     });

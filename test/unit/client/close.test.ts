@@ -169,7 +169,7 @@ describe("close", () => {
     };
   }
 
-  test("gives a silent store one second after the grace for all last words together, and rejects with what could not be reported", async () => {
+  test("gives a silent store one second after the grace for all that is left, and rejects with what could not be reported", async () => {
     const { client, store, clock } = await openClient();
     const worker = client.work({ t: () => new Promise(() => {}) });
     await client.enqueueMany([{ type: "t" }, { type: "t" }]);

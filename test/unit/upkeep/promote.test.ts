@@ -17,7 +17,7 @@ describe("promote", () => {
 
   test("is woken by a job that is due earlier than what it knew", async () => {
     const { insert, statusOf, start, clock } = await openWorld();
-    start({ rhythm: { promote: 3_600_000 } });
+    start({ restsMs: { promote: 3_600_000 } });
     await clock.advance("1s");
     const id = await insert("t", { delay: "10ms" });
     await clock.advance(10);
@@ -36,7 +36,7 @@ describe("promote", () => {
 
   test("takes turns that hints call for 25 ms apart, and each job starts within 50 ms of its time", async () => {
     const { insert, statusOf, start, clock, calls } = await openWorld();
-    start({ rhythm: { promote: 3_600_000 } });
+    start({ restsMs: { promote: 3_600_000 } });
     await clock.advance("1s");
     const before = calls.get("promote")!;
     const ids: string[] = [];
@@ -59,7 +59,7 @@ describe("promote", () => {
       if (id === "") id = await insert("t", { delay: "300ms" });
       return answer;
     };
-    start({ rhythm: { promote: 3_600_000 } });
+    start({ restsMs: { promote: 3_600_000 } });
     await clock.advance(300);
     expect(await statusOf(id)).toBe("pending");
   });

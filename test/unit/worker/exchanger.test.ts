@@ -1,13 +1,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { ClaimRequest, LeasedJob, LeaseResult, Report } from "../../../src/client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseResult, Leases, Report } from "../../../src/client/client.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { sleep } from "../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { Exchanger } from "../../../src/worker/exchanger.ts";
+import { readHandlers } from "../../../src/worker/handlers.ts";
+import { readWorkOptions } from "../../../src/worker/options.ts";
+import { WorkerCard } from "../../../src/worker/worker-card.ts";
 import type { Trouble } from "../../../src/core/trouble.ts";
 
-const claim = { limit: 1 } as ClaimRequest;
-const job = { job: { id: "new" }, fence: 1 } as LeasedJob;
+const job = { job: { id: "new", type: "endless", timeout: 0 }, fence: 1 } as LeasedJob;
 const report = (id: string): Report => ({ id, fence: 1, outcome: { kind: "completed", result: null, runMs: 0 } });
 const unavailable = new MillraceError("store_unavailable", "connection refused");
 
@@ -15,14 +17,16 @@ describe("the exchange of ended attempts for new jobs", () => {
   let clock: VirtualClock;
   /** What was sent, by ids. */
   let sent: string[][];
+  /** What the store took, and the jobs that were started. */
   let answered: string[];
   let givenUp: string[];
+  /** Whose leases are no longer renewed. */
+  let dropped: string[];
   let troubles: Trouble["kind"][];
   let claims: ClaimRequest[];
-  let wants: boolean;
   let isClosed: boolean;
-  /** Throws to be a host that breaks its word. */
-  let onAnswer: () => void;
+  /** Throws to be a renewer that breaks its word. */
+  let onHold: () => void;
   /** Throws to fail an exchange. */
   let store: (ids: string[]) => Promise<void> | void;
   /** Jobs whose rows somebody's transaction holds. */
@@ -34,10 +38,10 @@ describe("the exchange of ended attempts for new jobs", () => {
     claims = [];
     answered = [];
     givenUp = [];
+    dropped = [];
     troubles = [];
-    wants = false;
     isClosed = false;
-    onAnswer = () => {};
+    onHold = () => {};
     store = () => {};
     held = new Set();
   });
@@ -50,49 +54,56 @@ describe("the exchange of ended attempts for new jobs", () => {
     return ids.map((id) => (held.has(id) ? "locked" : "ok"));
   }
 
-  function exchanger(inFlight = 1): Exchanger {
-    return new Exchanger({
-      leases: {
-        exchange: async (reports, wanted) => {
-          const ids = reports.map(({ id }) => id);
-          sent.push(wanted === null ? ids : [...ids, "claim"]);
-          if (wanted !== null) claims.push(wanted);
-          await store(ids);
-          const results = await answersOf(ids, ids.length === 1 && wanted === null);
-          return { results, jobs: wanted === null ? [] : [job] };
-        },
-      },
+  /** Each claim is answered with one job, whose handler never ends. So with one slot there is one claim, and with none there is none. */
+  function exchanger({ slots = 0, inFlight = 1 } = {}): Exchanger {
+    const exchange: Leases["exchange"] = async (reports, wanted) => {
+      const ids = reports.map(({ id }) => id);
+      sent.push(wanted === null ? ids : [...ids, "claim"]);
+      if (wanted !== null) claims.push(wanted);
+      await store(ids);
+      const results = await answersOf(ids, ids.length === 1 && wanted === null);
+      answered.push(...ids.filter((_, index) => results[index] === "ok"));
+      return { results, jobs: wanted === null ? [] : [job] };
+    };
+    const handlers = readHandlers({ endless: (_payload, ctx) => (answered.push(ctx.job.id), new Promise(() => {})) });
+    const made = new Exchanger({
+      leases: { exchange } as Leases,
+      getJob: async () => null,
       clock,
       random: () => 1,
       inFlight,
-      leaseMs: 30_000,
-      onTrouble: ({ kind }) => troubles.push(kind),
-      host: {
-        claim: () => (wants ? claim : null),
-        answered(reports, _claim, jobs) {
-          answered.push(...reports.map(({ id }) => id), ...jobs.map((lease) => lease.job.id));
-          wants = false;
-          onAnswer();
-        },
-        givenUp: (reports) => givenUp.push(...reports.map(({ id }) => id)),
-        closed: () => (isClosed = true),
-        allReported: () => {},
+      handlers,
+      settings: readWorkOptions({ concurrency: Math.max(1, slots), lease: "30s" }),
+      renewer: {
+        hold: () => onHold(),
+        drop: (leases) => dropped.push(...leases.map(({ id }) => id)),
+        beatNow: async () => {},
+        stop: async () => {},
       },
+      card: new WorkerCard(clock, ["default"], handlers.types),
+      onTrouble({ kind, message }) {
+        troubles.push(kind);
+        const [, ids] = /\((.*)\) could not be reported; they will be seen as lost/.exec(message) ?? [];
+        if (ids !== undefined) givenUp.push(...ids.split(", "));
+      },
+      onClosed: () => (isClosed = true),
     });
+    if (slots === 0) void made.drain(() => {});
+    return made;
   }
 
   test("reports of one tick and the claim travel together", async () => {
-    const exchange = exchanger();
-    wants = true;
+    const exchange = exchanger({ slots: 1 });
     for (const id of ["a", "b", "c"]) exchange.report(report(id));
     await clock.settle();
     expect(sent).toEqual([["a", "b", "c", "claim"]]);
     expect(answered).toEqual(["a", "b", "c", "new"]);
+    expect(dropped).toEqual(["a", "b", "c"]);
     expect(exchange.isIdle).toBe(true);
   });
 
   test("with two in flight each takes its share", async () => {
-    const exchange = exchanger(2);
+    const exchange = exchanger({ inFlight: 2 });
     for (const id of ["a", "b", "c", "d", "e"]) exchange.report(report(id));
     await clock.settle();
     expect(sent).toEqual([
@@ -102,13 +113,12 @@ describe("the exchange of ended attempts for new jobs", () => {
   });
 
   test("a claim whose answer was lost is asked again by its turn, before anything new is claimed", async () => {
-    const exchange = exchanger();
+    const exchange = exchanger({ slots: 2 });
     let isAway = true;
     store = () => {
       if (isAway) throw unavailable;
     };
-    wants = true;
-    exchange.flushSoon();
+    exchange.wake();
     await clock.advance("1s");
     expect(claims[0]).toMatchObject({ turn: 1, again: false });
     expect(new Set(claims.slice(1).map(({ turn, again }) => `${turn} ${again}`))).toEqual(new Set(["1 true"]));
@@ -116,32 +126,30 @@ describe("the exchange of ended attempts for new jobs", () => {
     isAway = false;
     await clock.advance("10s");
     expect(answered).toEqual([job.job.id]);
-    wants = true;
-    exchange.flushSoon();
+    exchange.wake();
     await clock.settle();
     expect(claims.at(-1)).toMatchObject({ turn: 2, again: false });
   });
 
   test("a claim that is repeated travels alone, and reports go beside it", async () => {
-    const exchange = exchanger();
+    const exchange = exchanger({ slots: 1 });
     const lock = Promise.withResolvers<void>();
     store = () => {
       throw unavailable;
     };
-    wants = true;
     exchange.report(report("a"));
     await clock.settle();
-    expect(exchange.report(report("b"))).toBe(false);
+    exchange.report(report("b"));
     store = () => (sent.at(-1)!.includes("claim") ? lock.promise : undefined);
     await clock.advance("1s");
-    expect(exchange.report(report("c"))).toBe(false);
+    exchange.report(report("c"));
     await clock.advance("1s");
     expect(answered.sort()).toEqual(["a", "b", "c"]);
     expect(sent.filter((ids) => ids.includes("claim"))).toEqual([["a", "claim"], ["claim"]]);
     lock.resolve();
     await clock.settle();
     expect([answered.at(-1), exchange.isIdle]).toEqual(["new", true]);
-    expect(exchange.report(report("d"))).toBe(true);
+    exchange.report(report("d"));
     await clock.settle();
     expect(answered.at(-1)).toBe("d");
   });
@@ -180,14 +188,13 @@ describe("the exchange of ended attempts for new jobs", () => {
   });
 
   test("a report that failed never travels with a claim again, nor with another report, and its pauses grow", async () => {
-    const exchange = exchanger();
+    const exchange = exchanger({ slots: 1 });
     const triedAt: number[] = [];
     store = (ids) => {
       if (!ids.includes("locked")) return;
       triedAt.push(clock.monotonic());
       throw unavailable;
     };
-    wants = true;
     for (const id of ["a", "locked"]) exchange.report(report(id));
     await clock.advance("1s");
     expect(sent.filter((ids) => ids.includes("locked"))).toEqual([["a", "locked", "claim"], ...triedAt.slice(1).map(() => ["locked"])]);
@@ -195,28 +202,27 @@ describe("the exchange of ended attempts for new jobs", () => {
       [1, false],
       [1, true],
     ]);
-    expect([answered.sort(), exchange.healthy, exchange.delayed]).toEqual([["a", "new"], true, 1]);
+    expect([answered.sort(), exchange.healthy, exchange.unreported]).toEqual([["a", "new"], true, 1]);
     await clock.advance("30s");
     const pauses = triedAt.slice(2).map((at, index) => at - triedAt[index + 1]!);
     expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
   });
 
   test("jobs are claimed and reported all the time while a report waits for a locked row, and it is answered once the row is free", async () => {
-    const exchange = exchanger();
+    const exchange = exchanger({ slots: 100 });
     const row = Promise.withResolvers<void>();
     store = (ids) => (ids.includes("locked") ? row.promise : undefined);
     exchange.report(report("locked"), true);
     for (let turn = 0; turn < 20; turn++) {
-      wants = true;
       exchange.report(report(`other ${turn}`));
       await clock.settle();
     }
     expect(sent.slice(0, 3)).toEqual([["locked"], ["other 0", "claim"], ["other 1", "claim"]]);
     expect(answered.length).toBe(40);
-    expect([exchange.delayed, exchange.isIdle, exchange.healthy]).toEqual([1, false, true]);
+    expect([exchange.unreported, exchange.isIdle, exchange.healthy]).toEqual([1, false, true]);
     row.resolve();
     await clock.settle();
-    expect([answered.at(-1), exchange.delayed, exchange.isIdle]).toEqual(["locked", 0, true]);
+    expect([answered.at(-1), exchange.unreported, exchange.isIdle]).toEqual(["locked", 0, true]);
   });
 
   test("what may have to wait for a row goes together, and one by one after it failed together", async () => {
@@ -251,7 +257,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     exchange.report(report("a"), true);
     await clock.advance("1s");
     expect(answered).toEqual(["a"]);
-    expect(exchange.delayed).toBe(1);
+    expect(exchange.unreported).toBe(1);
   });
 
   test("many reports that are held up keep back none that failed with them", async () => {
@@ -267,7 +273,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     isAway = false;
     await clock.advance("15s");
     expect(answered).toEqual(["a"]);
-    expect(exchange.delayed).toBe(20);
+    expect(exchange.unreported).toBe(20);
   });
 
   test("of many reports that are held up one that is free is answered soon, and each of the others is told once", async () => {
@@ -308,6 +314,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     away.reject(unavailable);
     await clock.advance("1h");
     expect([sent, givenUp.sort(), exchange.isIdle]).toEqual([[["a"]], ["a", "b"], true]);
+    expect(dropped.sort()).toEqual(["a", "b"]);
   });
 
   test("a client that was closed ends it", async () => {
@@ -346,24 +353,23 @@ describe("the exchange of ended attempts for new jobs", () => {
     expect(troubles).toEqual(["report"]);
   });
 
-  test("survives a host that throws, and tells it", async () => {
-    const exchange = exchanger();
-    onAnswer = () => {
-      onAnswer = () => {};
+  test("survives a renewer that throws, and tells it", async () => {
+    const exchange = exchanger({ slots: 1 });
+    onHold = () => {
+      onHold = () => {};
       throw new Error("no thread for you");
     };
-    wants = true;
-    exchange.flushSoon();
+    exchange.wake();
     await clock.settle();
     expect(troubles).toEqual(["claim"]);
     exchange.report(report("a"));
     await clock.settle();
-    expect(sent).toEqual([["claim"], ["a"]]);
+    expect(sent).toEqual([["claim"], ["a", "claim"]]);
     expect([exchange.healthy, exchange.isIdle]).toEqual([true, true]);
   });
 
   test("a report that failed once and then went through is given its full time when it fails again", async () => {
-    const exchange = exchanger(2);
+    const exchange = exchanger({ inFlight: 2 });
     let broken = new Set(["a", "b"]);
     store = (ids) => {
       if (ids.some((id) => broken.has(id))) throw new TypeError("cannot read this");

@@ -178,7 +178,7 @@ describe("the writer of notes", () => {
     expect(jobs.map((job) => job.take())).toEqual([null, null, null]);
   });
 
-  test("does not hold up the last words of others for a job whose notes the store refuses", async () => {
+  test("does not hold up the last notes of others for a job whose notes the store refuses", async () => {
     const written: string[] = [];
     const { clock, writer: notes } = writer((call) => {
       if (call.some((note) => note.lines.includes("poison"))) throw new Error("cannot read this");
@@ -190,12 +190,12 @@ describe("the writer of notes", () => {
     notes.touch(poisoned);
     await clock.advance("10s");
     const ended = new JobNotes(lease);
-    ended.log("last words");
+    ended.log("last line");
     ended.close();
     notes.touch(poisoned);
     notes.touch(ended);
     await notes.write();
-    expect(written).toEqual(["last words"]);
+    expect(written).toEqual(["last line"]);
   });
 
   test("that was stopped sets no timer again", async () => {

@@ -53,7 +53,7 @@ describe("a shutdown", () => {
     expect(told).toEqual({ abort: 25_000, giveUp: 29_900, outOfTime: 30_900 });
   });
 
-  test("leaves time for the last words also to a process that was held up beyond its end", async () => {
+  test("leaves time for answers of the store also to a process that was held up beyond its end", async () => {
     // A clock that stands at a later time when its timer comes at last, as after a blocked loop or a stopped process.
     let heldUpMs = 0;
     const late = { now: () => clock.now(), monotonic: () => clock.monotonic() + heldUpMs, setTimer: clock.setTimer.bind(clock) };

@@ -43,7 +43,7 @@ test("jobs that are due tomorrow make no other process look, and hardly a messag
       clock: systemClock,
       random: Math.random,
       announce: { wanted: () => false, publish: () => {}, settled: () => {} },
-      rhythm: { promote: 3_600_000 },
+      restsMs: { promote: 3_600_000 },
     });
     return { upkeep, count: () => count };
   });

@@ -1,6 +1,7 @@
-import type { LeaseRef, LeaseResult } from "../client/client.ts";
-import { atMost, type Clock } from "../lib/clock.ts";
+import type { LeaseRef, LeaseResult } from "../../client/client.ts";
+import { atMost, type Clock } from "../../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
+import type { SharedLeases } from "./shared-leases.ts";
 
 /** The most leases that one call renews. */
 const MAX_LEASES_A_CALL = 1000;
@@ -35,11 +36,7 @@ export interface Held extends LeaseRef {
 type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseResult[]>;
 
 /** A copy of a book that another thread can read. */
-export interface BookCopy {
-  /** Answers where it was put. */
-  add(lease: Held): number;
-  remove(place: number): void;
-}
+export type BookCopy = Pick<SharedLeases, "add" | "remove">;
 
 /**
  * The leases that a worker holds, and how one beat renews them all. Used on the main loop and in the thread alike.

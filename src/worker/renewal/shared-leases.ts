@@ -1,79 +1,79 @@
-/**
- * ROWS IN SHARED MEMORY: one thread writes them, another reads them whenever it likes, and neither waits for the other. To post a message
- * for each change costs a system call and wakes the other thread; a row costs a tenth of a microsecond and wakes nobody.
- *
- * A row is a short ASCII text and three numbers. Its version is odd while it is being written, so that a reader never takes half of one.
- */
-export interface SharedRow {
-  readonly text: string;
-  readonly numbers: readonly [number, number, number];
-}
+import type { Held } from "./lease-book.ts";
 
-/** The longest text that a row holds. */
-export const MAX_TEXT = 40;
+/** The longest id that a row holds. */
+const MAX_ID = 40;
 
 const ROW_BYTES = 72;
-/** Offsets within a row, in bytes: version, length of the text (0: the row is free), numbers, text. */
+/** Offsets within a row, in bytes: version, length of the id (0: the row is free), fence and times, id. */
 const LENGTH_AT = 4;
 const NUMBERS_AT = 8;
-const TEXT_AT = 32;
+const ID_AT = 32;
 
 const FIRST_CAPACITY = 256;
 /** A writer that was interrupted in the middle of a row is waited for so many looks; then the row is left to the next time. */
 const MOST_LOOKS = 1000;
 
-/** The writing side. */
-export class SharedRows {
-  #view: View;
+/** By how much the clock of this thread is behind that of the machine: each thread counts from its own start. */
+const behindMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/**
+ * THE LEASES OF A WORKER IN SHARED MEMORY: its own thread writes them, the beat thread reads them whenever it likes, and neither waits for the
+ * other. To post a message for each change costs a system call and wakes the other thread; a row costs a tenth of a microsecond and wakes
+ * nobody.
+ *
+ * The version of a row is odd while it is being written, so that a reader never takes half of one.
+ */
+export class SharedLeases {
+  #rows: Rows;
   #free: number[];
   readonly #onGrown: (buffer: SharedArrayBuffer) => void;
 
   /** `onGrown` is told of the memory that counts from then on. */
   constructor(onGrown: (buffer: SharedArrayBuffer) => void) {
-    this.#view = new View(new SharedArrayBuffer(FIRST_CAPACITY * ROW_BYTES));
+    this.#rows = new Rows(new SharedArrayBuffer(FIRST_CAPACITY * ROW_BYTES));
     this.#free = rowsDown(FIRST_CAPACITY, 0);
     this.#onGrown = onGrown;
   }
 
   get buffer(): SharedArrayBuffer {
-    return this.#view.buffer;
+    return this.#rows.buffer;
   }
 
-  /** Puts a row somewhere, and answers where. */
-  add(text: string, one: number, two: number, three: number): number {
+  /** Answers in which row it was put. */
+  add(lease: Held): number {
     const row = this.#free.pop() ?? this.#grow();
-    this.#view.write(row, text, one, two, three);
+    this.#rows.write(row, lease);
     return row;
   }
 
   remove(row: number): void {
-    this.#view.clear(row);
+    this.#rows.clear(row);
     this.#free.push(row);
   }
 
   #grow(): number {
-    const { buffer, capacity } = this.#view;
+    const { buffer, capacity } = this.#rows;
     const larger = new SharedArrayBuffer(buffer.byteLength * 2);
     new Uint8Array(larger).set(new Uint8Array(buffer));
-    this.#view = new View(larger);
+    this.#rows = new Rows(larger);
     this.#free = rowsDown(capacity * 2, capacity);
     this.#onGrown(larger);
     return this.#free.pop()!;
   }
 }
 
-/** The reading side: all rows as they are now. */
-export function readSharedRows(buffer: SharedArrayBuffer): SharedRow[] {
-  const view = new View(buffer);
-  const rows: SharedRow[] = [];
-  for (let row = 0; row < view.capacity; row++) {
-    const read = view.read(row);
-    if (read !== null) rows.push(read);
+/** What is held now. */
+export function readSharedLeases(buffer: SharedArrayBuffer): Held[] {
+  const rows = new Rows(buffer);
+  const leases: Held[] = [];
+  for (let row = 0; row < rows.capacity; row++) {
+    const lease = rows.read(row);
+    if (lease !== null) leases.push(lease);
   }
-  return rows;
+  return leases;
 }
 
-class View {
+class Rows {
   readonly buffer: SharedArrayBuffer;
   readonly capacity: number;
   readonly #integers: Int32Array;
@@ -88,16 +88,16 @@ class View {
     this.#bytes = new Uint8Array(buffer);
   }
 
-  write(row: number, text: string, one: number, two: number, three: number): void {
-    if (text.length > MAX_TEXT) throw new RangeError(`a shared row holds a text of at most ${MAX_TEXT} characters`);
+  write(row: number, { id, fence, stopAt, heldAt }: Held): void {
+    if (id.length > MAX_ID) throw new RangeError(`a shared lease has an id of at most ${MAX_ID} characters`);
     const at = row * ROW_BYTES;
     Atomics.add(this.#integers, at / 4, 1);
     const numbers = (at + NUMBERS_AT) / 8;
-    this.#numbers[numbers] = one;
-    this.#numbers[numbers + 1] = two;
-    this.#numbers[numbers + 2] = three;
-    for (let index = 0; index < text.length; index++) this.#bytes[at + TEXT_AT + index] = text.charCodeAt(index);
-    this.#integers[(at + LENGTH_AT) / 4] = text.length;
+    this.#numbers[numbers] = fence;
+    this.#numbers[numbers + 1] = stopAt + behindMs;
+    this.#numbers[numbers + 2] = heldAt + behindMs;
+    for (let index = 0; index < id.length; index++) this.#bytes[at + ID_AT + index] = id.charCodeAt(index);
+    this.#integers[(at + LENGTH_AT) / 4] = id.length;
     Atomics.add(this.#integers, at / 4, 1);
   }
 
@@ -109,7 +109,7 @@ class View {
   }
 
   /** Null: the row is free, or its writer stands still in the middle of it. */
-  read(row: number): SharedRow | null {
+  read(row: number): Held | null {
     const at = row * ROW_BYTES;
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       const version = Atomics.load(this.#integers, at / 4);
@@ -120,13 +120,15 @@ class View {
     return null;
   }
 
-  #take(at: number): SharedRow | null {
+  #take(at: number): Held | null {
     const length = Atomics.load(this.#integers, (at + LENGTH_AT) / 4);
     if (length === 0) return null;
     const numbers = (at + NUMBERS_AT) / 8;
     return {
-      text: String.fromCharCode(...this.#bytes.subarray(at + TEXT_AT, at + TEXT_AT + length)),
-      numbers: [this.#numbers[numbers]!, this.#numbers[numbers + 1]!, this.#numbers[numbers + 2]!],
+      id: String.fromCharCode(...this.#bytes.subarray(at + ID_AT, at + ID_AT + length)),
+      fence: this.#numbers[numbers]!,
+      stopAt: this.#numbers[numbers + 1]! - behindMs,
+      heldAt: this.#numbers[numbers + 2]! - behindMs,
     };
   }
 }

@@ -1,4 +1,4 @@
-import { LAST_WORDS_MS } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 /** What is waited for when nothing is said about it. */
@@ -9,7 +9,7 @@ const USUAL_GRACE_MS = 30_000;
  * the rest. Workers see to their own grace; it begins when the last of them has stopped. If the store did not answer these, their second was
  * this one, too. Its end can be drawn nearer, never put off.
  */
-export class LastWords {
+export class CloseDeadline {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   #graceEndsAt = Infinity;
@@ -50,14 +50,14 @@ export class LastWords {
     await promise;
   }
 
-  /** All is said. */
+  /** All is done. */
   stop(): void {
     this.#timer?.cancel();
   }
 
   #arm(): void {
     this.#timer?.cancel();
-    const left = Math.max(0, this.#graceEndsAt - this.#clock.monotonic());
-    this.#timer = this.#clock.setTimer(() => this.#over.abort(), left + (this.#isSilent ? 0 : LAST_WORDS_MS));
+    const leftMs = Math.max(0, this.#graceEndsAt - this.#clock.monotonic());
+    this.#timer = this.#clock.setTimer(() => this.#over.abort(), leftMs + (this.#isSilent ? 0 : AFTER_GRACE_MS));
   }
 }

@@ -1,18 +1,18 @@
 /**
- * KEEPS LEASES FROM A THREAD (src/beat-thread.ts), one for all workers of a client.
+ * KEEPS LEASES FROM A THREAD (beat-thread.ts), one for all workers of a client.
  *
  * The thread is started by the first lease and never keeps the process alive. Until it is ready, when it dies, and where it cannot be
  * started at all (a bundle without its file), the main loop beats instead, over the client: then only a blocked loop can lose a lease.
  */
-import type { LeaseRef, Leases } from "./client/client.ts";
-import type { BeatThreadData, FromThread, ToThread } from "./beat-thread.ts";
 import { Worker } from "node:worker_threads";
-import type { Clock, Timer } from "./lib/clock.ts";
-import { Loop } from "./lib/loop.ts";
+import type { LeaseRef } from "../../client/client.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { Loop } from "../../lib/loop.ts";
+import type { BeatThreadData, FromThread, ToThread } from "./beat-thread.ts";
+import { beatMsOf, retryBeatMs } from "./beat-times.ts";
+import { Beat, type BeatTarget, type Renewer, type RenewerFactory, type RenewerOptions } from "./heartbeat.ts";
+import type { GoneLease, HeldLease } from "./lease-book.ts";
 import { SharedLeases } from "./shared-leases.ts";
-import { beatMsOf, retryBeatMs } from "./worker/beat-times.ts";
-import { MainBeat, type Renewer, type RenewerFactory, type RenewerOptions } from "./worker/heartbeat.ts";
-import type { GoneLease, HeldLease } from "./worker/lease-book.ts";
 
 const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
@@ -25,13 +25,13 @@ export interface ThreadRenewerOptions {
   /** How long the thread's own calls may wait for the store. */
   readonly deadlineMs: number;
   /** For the beats of the main loop. */
-  readonly leases: Pick<Leases, "extend" | "register">;
+  readonly leases: BeatTarget;
   readonly clock: Clock;
 }
 
 export class ThreadRenewer {
   readonly #options: ThreadRenewerOptions;
-  readonly #workers = new Map<number, ThreadedRenewer>();
+  readonly #workers = new Map<number, WorkerRenewer>();
   readonly #waiting = new Map<number, () => void>();
   #thread: Worker | null = null;
   #isReady = false;
@@ -47,7 +47,7 @@ export class ThreadRenewer {
   /** Makes the renewer of one worker: what startWorker takes. */
   readonly forWorker: RenewerFactory = (options) => {
     const number = ++this.#count;
-    const renewer = new ThreadedRenewer(number, this, this.#options, options);
+    const renewer = new WorkerRenewer(number, this, this.#options, options);
     this.#workers.set(number, renewer);
     return renewer;
   };
@@ -131,7 +131,7 @@ export class ThreadRenewer {
         this.#deaths = 0;
         return;
       case "gone":
-        this.#workers.get(message.crew)?.goneInThread(message.leases);
+        this.#workers.get(message.worker)?.goneInThread(message.leases);
         return;
       case "done":
         this.#waiting.get(message.token)?.();
@@ -155,11 +155,11 @@ export class ThreadRenewer {
 }
 
 /** The renewer of one worker. It keeps its own book, to know what is still held and to go on without the thread. */
-class ThreadedRenewer implements Renewer {
+class WorkerRenewer implements Renewer {
   readonly #number: number;
   readonly #thread: ThreadRenewer;
   readonly #options: RenewerOptions;
-  readonly #mainBeat: MainBeat;
+  readonly #beat: Beat;
   readonly #loop: Loop;
   /** What is held, where the thread can read it by itself. */
   readonly #shared = new SharedLeases((buffer) => this.#sayLeases(buffer));
@@ -169,23 +169,23 @@ class ThreadedRenewer implements Renewer {
     this.#number = number;
     this.#thread = thread;
     this.#options = options;
-    this.#mainBeat = new MainBeat(leases, clock, options, this.#shared);
-    this.#loop = new Loop({ clock, turn: () => this.#beat(), onError: () => retryBeatMs(options.leaseMs) });
+    this.#beat = new Beat(leases, clock, options, this.#shared);
+    this.#loop = new Loop({ clock, turn: () => this.#turn(), onError: () => retryBeatMs(options.leaseMs) });
     queueMicrotask(() => this.#loop.start());
   }
 
   hold(leases: readonly HeldLease[]): void {
     if (leases.length === 0) return;
-    this.#mainBeat.book.hold(leases);
+    this.#beat.book.hold(leases);
     if (!this.#isTold) this.#tellThread();
   }
 
   drop(leases: readonly LeaseRef[]): void {
-    this.#mainBeat.book.drop(leases);
+    this.#beat.book.drop(leases);
   }
 
   async beatNow(): Promise<void> {
-    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "beat", crew: this.#number, token }));
+    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "beat", worker: this.#number, token }));
     else await this.#loop.turnNow();
   }
 
@@ -194,20 +194,20 @@ class ThreadedRenewer implements Renewer {
     await this.#loop.stop();
     this.#thread.forget(this.#number);
     // A thread that is not ready yet has never heard of this worker's entry, and hears of its end before it could write anything.
-    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "leave", crew: this.#number, token }));
-    else this.#thread.say({ kind: "leave", crew: this.#number, token: 0 });
+    if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "leave", worker: this.#number, token }));
+    else this.#thread.say({ kind: "leave", worker: this.#number, token: 0 });
   }
 
   goneInThread(leases: readonly GoneLease[]): void {
     // What was settled or given back meanwhile is not news.
-    const held = leases.filter((lease) => this.#mainBeat.book.has(lease));
-    this.#mainBeat.book.drop(held);
+    const held = leases.filter((lease) => this.#beat.book.has(lease));
+    this.#beat.book.drop(held);
     if (held.length > 0) this.#options.onGone(held);
   }
 
   threadDied(error: unknown, isFirst: boolean): void {
     this.#isTold = false;
-    this.#mainBeat.book.trust();
+    this.#beat.book.trust();
     this.#loop.wake();
     if (!isFirst) return;
     const reason = error instanceof Error ? error.message : "it ended";
@@ -219,7 +219,7 @@ class ThreadedRenewer implements Renewer {
   }
 
   tellNewThread(): void {
-    if (!this.#mainBeat.book.isEmpty) this.#tellThread();
+    if (!this.#beat.book.isEmpty) this.#tellThread();
     this.#loop.wake();
   }
 
@@ -230,14 +230,14 @@ class ThreadedRenewer implements Renewer {
   }
 
   #sayLeases(buffer: SharedArrayBuffer): void {
-    this.#thread.say({ kind: "leases", crew: this.#number, leaseMs: this.#options.leaseMs, buffer });
+    this.#thread.say({ kind: "leases", worker: this.#number, leaseMs: this.#options.leaseMs, buffer });
   }
 
   /** With a thread: a sign of life, and what to write into the registry. Without one: the whole beat. */
-  async #beat(): Promise<number> {
-    if (!this.#thread.isReady) return this.#mainBeat.turn();
+  async #turn(): Promise<number> {
+    if (!this.#thread.isReady) return this.#beat.turn();
     const { leaseMs, entry } = this.#options;
-    this.#thread.say({ kind: "entry", crew: this.#number, leaseMs, entry: entry() });
+    this.#thread.say({ kind: "entry", worker: this.#number, leaseMs, entry: entry() });
     return beatMsOf(leaseMs);
   }
 }

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { LeaseRef, LeaseResult } from "../../../src/client/client.ts";
-import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
-import { LeaseBook } from "../../../src/worker/lease-book.ts";
+import type { LeaseRef, LeaseResult } from "../../../../src/client/client.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
+import { LeaseBook } from "../../../../src/worker/renewal/lease-book.ts";
+import { readSharedLeases, SharedLeases } from "../../../../src/worker/renewal/shared-leases.ts";
 
 const LEASE_MS = 30_000;
 const away = (): Promise<never> => Promise.reject(new Error("away"));
@@ -48,24 +49,20 @@ describe("the leases that a worker holds", () => {
   });
 
   test("has a copy that follows it", () => {
-    const copied = new Map<number, string>();
-    let places = 0;
-    const copy = {
-      add: ({ id, fence }: LeaseRef) => (copied.set(++places, `${id} ${fence}`), places),
-      remove: (place: number) => void copied.delete(place),
-    };
+    const copy = new SharedLeases(() => {});
+    const copied = (): string[] => readSharedLeases(copy.buffer).map(({ id, fence }) => `${id} ${fence}`);
     const own = new LeaseBook(LEASE_MS, clock, copy);
     own.hold([
       { id: "a", fence: 1, stopAfterMs: null },
       { id: "b", fence: 1, stopAfterMs: 5 },
     ]);
     own.hold([{ id: "a", fence: 2, stopAfterMs: null }]);
-    expect([...copied.values()]).toEqual(["b 1", "a 2"]);
+    expect(copied()).toEqual(["a 2", "b 1"]);
     own.drop([
       { id: "a", fence: 1 },
       { id: "b", fence: 1 },
     ]);
-    expect([...copied.values()]).toEqual(["a 2"]);
+    expect(copied()).toEqual(["a 2"]);
   });
 
   test("are all renewed at once", async () => {

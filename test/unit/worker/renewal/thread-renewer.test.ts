@@ -5,16 +5,16 @@ import path from "node:path";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Client, LeasedJob, WorkerHandle } from "../../../src/client/client.ts";
-import { connect } from "../../../src/connect.ts";
-import type { WorkerEntry } from "../../../src/core/worker-entry.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { openStore } from "../../../src/store/open-store.ts";
-import { ThreadRenewer } from "../../../src/thread-renewer.ts";
-import type { GoneLease } from "../../../src/worker/lease-book.ts";
-import type { Renewer } from "../../../src/worker/heartbeat.ts";
-import type { Trouble } from "../../../src/core/trouble.ts";
-import { startWorker } from "../../../src/worker/worker.ts";
+import type { Client, LeasedJob, WorkerHandle } from "../../../../src/client/client.ts";
+import { connect } from "../../../../src/connect.ts";
+import type { WorkerEntry } from "../../../../src/core/worker-entry.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { ThreadRenewer } from "../../../../src/worker/renewal/thread-renewer.ts";
+import type { GoneLease } from "../../../../src/worker/renewal/lease-book.ts";
+import type { Renewer } from "../../../../src/worker/renewal/heartbeat.ts";
+import type { Trouble } from "../../../../src/core/trouble.ts";
+import { startWorker } from "../../../../src/worker/worker.ts";
 
 const LEASE_MS = 1000;
 
@@ -162,7 +162,7 @@ describe("leases kept from a thread", () => {
   test("are renewed by the main loop where a process may have no threads at all", async () => {
     open();
     const program = `
-      import { connect } from "../../../src/connect.ts";
+      import { connect } from "../../../../src/connect.ts";
       const client = await connect(${JSON.stringify(url)}, { onTrouble: ({ kind }) => console.log("trouble:", kind) });
       client.work({ t: (_, { job }) => new Promise((resolve) => setTimeout(resolve, 2500)) }, { lease: "1s" });
       const { id } = await client.enqueue("t");
@@ -181,8 +181,8 @@ describe("leases kept from a thread", () => {
   test("do not keep a process alive that has nothing else to do", async () => {
     open();
     const program = `
-      import { systemClock } from "../../../src/lib/clock.ts";
-      import { ThreadRenewer } from "../../../src/thread-renewer.ts";
+      import { systemClock } from "../../../../src/lib/clock.ts";
+      import { ThreadRenewer } from "../../../../src/worker/renewal/thread-renewer.ts";
       const leases = { extend: async () => ["ok"], register: async () => {} };
       const thread = new ThreadRenewer({ url: ${JSON.stringify(url)}, deadlineMs: 10_000, leases, clock: systemClock });
       const renewer = thread.forWorker({ leaseMs: 1000, entry: () => ({}), onGone() {}, onTrouble() {} });
