@@ -11,6 +11,8 @@ export const DEFAULT_DEADLINE_MS = 10_000;
  * wait for the whole deadline. A server that is silent may only be slow, and is waited for until the deadline.
  */
 export const REFUSED_AT_OPENING_MS = 1000;
+/** How many connections to a PostgreSQL server one process may ask for. */
+export const MAX_POOL_SIZE = 1000;
 /** For how many days figures by the hour can be kept. */
 export const MAX_RETENTION_DAYS = 3650;
 /** How many queues one worker may serve. */
