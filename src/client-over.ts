@@ -3,7 +3,7 @@ import type { Announcer } from "./client/announcer.ts";
 import type { Client } from "./client/client.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
 import { MillraceError } from "./core/errors.ts";
-import type { LostLease } from "./core/lost-lease.ts";
+import type { LostLease } from "./core/lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";

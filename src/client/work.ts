@@ -7,7 +7,7 @@ import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
 import type { Announcer, Settled } from "./announcer.ts";
-import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseResult, Leases, Report } from "./client.ts";
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
 import { heldElsewhere } from "./refusals.ts";
 import type { ServedQueues } from "./served-queues.ts";
@@ -49,7 +49,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const { settlements, settled } = decide(parts, reports, facts);
   const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
-  const results = reports.map((_, index): LeaseResult => (facts[index] === null ? "stale" : "ok"));
+  const results = reports.map((_, index): LeaseAnswer => (facts[index] === null ? "stale" : "ok"));
   applyAnswers(results, answer.settled);
   const claimed = answer.claimed[0] ?? [];
   parts.announcer.settled(settled.filter((_, index) => answer.settled[index] === "ok"));
@@ -77,7 +77,7 @@ function decide(
 }
 
 /** Puts the store's answers where a report was handed on; the others stay stale. */
-function applyAnswers(results: LeaseResult[], answers: readonly LeaseResult[]): void {
+function applyAnswers(results: LeaseAnswer[], answers: readonly LeaseAnswer[]): void {
   let next = 0;
   results.forEach((result, index) => {
     if (result !== "stale") results[index] = answers[next++]!;
@@ -133,7 +133,7 @@ async function settleWithin(parts: WorkParts, tx: unknown, report: Report): Retu
 
 // ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
+async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
   const results = await store.note(notes.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })));
   if (announcer.wanted()) {
     announcer.publish(
@@ -147,10 +147,10 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
   return results;
 }
 
-async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Item[]) => Promise<LeaseResult[]>): Promise<LeaseResult[]> {
+async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Item[]) => Promise<LeaseAnswer[]>): Promise<LeaseAnswer[]> {
   if (items.length === 0) return [];
   if (items.length <= MAX_BATCH) return run(items);
-  const results: LeaseResult[] = [];
+  const results: LeaseAnswer[] = [];
   for (let from = 0; from < items.length; from += MAX_BATCH) results.push(...(await run(items.slice(from, from + MAX_BATCH))));
   return results;
 }

@@ -1,4 +1,4 @@
-import type { LeaseResult } from "../client/client.ts";
+import type { LeaseAnswer } from "../client/client.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 export interface CompletionWatchOptions {
@@ -6,7 +6,7 @@ export interface CompletionWatchOptions {
   /** How long to wait before asking. */
   readonly afterMs: number;
   /** Renews this lease alone. */
-  readonly extend: () => Promise<LeaseResult>;
+  readonly extend: () => Promise<LeaseAnswer>;
   /** Whether the job is completed under this lease's own fence. */
   readonly isCompleted: () => Promise<boolean>;
   /** The transaction was rolled back: the lease goes on. */
@@ -51,7 +51,7 @@ export class CompletionWatch {
     void this.#look(this.#round, async () => why);
   }
 
-  async #look(round: number, ask: () => Promise<LeaseResult>): Promise<void> {
+  async #look(round: number, ask: () => Promise<LeaseAnswer>): Promise<void> {
     const { isCompleted, onRolledBack, onGone } = this.#options;
     try {
       const answer = await ask();

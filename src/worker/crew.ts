@@ -1,4 +1,4 @@
-import type { Client, Context, LeasedJob, LeaseRef, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { Client, Context, LeasedJob, LeaseRef, LeaseAnswer, Leases, Report } from "../client/client.ts";
 import { formatDuration } from "../core/duration.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -203,7 +203,7 @@ export class Crew implements AttemptHost {
   }
 
   /** With the time of a lease on top, so that renewals that begin again then come in time. */
-  async extend({ lease }: Attempt, ms: number): Promise<LeaseResult> {
+  async extend({ lease }: Attempt, ms: number): Promise<LeaseAnswer> {
     return (await this.#options.leases.extend([refOf(lease)], ms + this.leaseMs))[0]!;
   }
 

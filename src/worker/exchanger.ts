@@ -1,4 +1,4 @@
-import type { ClaimRequest, LeasedJob, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseAnswer, Leases, Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -191,7 +191,7 @@ export class Exchanger {
   }
 
   /** Those whose rows somebody's transaction holds are sent again without a claim. Answers the others. */
-  #putBackHeldUp(reports: readonly Report[], results: readonly LeaseResult[]): readonly Report[] {
+  #putBackHeldUp(reports: readonly Report[], results: readonly LeaseAnswer[]): readonly Report[] {
     if (!results.includes("locked")) return reports;
     const isHeldUp = (_: Report, index: number): boolean => results[index] === "locked";
     this.#delayed.held(reports.filter(isHeldUp));

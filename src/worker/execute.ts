@@ -13,7 +13,7 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, nobody could
  * have aborted it, and the fence refuses the report if the job has passed to another meanwhile.
  */
-import type { LeasedJob, LeaseResult, Leases, Report } from "../client/client.ts";
+import type { LeasedJob, LeaseAnswer, Leases, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Outcome } from "../core/lifecycle.ts";
@@ -50,7 +50,7 @@ export interface AttemptHost {
   /** Whether the lease is kept alive. */
   renew(attempt: Attempt, on: boolean): void;
   /** Extends the lease once, so that it can be left alone for this time. */
-  extend(attempt: Attempt, ms: number): Promise<LeaseResult>;
+  extend(attempt: Attempt, ms: number): Promise<LeaseAnswer>;
   /** Watches what becomes of a completion inside a transaction of the handler's own. */
   watchCompletion(attempt: Attempt, on: Pick<CompletionWatchOptions, "onRolledBack" | "onGone">): CompletionWatch;
 }

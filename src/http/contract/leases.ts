@@ -1,6 +1,7 @@
 /** WORK OVER HTTP: claim jobs under a lease, keep it, report how it ended. And who works. */
 import { type Static, Type } from "typebox";
 import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
+import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_QUEUES } from "../../core/work-limits.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
@@ -42,11 +43,13 @@ export const OutcomeInput = closed({
 export type OutcomeWire = Static<typeof OutcomeInput>;
 const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_CLAIM, description: `a list of at most ${MAX_CLAIM} outcomes` });
 
+const REFUSALS = LEASE_ANSWERS.filter((answer) => answer !== "ok");
+
 const Result = Type.Object({
   id: Id,
   ok: Type.Boolean({ description: "Applied, or the repeat of what was." }),
   code: Type.Optional(
-    Type.Enum(["stale", "cancelled", "locked"], {
+    Type.Enum(REFUSALS, {
       description:
         "stale: the lease is over. cancelled: the job was cancelled. locked: nothing was changed, because another open transaction holds the job; ask again.",
     }),

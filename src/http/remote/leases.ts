@@ -1,5 +1,5 @@
 /** What workers on this side of the wire are made of. */
-import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseResult, Leases, Report } from "../../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -52,7 +52,7 @@ export class RemoteLeases implements Leases {
     return Promise.reject(noTransaction());
   }
 
-  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]> {
+  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]> {
     return inBatches(leases, MAX_LEASES, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/extend", {
         body: JSON.stringify({ leases: batch.map(({ id, fence }) => ({ id, fence })), lease: leaseMs }),
@@ -63,7 +63,7 @@ export class RemoteLeases implements Leases {
   }
 
   /** Lines might be written twice, so a request whose fate is not known is not sent again. */
-  note(notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
+  note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
     return inBatches(notes, MAX_REPORTS, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/note", {
         body: JSON.stringify({ notes: batch.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })) }),
@@ -115,7 +115,7 @@ export class RemoteLeases implements Leases {
     }
   }
 
-  async #settle(reports: readonly Report[]): Promise<LeaseResult[]> {
+  async #settle(reports: readonly Report[]): Promise<LeaseAnswer[]> {
     const { body } = await this.#transport.ask("POST /api/v1/leases/settle", {
       body: `{"outcomes":[${reports.map(outcomeText).join(",")}]}`,
       repeatable: true,
@@ -134,7 +134,7 @@ function outcomeText({ id, fence, outcome }: Report): string {
   return outcome.kind === "completed" && outcome.result !== null ? `${text.slice(0, -1)},"result":${outcome.result}}` : text;
 }
 
-function resultOf({ ok, code }: LeaseResultWire): LeaseResult {
+function resultOf({ ok, code }: LeaseResultWire): LeaseAnswer {
   return ok ? "ok" : (code ?? "stale");
 }
 
@@ -152,9 +152,9 @@ function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retr
 async function inBatches<Item>(
   items: readonly Item[],
   most: number,
-  run: (batch: readonly Item[]) => Promise<LeaseResult[]>,
-): Promise<LeaseResult[]> {
-  const results: LeaseResult[] = [];
+  run: (batch: readonly Item[]) => Promise<LeaseAnswer[]>,
+): Promise<LeaseAnswer[]> {
+  const results: LeaseAnswer[] = [];
   for (let from = 0; from < items.length; from += most) results.push(...(await run(items.slice(from, from + most))));
   return results;
 }

@@ -1,5 +1,5 @@
 /** WORK OVER HTTP: claim, keep, settle, note; and who works. */
-import type { ClaimRequest, Client, LeaseRef, LeaseResult, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
+import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { readDuration } from "../../core/read-fields.ts";
@@ -125,7 +125,7 @@ class LeaseDesk {
     };
   }
 
-  #settled(reports: readonly Report[], results: readonly LeaseResult[]): LeaseResultWire[] {
+  #settled(reports: readonly Report[], results: readonly LeaseAnswer[]): LeaseResultWire[] {
     for (const report of reports) this.grants.delete(report);
     return toResults(reports, results);
   }
@@ -159,7 +159,7 @@ function readClaim(body: ClaimBody): ClaimRequest {
   return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
 }
 
-function toResults(leases: readonly LeaseRef[], results: readonly LeaseResult[]): LeaseResultWire[] {
+function toResults(leases: readonly LeaseRef[], results: readonly LeaseAnswer[]): LeaseResultWire[] {
   return leases.map(({ id }, index) => {
     const result = results[index]!;
     return result === "ok" ? { id, ok: true } : { id, ok: false, code: result };
