@@ -6,7 +6,7 @@
  */
 import { checkPayload } from "../core/check-payload.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
+import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
 import { partitionOf } from "../core/partition.ts";
@@ -24,8 +24,6 @@ import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
-/** The most that a batch may weigh, in characters of payload, meta and tags. */
-export const MAX_BATCH_WEIGHT: number = 4 * 1024 * 1024;
 export interface EnqueueParts {
   readonly store: Store;
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 /** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
 import { invalid } from "../core/errors.ts";
+import { MAX_PAGE } from "../core/filter.ts";
 import {
   type Attempt,
   type Job,
@@ -20,7 +21,7 @@ import type { Announcer } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
-import { MAX_PAGE, readListQuery } from "./filter.ts";
+import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 

@@ -254,7 +254,7 @@ function parseMonthWeekday(item: string): DayRule | null {
   return ({ day, weekday }) => weekday === wanted && Math.ceil(day / 7) === Number(nth);
 }
 
-const MAX_CRON_LENGTH = 256;
+export const MAX_CRON_LENGTH = 256;
 
 /** Checks the text of a cron and that it ever fires; gives it back with its spaces squeezed. */
 export function checkCron(value: unknown): string {

@@ -41,8 +41,7 @@ import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 
 export type { LeaseAnswer } from "../core/lease.ts";
 
-/** The most items that one call may carry. */
-export const MAX_BATCH = 1000;
+export { MAX_BATCH } from "../core/work-limits.ts";
 
 /** A list looks at no more jobs than this before it answers, whatever it found. */
 export const MAX_CANDIDATES = 10_000;

@@ -3,7 +3,8 @@ import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInpu
 import { checkPayload } from "../../core/check-payload.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
-import { encodeJson, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
@@ -26,9 +27,6 @@ interface Parcel {
   readonly idempotencyKey: string | null;
 }
 
-const MAX_ITEMS = 1000;
-/** The body of a batch may be a little larger than this. */
-const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING = 10_000;
 
 export interface RemoteEnqueuerOptions {
@@ -51,8 +49,8 @@ export class RemoteEnqueuer {
     this.#batcher = new Batcher<Parcel, EnqueuedJob>({
       run: (parcels) => this.#send(parcels),
       inFlight: 2,
-      maxItems: MAX_ITEMS,
-      maxWeight: MAX_BYTES,
+      maxItems: MAX_BATCH,
+      maxWeight: MAX_BATCH_WEIGHT,
       weigh: ({ text }) => utf8Length(text),
       room: new WaitingRoom(MAX_WAITING, () => {
         return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
@@ -178,7 +176,7 @@ function* slices(parcels: readonly (Parcel | MillraceError)[]): Generator<(Parce
   let bytes = 0;
   for (const parcel of parcels) {
     const next = parcel instanceof MillraceError ? 0 : utf8Length(parcel.text);
-    if (slice.length > 0 && (slice.length === MAX_ITEMS || bytes + next > MAX_BYTES)) {
+    if (slice.length > 0 && (slice.length === MAX_BATCH || bytes + next > MAX_BATCH_WEIGHT)) {
       yield slice;
       slice = [];
       bytes = 0;

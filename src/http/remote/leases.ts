@@ -1,6 +1,7 @@
 /** What workers on this side of the wire are made of. */
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
+import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { LeasedJobWire, LeaseResultWire } from "../contract/leases.ts";
@@ -10,10 +11,6 @@ import { fromTime } from "../wire/values.ts";
 import { noTransaction } from "./enqueue.ts";
 import { readEventSource, type SourceEvent } from "./event-source.ts";
 import type { Transport } from "./transport.ts";
-
-/** The most reports and notes, and the most leases, that one request takes. */
-const MAX_REPORTS = 1000;
-const MAX_LEASES = 10_000;
 
 export interface RemoteLeasesOptions {
   readonly transport: Transport;
@@ -36,8 +33,8 @@ export class RemoteLeases implements Leases {
 
   /** A claim is not sent again from here: whoever claims does so, with `again`. */
   async exchange(reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
-    const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_REPORTS);
-    const early = await inBatches(reports.slice(0, ahead), MAX_REPORTS, (batch) => this.#settle(batch));
+    const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_BATCH);
+    const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, (batch) => this.#settle(batch));
     if (claim === null) return { results: early, jobs: [] };
     const { workerId, queues, types, limit, leaseMs, turn, again } = claim;
     const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again };
@@ -53,7 +50,7 @@ export class RemoteLeases implements Leases {
   }
 
   extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]> {
-    return inBatches(leases, MAX_LEASES, async (batch) => {
+    return inBatches(leases, MAX_SLOTS, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/extend", {
         body: JSON.stringify({ leases: batch.map(({ id, fence }) => ({ id, fence })), lease: leaseMs }),
         repeatable: true,
@@ -64,7 +61,7 @@ export class RemoteLeases implements Leases {
 
   /** Lines might be written twice, so a request whose fate is not known is not sent again. */
   note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
-    return inBatches(notes, MAX_REPORTS, async (batch) => {
+    return inBatches(notes, MAX_BATCH, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/note", {
         body: JSON.stringify({ notes: batch.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })) }),
         repeatable: false,
