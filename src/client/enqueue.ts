@@ -9,6 +9,7 @@ import { invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
+import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
@@ -58,6 +59,9 @@ export class Enqueuer {
   readonly #alone = new Alone();
   /** The settings of a definition are read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
+
+  /** Payloads that came as a text with what it says, which need not be parsed again for the answer. */
+  readonly #parsed = new WeakMap<NewJob, unknown>();
 
   constructor(parts: EnqueueParts) {
     this.#parts = parts;
@@ -127,7 +131,8 @@ export class Enqueuer {
     const check = this.#parts.payloadChecks.get(type);
     if (schema === undefined && check === undefined) return;
     // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
-    const stored: unknown = JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES));
+    const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+    const stored: unknown = payload instanceof JsonText ? payload.value : JSON.parse(text);
     const checked = schema === undefined ? undefined : checkPayload(schema, stored);
     if (check === undefined) return checked;
     return checked instanceof Promise ? checked.then(() => check(stored)) : check(stored);
@@ -137,6 +142,7 @@ export class Enqueuer {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
     const job = makeJob(id, type, payload, settings);
+    if (payload instanceof JsonText) this.#parsed.set(job, payload.value);
     const { bounds } = this.#parts;
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
     return bounded instanceof Promise ? bounded.then(() => job) : job;
@@ -201,7 +207,7 @@ export class Enqueuer {
     this.#announce(jobs, answers);
     return jobs.map((job, index) => {
       const answer = answers[index]!;
-      return answer.kind === "locked" ? this.#alone.add(this.#insertAlone(job)) : answerOf(job, answer);
+      return answer.kind === "locked" ? this.#alone.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed.get(job));
     });
   }
 

@@ -83,6 +83,7 @@ export const jobRoutes = {
     summary: "Enqueue a job",
     scope: "enqueue",
     body: NewJob,
+    checksNamesOnly: true,
     keepsText: { fields: ["payload"] },
     maxBody: MAX_BODY_BYTES,
     headers: { "Idempotency-Key": "The same as `idempotency_key`.", ...PREFER },

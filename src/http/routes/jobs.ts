@@ -4,7 +4,7 @@ import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { stringifyJson } from "../../core/json-text.ts";
 import { MAX_BATCH } from "../../core/work-limits.ts";
-import { inputCheck } from "../check-input.ts";
+import { inputCheck, namesOf } from "../check-input.ts";
 import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
@@ -20,7 +20,7 @@ import { readWait } from "./wait.ts";
 type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 
 const REPLAYED = { "Idempotent-Replayed": "true" };
-const checkNewJob = inputCheck(NewJob);
+const checkNewJob = inputCheck(namesOf(NewJob));
 
 export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof jobRoutes> {
   return {
