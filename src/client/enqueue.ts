@@ -16,7 +16,7 @@ import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
-import { Alone } from "./alone.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
@@ -56,7 +56,7 @@ export class Enqueuer {
   readonly #parts: EnqueueParts;
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
   readonly #keyed: Batcher<NewJob, EnqueuedJob>;
-  readonly #alone = new Alone();
+  readonly #pending = new PendingCalls();
   /** The settings of a definition are read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
 
@@ -98,7 +98,7 @@ export class Enqueuer {
   /** Resolves when every call that was accepted has its answer. */
   async whenIdle(): Promise<void> {
     await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
-    await this.#alone.whenIdle();
+    await this.#pending.whenIdle();
   }
 
   // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,7 +207,7 @@ export class Enqueuer {
     this.#announce(jobs, answers);
     return jobs.map((job, index) => {
       const answer = answers[index]!;
-      return answer.kind === "locked" ? this.#alone.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed.get(job));
+      return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed.get(job));
     });
   }
 

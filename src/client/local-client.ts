@@ -21,7 +21,7 @@ import {
   type WorkOptions,
 } from "./client.ts";
 import { createBulk } from "./bulk.ts";
-import { BulkCrew } from "./bulk-crew.ts";
+import { BulkWorker } from "./bulk-worker.ts";
 import { bulkHandler } from "./bulk-handler.ts";
 import { countJobs } from "./count.ts";
 import { createDeadLetters } from "./dead.ts";
@@ -198,13 +198,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     get: whileOpen((id: string) => manager.get(id)) as Client["get"],
   };
 
-  const crew = new BulkCrew({
+  const bulkWorker = new BulkWorker({
     handler: bulkHandler({ ...parts, leases: trusted.leases }),
     work,
     whenEnded: (id) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, { timeout: MAX_DELAY_MS }),
     pause: () => new Promise((resolve) => void clock.setTimer(resolve, LOOK_AGAIN_MS)),
   });
-  if (env.worksBulk) crew.keep();
+  if (env.worksBulk) bulkWorker.keep();
 
   const client: Client = {
     enqueue: enqueue as Client["enqueue"],
@@ -230,7 +230,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
     resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),
     dead: guardAll(createDeadLetters(parts), whileOpen),
-    bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => crew.workUntilEnd(id) }), whileOpen),
+    bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => bulkWorker.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
     workers: whileOpen((options) => listWorkers(store, options)),
     events: (options) => {

@@ -21,7 +21,7 @@ type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 type JobKind = string | JobDefinition<unknown>;
 
 /** A job that is ready to be sent. */
-interface Parcel {
+interface EncodedJob {
   readonly text: string;
   readonly payload: string;
   readonly idempotencyKey: string | null;
@@ -40,14 +40,14 @@ export class RemoteEnqueuer {
   readonly #transport: Transport;
   readonly #defaults: JobOptions;
   readonly #makeId: (tenBits: number) => string;
-  readonly #batcher: Batcher<Parcel, EnqueuedJob>;
+  readonly #batcher: Batcher<EncodedJob, EnqueuedJob>;
 
   constructor({ transport, clock, defaults }: RemoteEnqueuerOptions) {
     this.#transport = transport;
     this.#defaults = defaults;
     this.#makeId = idMaker(() => clock.now());
-    this.#batcher = new Batcher<Parcel, EnqueuedJob>({
-      run: (parcels) => this.#send(parcels),
+    this.#batcher = new Batcher<EncodedJob, EnqueuedJob>({
+      run: (jobs) => this.#send(jobs),
       inFlight: 2,
       maxItems: MAX_BATCH,
       maxWeight: MAX_BATCH_WEIGHT,
@@ -68,15 +68,15 @@ export class RemoteEnqueuer {
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     refuseTransaction(tx);
-    const parcels = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
+    const jobs = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
     const results: EnqueueResult[] = [];
     let failure: MillraceError | null = null;
-    for (const slice of slices(parcels)) {
-      const sound = slice.filter((parcel): parcel is Parcel => !(parcel instanceof MillraceError));
+    for (const slice of slices(jobs)) {
+      const sound = slice.filter((job): job is EncodedJob => !(job instanceof MillraceError));
       const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#send(sound).catch(asInputError));
       if (answers instanceof MillraceError) failure = answers;
       const next = (Array.isArray(answers) ? answers : sound.map(() => answers)).values();
-      for (const parcel of slice) results.push(resultOf(parcel instanceof MillraceError ? parcel : next.next().value!));
+      for (const job of slice) results.push(resultOf(job instanceof MillraceError ? job : next.next().value!));
     }
     return results;
   }
@@ -86,14 +86,14 @@ export class RemoteEnqueuer {
     return this.#batcher.whenIdle();
   }
 
-  async #prepareItem(item: JobInput): Promise<Parcel> {
+  async #prepareItem(item: JobInput): Promise<EncodedJob> {
     if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
     const { type, payload, ...options } = item;
     if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
     return this.#prepare(type, payload, options);
   }
 
-  async #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+  async #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EncodedJob> {
     try {
       return await this.#pack(kind, payload, options);
     } catch (error) {
@@ -101,7 +101,7 @@ export class RemoteEnqueuer {
     }
   }
 
-  async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+  async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EncodedJob> {
     const { type, schema, defaults } = readKind(kind);
     if (options !== undefined && options !== null && (typeof options !== "object" || Array.isArray(options))) {
       throw invalid("options", "an object", options);
@@ -120,14 +120,14 @@ export class RemoteEnqueuer {
   }
 
   /** The ids are made already, so a batch may be sent again. */
-  async #send(parcels: readonly Parcel[]): Promise<(EnqueuedJob | MillraceError)[]> {
-    if (parcels.length === 0) return [];
+  async #send(jobs: readonly EncodedJob[]): Promise<(EnqueuedJob | MillraceError)[]> {
+    if (jobs.length === 0) return [];
     const { body } = await this.#transport.ask("POST /api/v1/jobs/batch", {
-      body: `{"jobs":[${parcels.map(({ text }) => text).join(",")}]}`,
+      body: `{"jobs":[${jobs.map(({ text }) => text).join(",")}]}`,
       headers: { Prefer: "return=minimal" },
       repeatable: true,
     });
-    return parcels.map((parcel, index) => answerOf(parcel, body.results[index]!));
+    return jobs.map((job, index) => answerOf(job, body.results[index]!));
   }
 }
 
@@ -135,7 +135,7 @@ function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
   return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
 }
 
-function answerOf({ payload, idempotencyKey }: Parcel, result: BatchResult): EnqueuedJob | MillraceError {
+function answerOf({ payload, idempotencyKey }: EncodedJob, result: BatchResult): EnqueuedJob | MillraceError {
   if ("error" in result) return errorOf(result.error);
   const { job } = result;
   if ("pruned" in job) return fromPrunedWire(job, idempotencyKey);
@@ -171,17 +171,17 @@ export function noTransaction(): MillraceError {
   );
 }
 
-function* slices(parcels: readonly (Parcel | MillraceError)[]): Generator<(Parcel | MillraceError)[]> {
-  let slice: (Parcel | MillraceError)[] = [];
+function* slices(jobs: readonly (EncodedJob | MillraceError)[]): Generator<(EncodedJob | MillraceError)[]> {
+  let slice: (EncodedJob | MillraceError)[] = [];
   let bytes = 0;
-  for (const parcel of parcels) {
-    const next = parcel instanceof MillraceError ? 0 : utf8Length(parcel.text);
+  for (const job of jobs) {
+    const next = job instanceof MillraceError ? 0 : utf8Length(job.text);
     if (slice.length > 0 && (slice.length === MAX_BATCH || bytes + next > MAX_BATCH_WEIGHT)) {
       yield slice;
       slice = [];
       bytes = 0;
     }
-    slice.push(parcel);
+    slice.push(job);
     bytes += next;
   }
   if (slice.length > 0) yield slice;
