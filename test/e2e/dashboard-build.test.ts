@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
 import { buildDashboard } from "../../scripts/build-dashboard.ts";
 
@@ -48,6 +48,16 @@ test("the first load is at most 250 KB of script and 20 KB of style", () => {
   const styles = [...html.matchAll(/href="\.\/([^"]+\.css)"/g)].map(([, file = ""]) => file);
   expect(styles).not.toEqual([]);
   expect(gzipped(styles)).toBeLessThan(20 * KB);
+});
+
+test("what is not small is there compressed, too, and is the same", () => {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /\.(js|css)$/.test(file));
+  const large = files.filter((file) => readFileSync(path.join(folder, file)).byteLength >= KB);
+  expect(large.length).toBeGreaterThan(5);
+  for (const file of large) {
+    expect(brotliDecompressSync(readFileSync(path.join(folder, `${file}.br`))).toString()).toBe(read(file));
+    expect(gunzipSync(readFileSync(path.join(folder, `${file}.gz`))).toString()).toBe(read(file));
+  }
 });
 
 test("the page holds no script and no style of its own", () => {
