@@ -1,7 +1,7 @@
 /** How the dashboard's page is built: static files that can be served under any path, without a rebuild. */
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
@@ -53,7 +53,10 @@ function mountedAtRoot(): Plugin {
 /** Below this a file is one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1024;
 
-/** Leaves files compressed beside themselves, for the server to send. Not the page: the server writes its mount into it first. */
+/**
+ * Leaves files compressed, in both ways that callers read, for the server to send. The package is as large as it may be, so the file itself is
+ * not kept: the server makes it of the other for those who read neither. Not the page: the server writes its mount into it first.
+ */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -66,6 +69,7 @@ function compressed(): Plugin {
         if (bytes.byteLength < MIN_COMPRESSED_BYTES) continue;
         writeFileSync(`${file}.br`, brotliCompressSync(bytes));
         writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+        rmSync(file);
       }
     },
   };

@@ -2,7 +2,8 @@
 import { invalid } from "./errors.ts";
 import type { JobOptions } from "./job-options.ts";
 import { MAX_COUNT } from "./queue-input.ts";
-import { readFields, readInteger } from "./read-fields.ts";
+import { readFields } from "./read-fields.ts";
+import { type Check, integer, is } from "./shape.ts";
 import type { OnTrouble } from "./trouble.ts";
 import { MAX_POOL_SIZE, MAX_RETENTION_DAYS } from "./work-limits.ts";
 
@@ -32,26 +33,17 @@ export interface ClientOptions {
   readonly onTrouble?: OnTrouble | undefined;
 }
 
-interface Rule {
-  readonly mustBe: string;
-  readonly isSound: (given: unknown) => boolean;
-}
+const yesOrNo = is("true or false", (given) => typeof given === "boolean");
 
-const yesOrNo: Rule = { mustBe: "true or false", isSound: (given) => typeof given === "boolean" };
-
-function count(most: number): Rule {
-  return { mustBe: `a whole number from 1 to ${most}`, isSound: (given) => readInteger(given, 1, most) !== undefined };
-}
-
-const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Rule>> = {
+const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Check>> = {
   strictTypes: yesOrNo,
-  poolSize: count(MAX_POOL_SIZE),
-  queueCapacity: count(MAX_COUNT),
-  metricsRetentionDays: count(MAX_RETENTION_DAYS),
+  poolSize: integer(1, MAX_POOL_SIZE),
+  queueCapacity: integer(1, MAX_COUNT),
+  metricsRetentionDays: integer(1, MAX_RETENTION_DAYS),
   // Whoever opens the store checks the ranges: only there are the rules of addresses loaded.
-  webhookAllow: { mustBe: "a list of addresses or ranges, such as 10.0.0.0/8", isSound: Array.isArray },
+  webhookAllow: is("a list of addresses or ranges, such as 10.0.0.0/8", Array.isArray),
   upkeep: yesOrNo,
-  onTrouble: { mustBe: "a function", isSound: (given) => typeof given === "function" },
+  onTrouble: is("a function", (given) => typeof given === "function"),
 };
 
 /** The options that only whoever opens the store can go by: a client over HTTP refuses them. */
@@ -63,7 +55,8 @@ export const STORE_ONLY_OPTIONS = Object.keys(RULES).filter((name) => name !== "
  */
 export function checkClientOptions(options: ClientOptions, what: string, others: readonly string[]): void {
   const given = readFields(options, what, [...others, "defaults", ...Object.keys(RULES)]);
-  for (const [name, { mustBe, isSound }] of Object.entries(RULES)) {
-    if (given[name] !== undefined && !isSound(given[name])) throw invalid(name, mustBe, given[name]);
+  for (const [name, check] of Object.entries(RULES)) {
+    const fault = given[name] === undefined ? null : check(given[name]);
+    if (fault !== null) throw invalid(name, fault.mustBe, fault.got);
   }
 }

@@ -1,10 +1,11 @@
 /**
  * THE FILES OF A BUILT PAGE, in memory: what can be asked for is a list that was read once, so no address leads anywhere else. The build leaves
- * most of them compressed as well, beside them, and each is sent as small as the caller can read it.
+ * most of them compressed, in two ways, and each is sent as small as the caller can read it.
  */
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import { gunzipSync } from "node:zlib";
 import type { Answer, Call } from "./call.ts";
 
 /** How a file may be sent, the best first, and how its name then ends. */
@@ -67,8 +68,8 @@ export async function readPageFiles(folder: string): Promise<ReadonlyMap<string,
     return [path.relative(folder, file).split(path.sep).join("/"), await readFile(file)] as const;
   });
   const bytes = new Map(await Promise.all(read));
-  const names = [...bytes.keys()].filter((name) => !ENCODINGS.some(({ ending }) => ending !== "" && name.endsWith(ending)));
-  return new Map(names.map((name) => [name, pageFile(name, (ending) => bytes.get(name + ending))]));
+  const names = new Set(Array.from(bytes.keys(), (name) => name.replace(/\.(br|gz)$/, "")));
+  return new Map(Array.from(names, (name) => [name, pageFile(name, (ending) => bytes.get(name + ending))]));
 }
 
 /** A page that is not a file as it is, but made of one. */
@@ -81,7 +82,7 @@ function pageFile(name: string, bytesOf: (ending: string) => Uint8Array<ArrayBuf
     mediaType: MEDIA_TYPES[path.extname(name) || name] ?? "application/octet-stream",
     cacheControl: name.startsWith("assets/") ? FOR_EVER : ASK_FIRST,
     contents: ENCODINGS.flatMap(({ name: encoding, ending }) => {
-      const bytes = bytesOf(ending);
+      const bytes = bytesOf(ending) ?? (encoding === "identity" ? gunzipSync(bytesOf(".gz")!) : undefined);
       return bytes === undefined ? [] : [{ encoding, bytes, etag: `"${hash("sha256", bytes, "base64url").slice(0, 22)}"` }];
     }),
   };
