@@ -5,7 +5,7 @@
  * another's row, and no job without a key should wait with it.
  */
 import { checkPayload } from "../core/check-payload.ts";
-import { invalid, MillraceError } from "../core/errors.ts";
+import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
@@ -14,6 +14,7 @@ import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
+import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -234,7 +235,7 @@ export class Enqueuer {
     let failure: MillraceError | null = null;
     // Those that wait for somebody else's transaction make neither the rest of their slice nor the next one wait.
     const late: Promise<void>[] = [];
-    for (const slice of slices(indexes, (index) => weightOf(prepared[index] as NewJob))) {
+    for (const slice of slices(indexes, MAX_BATCH, MAX_BATCH_WEIGHT, (index) => weightOf(prepared[index] as NewJob))) {
       const jobs = slice.map((index) => prepared[index] as NewJob);
       const answers: Inserted[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
       if (answers instanceof MillraceError) failure = answers;
@@ -260,7 +261,7 @@ export class Enqueuer {
   async #insertWithin(jobs: readonly NewJob[], tx: unknown): Promise<EnqueueResult[]> {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
-    for (const slice of slices(jobs, weightOf)) {
+    for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
       const answers = await verbs.insert(slice);
       slice.forEach((job, index) => results.push({ ok: true, job: jobOrThrow(answerOf(job, answers[index]!)) }));
     }
@@ -299,23 +300,6 @@ function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly V
   return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly Value[]);
 }
 
-/** Cuts a list into batches that a store may be given. */
-function* slices<Item>(items: readonly Item[], weigh: (item: Item) => number): Generator<Item[]> {
-  let slice: Item[] = [];
-  let weight = 0;
-  for (const item of items) {
-    const next = weigh(item);
-    if (slice.length > 0 && (slice.length === MAX_BATCH || weight + next > MAX_BATCH_WEIGHT)) {
-      yield slice;
-      slice = [];
-      weight = 0;
-    }
-    slice.push(item);
-    weight += next;
-  }
-  if (slice.length > 0) yield slice;
-}
-
 /** An engine finds a job by the partition in its id: one that carries another would be lost. */
 function readGivenId(id: unknown, partition: number): string {
   if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case that carries the partition of its queue", id);
@@ -329,12 +313,4 @@ function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
 function jobOrThrow<Ready extends object>(job: Ready | MillraceError): Ready {
   if (job instanceof MillraceError) throw job;
   return job;
-}
-
-/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
-function asInputError(error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  return new MillraceError("invalid_input", `the job could not be read: ${error instanceof Error ? error.message : String(error)}`, {
-    cause: error,
-  });
 }

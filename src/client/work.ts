@@ -5,6 +5,7 @@ import { toJob } from "../core/job.ts";
 import { settle } from "../core/lifecycle.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import type { Clock } from "../lib/clock.ts";
+import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
 import type { Announcer, Settled } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
@@ -26,8 +27,9 @@ export function createLeases(parts: WorkParts): Leases {
   return {
     exchange: (reports, claim) => exchange(parts, reports, claim),
     settleWithin: (tx, report) => settleWithin(parts, tx, report),
-    extend: (leases, leaseMs) => inBatches(leases, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
-    note: (notes) => inBatches(notes, (batch) => note(parts, batch)),
+    extend: (leases, leaseMs) =>
+      inBatches(leases, MAX_BATCH, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
+    note: (notes) => inBatches(notes, MAX_BATCH, (batch) => note(parts, batch)),
     register: (worker, ttlMs) => store.register(worker, ttlMs),
     unregister: (workerId) => store.unregister(workerId),
     watch: (listener) => watch(parts, listener),
@@ -39,7 +41,7 @@ export function createLeases(parts: WorkParts): Leases {
 async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
   const ahead = Math.max(0, reports.length - MAX_BATCH);
-  const early = await inBatches(reports.slice(0, ahead), async (batch) => (await exchangeOnce(parts, batch, null)).results);
+  const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
   const { results, jobs } = await exchangeOnce(parts, ahead === 0 ? reports : reports.slice(ahead), claim);
   return { results: ahead === 0 ? results : [...early, ...results], jobs };
 }
@@ -144,14 +146,6 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
       }),
     );
   }
-  return results;
-}
-
-async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Item[]) => Promise<LeaseAnswer[]>): Promise<LeaseAnswer[]> {
-  if (items.length === 0) return [];
-  if (items.length <= MAX_BATCH) return run(items);
-  const results: LeaseAnswer[] = [];
-  for (let from = 0; from < items.length; from += MAX_BATCH) results.push(...(await run(items.slice(from, from + MAX_BATCH))));
   return results;
 }
 

@@ -1,7 +1,7 @@
 /** Jobs go out: checked as far as only this side can, given their ids, gathered, and sent in batches. */
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
 import { checkPayload } from "../../core/check-payload.ts";
-import { invalid, MillraceError } from "../../core/errors.ts";
+import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
 import { MAX_BATCH } from "../../core/work-limits.ts";
@@ -10,6 +10,7 @@ import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
 import { Batcher, WaitingRoom } from "../../lib/batcher.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { slices } from "../../lib/slices.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromJobWire, fromPrunedWire } from "../wire/job.ts";
 import { idMaker } from "./ids.ts";
@@ -51,7 +52,7 @@ export class RemoteEnqueuer {
       inFlight: 2,
       maxItems: MAX_BATCH,
       maxWeight: MAX_BATCH_WEIGHT,
-      weigh: ({ text }) => utf8Length(text),
+      weigh: weightOf,
       room: new WaitingRoom(MAX_WAITING, () => {
         return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
           retryAfterMs: 1000,
@@ -71,7 +72,7 @@ export class RemoteEnqueuer {
     const jobs = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
     const results: EnqueueResult[] = [];
     let failure: MillraceError | null = null;
-    for (const slice of slices(jobs)) {
+    for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
       const sound = slice.filter((job): job is EncodedJob => !(job instanceof MillraceError));
       const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#send(sound).catch(asInputError));
       if (answers instanceof MillraceError) failure = answers;
@@ -131,6 +132,11 @@ export class RemoteEnqueuer {
   }
 }
 
+/** In bytes; one that was refused is not sent. */
+function weightOf(job: EncodedJob | MillraceError): number {
+  return job instanceof MillraceError ? 0 : utf8Length(job.text);
+}
+
 function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
   return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
 }
@@ -169,27 +175,4 @@ export function noTransaction(): MillraceError {
     "a client of a server cannot take part in a transaction: connect to the store itself for that",
     { field: "tx" },
   );
-}
-
-function* slices(jobs: readonly (EncodedJob | MillraceError)[]): Generator<(EncodedJob | MillraceError)[]> {
-  let slice: (EncodedJob | MillraceError)[] = [];
-  let bytes = 0;
-  for (const job of jobs) {
-    const next = job instanceof MillraceError ? 0 : utf8Length(job.text);
-    if (slice.length > 0 && (slice.length === MAX_BATCH || bytes + next > MAX_BATCH_WEIGHT)) {
-      yield slice;
-      slice = [];
-      bytes = 0;
-    }
-    slice.push(job);
-    bytes += next;
-  }
-  if (slice.length > 0) yield slice;
-}
-
-/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
-function asInputError(error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
 }

@@ -4,6 +4,7 @@ import type { Job } from "../../core/job.ts";
 import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { inBatches } from "../../lib/slices.ts";
 import type { LeasedJobWire, LeaseResultWire } from "../contract/leases.ts";
 import { fromJobWire } from "../wire/job.ts";
 import { toEntryWire } from "../wire/queue.ts";
@@ -144,14 +145,4 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
 function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, webhookUrl }: Job): LeaseFacts {
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes: 0 };
   return { type, queue, ...counts, retryDelayMs: retryDelay, webhookUrl, deadLetters: true };
-}
-
-async function inBatches<Item>(
-  items: readonly Item[],
-  most: number,
-  run: (batch: readonly Item[]) => Promise<LeaseAnswer[]>,
-): Promise<LeaseAnswer[]> {
-  const results: LeaseAnswer[] = [];
-  for (let from = 0; from < items.length; from += most) results.push(...(await run(items.slice(from, from + most))));
-  return results;
 }
