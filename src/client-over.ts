@@ -1,10 +1,9 @@
 /** STORE -> CLIENT. Here the rooms of the house are joined: a store, the client over it, workers, and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
-import type { Client, Leases } from "./client/client.ts";
-import { createLocalClient } from "./client/local-client.ts";
+import type { Client } from "./client/client.ts";
+import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
 import { MillraceError } from "./core/errors.ts";
-import type { JobOptions } from "./core/job-options.ts";
-import type { LostLease } from "./core/lost-lease.ts";
+import type { LostLease } from "./core/lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
@@ -18,27 +17,12 @@ import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/threa
 import { warn } from "./worker/trouble.ts";
 import { startWorker, type WorkerClient } from "./worker/worker.ts";
 
-export interface ClientOverOptions {
+/** Beside its options: what a client is joined with here, and what only tests set. */
+export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" | "startWorker" | "startUpkeep" | "releaseWorkers"> {
   /** Given where the store can be opened a second time: leases are then renewed from a thread. */
   readonly url?: string | undefined;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Where the random bytes of ids come from. Default: the system. */
-  readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** How long a call may wait for the store. Default 10 s. */
   readonly deadlineMs?: number | undefined;
-  readonly defaults?: JobOptions | undefined;
-  readonly strictTypes?: boolean | undefined;
-  readonly queueCapacity?: number | undefined;
-  /** Private addresses and ranges that webhooks and http:request may be sent to all the same. */
-  readonly webhookAllow?: readonly string[] | undefined;
-  readonly metricsRetentionDays?: number | undefined;
-  readonly onTrouble?: OnTrouble | undefined;
-  readonly alwaysUpkeep?: boolean | undefined;
-  /** Work bulk operations of all processes. */
-  readonly worksBulk?: boolean | undefined;
-  /** Puts watchers around the leases. */
-  readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
   /** Told of leases that this process took from their holders. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
   /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
@@ -48,7 +32,7 @@ export interface ClientOverOptions {
 
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
-  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, defaults, strictTypes, alwaysUpkeep, restsMs } = options;
+  const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, restsMs } = options;
   const onTrouble = options.onTrouble ?? warn;
   const renewers = new Set<Renewer>();
   const threads = new Map<number, ThreadRenewer>();
@@ -74,17 +58,9 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
   }
 
   return createLocalClient(store, {
-    clock,
-    random,
-    fillRandom,
+    ...options,
     deadlineMs,
-    defaults,
-    strictTypes,
-    queueCapacity: options.queueCapacity,
     onTrouble,
-    alwaysUpkeep,
-    worksBulk: options.worksBulk,
-    watchLeases: options.watchLeases,
     ...outgoingChecks(options.webhookAllow),
     releaseWorkers: async () => void (await Promise.all(Array.from(threads.values(), (thread) => thread.close()))),
     startWorker: (client, handlers, workOptions, ending) =>

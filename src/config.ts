@@ -4,16 +4,42 @@
  *
  * A flag counts before the environment, the environment before the file, the file before the default.
  */
-import { JOB_OPTIONS } from "./core/job-options.ts";
+import type { WorkOptions } from "./client/client.ts";
+import type { ClientOptions } from "./core/client-options.ts";
+import { JOB_OPTIONS, type JobOptions } from "./core/job-options.ts";
 import { MAX_COUNT } from "./core/queue-input.ts";
-import { DEFAULT_SETTLE_MS, MAX_GRACE_MS, MAX_LEASE_MS, MAX_RETENTION_DAYS, MAX_SETTLE_MS, MIN_LEASE_MS } from "./core/work-limits.ts";
+import {
+  DEFAULT_SETTLE_MS,
+  MAX_GRACE_MS,
+  MAX_LEASE_MS,
+  MAX_POOL_SIZE,
+  MAX_RETENTION_DAYS,
+  MAX_SETTLE_MS,
+  MIN_LEASE_MS,
+} from "./core/work-limits.ts";
 import { concurrency, rateLimit } from "./config/kinds.ts";
 import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
 import { DEFAULT_STORE_URL, isStoreUrl, URL_ALIASES, URL_RULE } from "./config/store-url.ts";
 
-function setting<Input, Value>(
-  row: Omit<Setting<Input, Value>, "fallback"> & { readonly fallback: NoInfer<Value> },
-): Setting<Input, Value> {
+/** Where a setting arrives, beside the server, which goes by all of them. */
+interface Reach<Value> {
+  /** The option that it becomes of a client over a store; `defaults.timeout` is that option of jobs of which nothing is said. */
+  readonly option?: Taking<ClientOptions, Value> | `defaults.${Taking<JobOptions, Value>}`;
+  /** The option that it becomes of a worker. */
+  readonly work?: Taking<WorkOptions, Value>;
+  /** Whether `millrace worker` has it, beside those of `work`; over HTTP, some are for the server alone. */
+  readonly worker?: "always" | "with a store";
+}
+
+/** The options that take such a value. */
+type Taking<Options, Value> = {
+  [Name in keyof Options & string]: NonNullable<Value> extends NonNullable<Options[Name]> ? Name : never;
+}[keyof Options & string];
+
+// oxlint-disable-next-line no-generated-empty-object-type -- a setting that only a server goes by reaches nothing else
+function setting<Input, Value, const Reached extends Reach<Value> = Record<never, never>>(
+  row: Omit<Setting<Input, Value>, "fallback"> & { readonly fallback: NoInfer<Value>; readonly reaches?: Reached },
+): Setting<Input, Value> & { readonly reaches?: Reached } {
   return row;
 }
 
@@ -47,14 +73,16 @@ export const SETTINGS = {
     kind: optional(wholeNumber(0, 65_535)),
     fallback: null,
     about: "Number of the Redis database, where the URL has none.",
+    reaches: { worker: "always" },
   }),
   poolSize: setting({
     env: "POOL_SIZE",
     flag: "pool-size",
     group: "Store",
-    kind: wholeNumber(1, 1000),
+    kind: wholeNumber(1, MAX_POOL_SIZE),
     fallback: 10,
     about: "The most connections to PostgreSQL; half of them are kept open.",
+    reaches: { option: "poolSize", worker: "with a store" },
   }),
   port: setting({
     env: "PORT",
@@ -115,6 +143,7 @@ export const SETTINGS = {
     fallback: 10,
     aliases: [{ env: "NUM_WORKERS" }],
     about: "How many jobs a worker runs at once; as 2-50 it grows and shrinks with the work.",
+    reaches: { work: "concurrency" },
   }),
   workerShutdownTimeout: setting({
     env: "WORKER_SHUTDOWN_TIMEOUT",
@@ -123,6 +152,7 @@ export const SETTINGS = {
     kind: duration(0, MAX_GRACE_MS),
     fallback: 30_000,
     about: "How long handlers may go on after a stop; what is left then is given back.",
+    reaches: { work: "grace" },
   }),
   workerSettle: setting({
     env: "WORKER_SETTLE",
@@ -131,6 +161,7 @@ export const SETTINGS = {
     kind: duration(0, MAX_SETTLE_MS),
     fallback: DEFAULT_SETTLE_MS,
     about: "How long a handler may take to end after its timeout or a cancel before its slot is given to others.",
+    reaches: { work: "settle" },
   }),
   lockTtl: setting({
     env: "LOCK_TTL",
@@ -139,6 +170,7 @@ export const SETTINGS = {
     kind: duration(MIN_LEASE_MS, MAX_LEASE_MS),
     fallback: 30_000,
     about: "The lease: how long a job stays with a worker that is not heard of.",
+    reaches: { work: "lease" },
   }),
   jobDefaultTimeout: setting({
     env: "JOB_DEFAULT_TIMEOUT",
@@ -148,6 +180,7 @@ export const SETTINGS = {
     fallback: JOB_OPTIONS.timeout.fallback,
     aliases: [{ env: "JOB_TIMEOUT" }],
     about: "How long an attempt may take, for jobs that do not say; 0 is no limit.",
+    reaches: { option: "defaults.timeout" },
   }),
   jobDefaultMaxRetries: setting({
     env: "JOB_DEFAULT_MAX_RETRIES",
@@ -156,6 +189,7 @@ export const SETTINGS = {
     kind: jobOption(JOB_OPTIONS.maxRetries, "<number>", String),
     fallback: JOB_OPTIONS.maxRetries.fallback,
     about: "How often a failed job is tried again, for jobs that do not say.",
+    reaches: { option: "defaults.maxRetries" },
   }),
   jobDefaultRetryDelay: setting({
     env: "JOB_DEFAULT_RETRY_DELAY",
@@ -164,6 +198,7 @@ export const SETTINGS = {
     kind: jobOption(JOB_OPTIONS.retryDelay, "<time>", duration(0, 1).show),
     fallback: JOB_OPTIONS.retryDelay.fallback,
     about: "The delay before the first retry, for jobs that do not say; it doubles with each.",
+    reaches: { option: "defaults.retryDelay" },
   }),
   queueCapacity: setting({
     env: "QUEUE_CAPACITY",
@@ -173,6 +208,7 @@ export const SETTINGS = {
     fallback: null,
     about:
       "The capacity of queues that have none of their own: how many jobs may wait in each; beyond it enqueue is refused. It is stored with the queue when this process first uses it.",
+    reaches: { option: "queueCapacity", worker: "always" },
   }),
   strictTypes: setting({
     env: "STRICT_TYPES",
@@ -181,6 +217,7 @@ export const SETTINGS = {
     kind: yesOrNo,
     fallback: false,
     about: "Whether jobs and schedules of a type that no live worker handles are refused.",
+    reaches: { option: "strictTypes" },
   }),
   webhookSecret: setting({
     env: "WEBHOOK_SECRET",
@@ -197,6 +234,7 @@ export const SETTINGS = {
     kind: list("addresses or ranges such as 10.0.0.0/8, by comma", "<ranges>", /^[^\s,]+$/),
     fallback: [],
     about: "Private addresses that webhooks and http:request may call all the same.",
+    reaches: { option: "webhookAllow" },
   }),
   dashboardEnabled: setting({
     env: "DASHBOARD_ENABLED",
@@ -245,6 +283,7 @@ export const SETTINGS = {
     kind: wholeNumber(1, MAX_RETENTION_DAYS),
     fallback: 30,
     about: "How long figures by the hour are kept.",
+    reaches: { option: "metricsRetentionDays", worker: "with a store" },
   }),
   logLevel: setting({
     env: "LOG_LEVEL",
@@ -253,6 +292,7 @@ export const SETTINGS = {
     kind: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     fallback: "info",
     about: "The least important lines that are logged.",
+    reaches: { worker: "always" },
   }),
 } as const;
 
@@ -271,32 +311,49 @@ export type ConfigFile = { readonly [Name in SettingName]?: InputOf<Settings[Nam
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** By these a client over a store is opened, whichever command opens it. */
-export const CLIENT_SETTINGS = [
-  "url",
-  "poolSize",
-  "apiKey",
-  "jobDefaultTimeout",
-  "jobDefaultMaxRetries",
-  "jobDefaultRetryDelay",
-  "queueCapacity",
-  "strictTypes",
-  "metricsRetentionDays",
-  "webhookAllow",
-] as const satisfies SettingName[];
+type Reaching<Way extends keyof Reach<unknown>> = {
+  [Name in SettingName]: Settings[Name] extends { readonly reaches?: { readonly [K in Way]: string } } ? Name : never;
+}[SettingName];
 
-/** What a worker goes by. A server goes by all settings: a new one arrives there by itself. */
-export const WORKER_SETTINGS = [
-  "redisDb",
-  "poolSize",
-  "workerConcurrency",
-  "workerShutdownTimeout",
-  "workerSettle",
-  "lockTtl",
-  "queueCapacity",
-  "metricsRetentionDays",
-  "logLevel",
-] as const satisfies SettingName[];
+function reachOf(name: SettingName): Reach<never> {
+  return (SETTINGS[name] as { readonly reaches?: Reach<never> }).reaches ?? {};
+}
+
+function reaching<Way extends keyof Reach<unknown>>(way: Way): Reaching<Way>[] {
+  return SETTING_NAMES.filter((name) => reachOf(name)[way] !== undefined) as Reaching<Way>[];
+}
+
+/** By these a client is opened, whichever command opens it. */
+export const CLIENT_SETTINGS = ["url", "apiKey", ...reaching("option")] as const;
+
+/** What `millrace worker` goes by. */
+export const WORKER_SETTINGS = SETTING_NAMES.filter((name) => reachOf(name).work ?? reachOf(name).worker) as (
+  Reaching<"work"> | Reaching<"worker">
+)[];
+
+/** Settings of a worker that only one with a store of its own goes by. */
+export const STORE_ONLY_SETTINGS: readonly SettingName[] = reaching("worker").filter((name) => reachOf(name).worker === "with a store");
+
+/** What settings say to whoever opens a store. */
+export function clientOptions(config: Pick<Config, Reaching<"option">>): ClientOptions {
+  return optionsOf("option", config);
+}
+
+/** What settings say to a worker. */
+export function workOptions(config: Pick<Config, Reaching<"work">>): WorkOptions {
+  return optionsOf("work", config);
+}
+
+/** The options that settings become; one that is not set becomes none. */
+function optionsOf<Way extends "option" | "work">(way: Way, config: Pick<Config, Reaching<Way>>): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const name of reaching(way)) {
+    const [option, inner] = reachOf(name)[way]!.split(".") as [string, string?];
+    if (config[name] === null) continue;
+    options[option] = inner === undefined ? config[name] : { ...(options[option] as object), [inner]: config[name] };
+  }
+  return options;
+}
 
 function storeUrl(): Kind<string, string> {
   return {

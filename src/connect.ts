@@ -1,13 +1,12 @@
 /** URL -> Client. Which half is needed, that over a store or that over a server, the URL says; the other is not loaded. */
 import type { Client } from "./client/client.ts";
 import type { ClientOverOptions } from "./client-over.ts";
+import { checkClientOptions, type ClientOptions, STORE_ONLY_OPTIONS } from "./core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
 import { invalid, MillraceError } from "./core/errors.ts";
-import { type JobOptions, readJobDefaults } from "./core/job-options.ts";
-import { MAX_COUNT } from "./core/queue-input.ts";
-import { readDuration, readFields, readInteger } from "./core/read-fields.ts";
-import type { OnTrouble } from "./core/trouble.ts";
-import { DEFAULT_DEADLINE_MS, MAX_RETENTION_DAYS } from "./core/work-limits.ts";
+import { readJobDefaults } from "./core/job-options.ts";
+import { readDuration } from "./core/read-fields.ts";
+import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
 import type { RemoteOptions } from "./http/remote-client.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { OnContended } from "./store/open-store.ts";
@@ -17,35 +16,13 @@ import { warn } from "./worker/trouble.ts";
 export type { Trouble } from "./core/trouble.ts";
 
 /** What connect can be told. */
-export interface ConnectOptions {
-  /** What holds for jobs of which neither the call nor the definition says anything. */
-  readonly defaults?: JobOptions;
-  /** Refuse types that no definition used here and no live worker knows. Default false. */
-  readonly strictTypes?: boolean;
+export interface ConnectOptions extends ClientOptions {
   /** Where time comes from. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
-  readonly deadline?: Duration;
-  /** The most connections to a PostgreSQL server; two more are kept beside it, for beats and for news. Default 10. */
-  readonly poolSize?: number;
+  readonly deadline?: Duration | undefined;
   /** The key that a server asks for. A URL is no place for it: URLs end up in logs. */
-  readonly apiKey?: string;
-  /**
-   * The capacity of queues that have none of their own. It is stored with a queue when its first job is enqueued here, outside of a
-   * transaction; a queue that has a capacity keeps it. Default: none.
-   */
-  readonly queueCapacity?: number;
-  /** How many days figures by the hour are kept by the upkeep of this process. Default 30. */
-  readonly metricsRetentionDays?: number;
-  /**
-   * Private addresses and ranges, such as `10.0.0.0/8`, that webhooks and `http:request` may be sent to all the same. An address that can be
-   * seen to be private is refused when a job is enqueued; the servers that send are told with WEBHOOK_ALLOW, so name the same here. Default: none.
-   */
-  readonly webhookAllow?: readonly string[];
-  /** Do upkeep in this process also while it has no worker: it serves workers elsewhere. Default false. */
-  readonly upkeep?: boolean;
-  /** Told what a person should know. Default: a line on the console. */
-  readonly onTrouble?: OnTrouble;
+  readonly apiKey?: string | undefined;
 }
 
 /** Who watches what a client does, for figures and logs. */
@@ -58,7 +35,6 @@ export interface Watching {
 
 /** The store that is meant when nothing is said. */
 const DEFAULT_URL = "sqlite:millrace.db";
-const MAX_POOL_SIZE = 1000;
 
 /**
  * Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. With `http://…` or
@@ -121,7 +97,7 @@ async function connectToStore(
   const store = await openStore(url, { clock, deadlineMs, poolSize, impatient, onWarning, onContended: watching?.onContended });
   try {
     const watchers = { watchLeases: watching?.leases, onLost: watching?.onLost };
-    const client = clientOver(store, { ...settings, ...watchers, url, random: Math.random, alwaysUpkeep: settings.upkeep, worksBulk });
+    const client = clientOver(store, { ...settings, ...watchers, url, random: Math.random, worksBulk });
     return { client, store };
   } catch (error) {
     await store.close();
@@ -136,7 +112,7 @@ async function connectToServer(
   startWorker: RemoteOptions["startWorker"],
 ): Promise<Client> {
   const { clock, deadlineMs, defaults, apiKey } = settings;
-  for (const name of ["strictTypes", "poolSize", "queueCapacity", "metricsRetentionDays", "webhookAllow", "upkeep"] as const) {
+  for (const name of STORE_ONLY_OPTIONS) {
     if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} belongs where the store is opened: tell it to the server`);
   }
   const { createRemoteClient } = await import("./http/remote-client.ts");
@@ -167,60 +143,21 @@ function notWithThisUrl(field: string, message: string): MillraceError {
   return new MillraceError("invalid_input", message, { field });
 }
 
-const CONNECT_OPTIONS = [
-  "defaults",
-  "strictTypes",
-  "clock",
-  "deadline",
-  "poolSize",
-  "apiKey",
-  "queueCapacity",
-  "metricsRetentionDays",
-  "webhookAllow",
-  "upkeep",
-  "onTrouble",
-] as const satisfies (keyof ConnectOptions)[];
-
 /** Checks what connect was told, before there is a store: a refused call leaves no file behind. */
 function readConnectOptions(options: ConnectOptions) {
-  readFields(options, "the options of connect", CONNECT_OPTIONS);
-  const { defaults, strictTypes, clock = systemClock, deadline = DEFAULT_DEADLINE_MS, poolSize, apiKey, upkeep, onTrouble } = options;
-  const { queueCapacity, metricsRetentionDays, webhookAllow } = options;
+  checkClientOptions(options, "the options of connect", ["clock", "deadline", "apiKey"]);
+  const { clock = systemClock, deadline = DEFAULT_DEADLINE_MS, ...others } = options;
   if (!isClock(clock)) throw invalid("clock", "an object with the functions now, monotonic and setTimer", clock);
-  if (strictTypes !== undefined && typeof strictTypes !== "boolean") throw invalid("strictTypes", "true or false", strictTypes);
-  if (upkeep !== undefined && typeof upkeep !== "boolean") throw invalid("upkeep", "true or false", upkeep);
-  if (onTrouble !== undefined && typeof onTrouble !== "function") throw invalid("onTrouble", "a function", onTrouble);
-  checkCount("poolSize", poolSize, MAX_POOL_SIZE);
-  checkCount("queueCapacity", queueCapacity, MAX_COUNT);
-  checkCount("metricsRetentionDays", metricsRetentionDays, MAX_RETENTION_DAYS);
-  readJobDefaults(defaults, clock.now());
+  readJobDefaults(others.defaults, clock.now());
   const deadlineMs = readDuration(deadline, "deadline", 'a time in milliseconds or as "10s"', MAX_DELAY_MS, 1);
-  return {
-    defaults,
-    strictTypes,
-    clock,
-    deadlineMs,
-    poolSize,
-    apiKey,
-    queueCapacity,
-    metricsRetentionDays,
-    webhookAllow,
-    upkeep,
-    onTrouble,
-  };
+  return { ...others, clock, deadlineMs };
 }
 
 /** The rules are loaded only where somebody opens ranges. */
 async function checkAllow(allow: readonly string[] | undefined): Promise<void> {
-  if (allow === undefined || (Array.isArray(allow) && allow.length === 0)) return;
-  if (!Array.isArray(allow)) throw invalid("webhookAllow", "a list of addresses or ranges, such as 10.0.0.0/8", allow);
+  if (allow === undefined || allow.length === 0) return;
   const { AddressRules } = await import("./webhook/address-rules.ts");
   void new AddressRules(allow, "webhookAllow");
-}
-
-function checkCount(field: keyof ConnectOptions, given: unknown, most: number): void {
-  if (given === undefined || readInteger(given, 1, most) !== undefined) return;
-  throw invalid(field, `a whole number from 1 to ${most}`, given);
 }
 
 function isClock(clock: unknown): boolean {

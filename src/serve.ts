@@ -7,8 +7,7 @@
  */
 import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
 import { typesOf } from "./client/handler-types.ts";
-import { type Config, SETTINGS } from "./config.ts";
-import { storeOptions } from "./config/store-options.ts";
+import { clientOptions, type Config, SETTINGS, workOptions } from "./config.ts";
 import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
 import { MillraceError } from "./core/errors.ts";
@@ -165,20 +164,20 @@ class Watch {
 }
 
 function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatched> {
-  const options = { ...storeOptions(config), upkeep: true, onTrouble: watch.onTrouble };
+  const options = { ...clientOptions(config), upkeep: true, onTrouble: watch.onTrouble };
   return connectWatched(config.url, options, watch.watching);
 }
 
 /** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */
 function startWorkers(client: Client, config: Config, handlers: Handlers | undefined): WorkerHandle[] {
   const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
-  const manner = { lease: config.lockTtl, grace: config.workerShutdownTimeout, settle: config.workerSettle };
+  const options = workOptions(config);
   const workers = [
-    client.work({ [WEBHOOK_TYPE]: own[WEBHOOK_TYPE] }, { ...manner, queues: [ALL_DELIVERIES], concurrency: OWN_SLOTS }),
-    client.work({ [HTTP_REQUEST_TYPE]: own[HTTP_REQUEST_TYPE] }, { ...manner, queues: [ALL_QUEUES], concurrency: OWN_SLOTS }),
+    client.work({ [WEBHOOK_TYPE]: own[WEBHOOK_TYPE] }, { ...options, queues: [ALL_DELIVERIES], concurrency: OWN_SLOTS }),
+    client.work({ [HTTP_REQUEST_TYPE]: own[HTTP_REQUEST_TYPE] }, { ...options, queues: [ALL_QUEUES], concurrency: OWN_SLOTS }),
   ];
   if (handlers === undefined) return workers;
-  return [...workers, client.work(handlers, { ...manner, queues: [ALL_QUEUES], concurrency: config.workerConcurrency })];
+  return [...workers, client.work(handlers, { ...options, queues: [ALL_QUEUES] })];
 }
 
 interface Parts {

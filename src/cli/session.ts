@@ -3,10 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Client } from "../client/client.ts";
-import { CLIENT_SETTINGS, type SettingName } from "../config.ts";
+import { CLIENT_SETTINGS, clientOptions, type SettingName, STORE_ONLY_SETTINGS } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
 import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
-import { storeOptions } from "../config/store-options.ts";
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
 import type { ConnectOptions, Watching } from "../connect.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -22,9 +21,6 @@ export interface SettingPlaces {
   /** A file of variables that was named. */
   readonly envFile?: string | undefined;
 }
-
-/** Settings of a worker that only whoever opens the store can go by. */
-const STORE_ONLY = ["poolSize", "metricsRetentionDays"] as const;
 
 /** One run of a command. */
 export class Session {
@@ -107,8 +103,8 @@ export class Session {
 
   /** What the server decides has no effect in a worker that only talks to it. */
   async #tellIdle(server: string): Promise<void> {
-    const { sources } = await this.settings(...STORE_ONLY);
-    const idle = STORE_ONLY.map((name) => sources[name]).filter(({ from }) => from !== "default");
+    const { sources } = await this.settings(...STORE_ONLY_SETTINGS);
+    const idle = STORE_ONLY_SETTINGS.map((name) => sources[name]).filter(({ from }) => from !== "default");
     if (idle.length === 0) return;
     const names = idle.map(({ name }) => name).join(", ");
     this.output.warn(`millrace: ${names} not used: ${maskUrl(server)} opens the store, so set this for the server`);
@@ -117,7 +113,7 @@ export class Session {
   async #connection(other?: string): Promise<[url: string, options: ConnectOptions]> {
     const { config } = await this.settings(...CLIENT_SETTINGS);
     const url = other ?? config.url;
-    const options = isServerUrl(url) ? serverOptions(config.apiKey) : storeOptions(config);
+    const options = isServerUrl(url) ? serverOptions(config.apiKey) : clientOptions(config);
     return [url, { ...options, onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`) }];
   }
 

@@ -19,12 +19,11 @@ import {
 import { Discard } from "../core/control-errors.ts";
 import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
-import { CANCEL, RETRY } from "../core/lifecycle.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ChangeAnswer, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 import { DONE, readWanted } from "./bulk-request.ts";
-import { announceChanges, tellEnded } from "./changes.ts";
+import { changeJobs } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
 import { heldElsewhere, jobNotFound, wrongStatus } from "./refusals.ts";
 import { listToChange } from "./search.ts";
@@ -101,7 +100,7 @@ async function changeBatch(
   const page = await listToChange(parts.store, { ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
   // An operation leaves all operations alone, itself among them.
   const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
-  const answers = ids.length === 0 ? [] : await change(parts, action, query, ids);
+  const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, query.status ?? []);
   const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
   return {
     mark: {
@@ -113,20 +112,6 @@ async function changeBatch(
     },
     failures,
   };
-}
-
-/** Only jobs that still are in a status of the filter: one that changed since it was listed is not meant any more. */
-async function change(parts: BulkWorkParts, action: BulkAction, query: Filter, ids: string[]): Promise<ChangeAnswer[]> {
-  const { store, announcer } = parts;
-  const from = query.status ?? [];
-  switch (action) {
-    case "retry":
-      return announceChanges(parts, await store.change(ids, { ...RETRY, from }), "job:retried");
-    case "cancel":
-      return tellEnded(announcer, announceChanges(parts, await store.change(ids, { ...CANCEL, from }), "job:cancelled"));
-    case "delete":
-      return tellEnded(announcer, await store.remove(ids, from));
-  }
 }
 
 function failureOf(id: string, action: BulkAction, query: Filter, answer: ChangeAnswer): BulkFailure | null {

@@ -1,6 +1,9 @@
+import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
+import type { Status } from "../core/job.ts";
+import { CANCEL, RETRY } from "../core/lifecycle.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer } from "../store/store.ts";
+import type { ChangeAnswer, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
 
 /** Announces those jobs that were changed, and hands the answers on. */
@@ -25,4 +28,22 @@ export function announceChanges(
 export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): ChangeAnswer[] {
   for (const answer of answers) if (answer.kind === "ok") announcer.ended(answer.job.id);
   return answers;
+}
+
+/** Changes many jobs, of those in one of these statuses: a job that somebody else changed since it was listed is not meant any more. */
+export async function changeJobs(
+  parts: { readonly store: Store; readonly announcer: Announcer; readonly clock: Clock },
+  action: BulkAction,
+  ids: string[],
+  from: readonly Status[],
+): Promise<ChangeAnswer[]> {
+  const { store, announcer } = parts;
+  switch (action) {
+    case "retry":
+      return announceChanges(parts, await store.change(ids, { ...RETRY, from }), "job:retried");
+    case "cancel":
+      return tellEnded(announcer, announceChanges(parts, await store.change(ids, { ...CANCEL, from }), "job:cancelled"));
+    case "delete":
+      return tellEnded(announcer, await store.remove(ids, from));
+  }
 }

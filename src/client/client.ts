@@ -8,9 +8,12 @@ import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
 import type { Attempt, Job, JobSummary, LogLine, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
+import type { LeaseAnswer } from "../core/lease.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { MillraceError } from "../core/errors.ts";
+
+export type { LeaseAnswer } from "../core/lease.ts";
 
 /** What all servers on a store shall know for a while, by name. */
 export interface Marks {
@@ -586,20 +589,14 @@ export interface LeaseNote extends LeaseRef {
   readonly lines: readonly string[];
 }
 
-/**
- * `ok`: applied, or a repeat of what was. `cancelled`: ended by a cancel. `stale`: the lease has passed to another, or ended. `locked`: the lease
- * holds, but somebody else's open transaction holds the job: nothing was changed, ask again.
- */
-export type LeaseResult = "ok" | "stale" | "cancelled" | "locked";
-
 /** What workers are made of. */
 export interface Leases {
   /** Reports ended attempts and claims for free slots in one round trip. */
-  exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseResult[]; jobs: LeasedJob[] }>;
+  exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseAnswer[]; jobs: LeasedJob[] }>;
   /** Reports inside a transaction of the caller's own. */
-  settleWithin(tx: unknown, report: Report): Promise<Exclude<LeaseResult, "locked">>;
-  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]>;
-  note(notes: readonly LeaseNote[]): Promise<LeaseResult[]>;
+  settleWithin(tx: unknown, report: Report): Promise<Exclude<LeaseAnswer, "locked">>;
+  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]>;
+  note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]>;
   register(worker: WorkerEntry, ttlMs: number): Promise<void>;
   unregister(workerId: string): Promise<void>;
   /** Calls back when there may be work in a queue, or when leases may have been ended by somebody else. A hint: polling is the truth. */

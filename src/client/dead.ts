@@ -1,16 +1,13 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
+import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
-import { type Move, RETRY } from "../core/lifecycle.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, ListQuery, Store } from "../store/store.ts";
+import type { ListQuery, Store } from "../store/store.ts";
 import type { Announcer } from "./announcer.ts";
-import { announceChanges, tellEnded } from "./changes.ts";
+import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
 import { listJobs, listToChange } from "./search.ts";
-
-/** Only dead ones: a job that somebody cancelled or retried since it was listed is left alone. */
-const REVIVE: Move = { ...RETRY, from: ["dead"] };
 
 /** The most groups that are shown. */
 const MAX_GROUPS = 100;
@@ -32,12 +29,8 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
     async groups(filter) {
       return store.errorGroups({ ...readGroupFilter(filter), status: ["dead"], limit: MAX_GROUPS });
     },
-    async retry(filter) {
-      return forAll(store, readDeadFilter(filter), async (ids) => announceChanges(parts, await store.change(ids, REVIVE), "job:retried"));
-    },
-    async purge(filter) {
-      return forAll(store, readDeadFilter(filter), async (ids) => tellEnded(parts.announcer, await store.remove(ids, REVIVE.from)));
-    },
+    retry: (filter) => changeAll(parts, "retry", readDeadFilter(filter)),
+    purge: (filter) => changeAll(parts, "delete", readDeadFilter(filter)),
   };
 }
 
@@ -45,13 +38,13 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
  * Goes through all that match, a page at a time, and counts what was done. The cursor only ever goes on to older jobs, so the walk ends,
  * however many jobs die meanwhile.
  */
-async function forAll(store: Store, query: ListQuery, act: (ids: string[]) => Promise<ChangeAnswer[]>): Promise<number> {
+async function changeAll(parts: DeadParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;
   let cursor: string | undefined;
   do {
-    const page = await listToChange(store, { ...query, cursor });
+    const page = await listToChange(parts.store, { ...query, cursor });
     const ids = page.jobs.map((job) => job.id);
-    const answers = ids.length === 0 ? [] : await act(ids);
+    const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, ["dead"]);
     done += answers.filter((answer) => answer.kind === "ok").length;
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);

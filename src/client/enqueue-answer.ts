@@ -10,10 +10,10 @@ import { heldElsewhere, queueFull } from "./refusals.ts";
 type Created = Extract<InsertAnswer, { kind: "created" }>;
 
 /** What the caller of enqueue gets for the store's answer: the job, or the error of this one job. */
-export function answerOf(job: NewJob, answer: InsertAnswer): EnqueuedJob | MillraceError {
+export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): EnqueuedJob | MillraceError {
   switch (answer.kind) {
     case "created":
-      return createdJob(job, answer.status, answer.createdAt, answer.runAt);
+      return createdJob(job, answer.status, answer.createdAt, answer.runAt, payload);
     case "known":
       return withTexts({ ...toJob(answer.job), created: false, pruned: false }, answer.job.payload, answer.job.result);
     case "pruned":
@@ -27,8 +27,11 @@ export function answerOf(job: NewJob, answer: InsertAnswer): EnqueuedJob | Millr
   }
 }
 
-/** One object, written out: this runs for every job that comes in, and going by way of a record costs a second one. */
-export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number): EnqueuedJob {
+/**
+ * One object, written out: this runs for every job that comes in, and going by way of a record costs a second one. `payload` is given where
+ * its text was parsed already.
+ */
+export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number, payload?: unknown): EnqueuedJob {
   return {
     id: job.id,
     type: job.type,
@@ -57,7 +60,7 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     completedAt: null,
     durationMs: null,
     // As it was stored, not as it was given: a Date has become a text, and later changes of the caller's object do not show here.
-    payload: JSON.parse(job.payload) as unknown,
+    payload: payload === undefined ? (JSON.parse(job.payload) as unknown) : payload,
     result: null,
     created: true,
     pruned: false,

@@ -5,17 +5,19 @@
  * another's row, and no job without a key should wait with it.
  */
 import { checkPayload } from "../core/check-payload.ts";
-import { invalid, MillraceError } from "../core/errors.ts";
-import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
+import { asInputError, invalid, MillraceError } from "../core/errors.ts";
+import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
+import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
+import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
-import { Alone } from "./alone.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import type { Announcer } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
@@ -24,8 +26,6 @@ import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
-/** The most that a batch may weigh, in characters of payload, meta and tags. */
-export const MAX_BATCH_WEIGHT: number = 4 * 1024 * 1024;
 export interface EnqueueParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -57,9 +57,12 @@ export class Enqueuer {
   readonly #parts: EnqueueParts;
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
   readonly #keyed: Batcher<NewJob, EnqueuedJob>;
-  readonly #alone = new Alone();
+  readonly #pending = new PendingCalls();
   /** The settings of a definition are read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
+
+  /** Payloads that came as a text with what it says, which need not be parsed again for the answer. */
+  readonly #parsed = new WeakMap<NewJob, unknown>();
 
   constructor(parts: EnqueueParts) {
     this.#parts = parts;
@@ -96,7 +99,7 @@ export class Enqueuer {
   /** Resolves when every call that was accepted has its answer. */
   async whenIdle(): Promise<void> {
     await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
-    await this.#alone.whenIdle();
+    await this.#pending.whenIdle();
   }
 
   // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,7 +132,8 @@ export class Enqueuer {
     const check = this.#parts.payloadChecks.get(type);
     if (schema === undefined && check === undefined) return;
     // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
-    const stored: unknown = JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES));
+    const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+    const stored: unknown = payload instanceof JsonText ? payload.value : JSON.parse(text);
     const checked = schema === undefined ? undefined : checkPayload(schema, stored);
     if (check === undefined) return checked;
     return checked instanceof Promise ? checked.then(() => check(stored)) : check(stored);
@@ -139,6 +143,7 @@ export class Enqueuer {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
     const job = makeJob(id, type, payload, settings);
+    if (payload instanceof JsonText) this.#parsed.set(job, payload.value);
     const { bounds } = this.#parts;
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
     return bounded instanceof Promise ? bounded.then(() => job) : job;
@@ -203,7 +208,7 @@ export class Enqueuer {
     this.#announce(jobs, answers);
     return jobs.map((job, index) => {
       const answer = answers[index]!;
-      return answer.kind === "locked" ? this.#alone.add(this.#insertAlone(job)) : answerOf(job, answer);
+      return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed.get(job));
     });
   }
 
@@ -230,7 +235,7 @@ export class Enqueuer {
     let failure: MillraceError | null = null;
     // Those that wait for somebody else's transaction make neither the rest of their slice nor the next one wait.
     const late: Promise<void>[] = [];
-    for (const slice of slices(indexes, (index) => weightOf(prepared[index] as NewJob))) {
+    for (const slice of slices(indexes, MAX_BATCH, MAX_BATCH_WEIGHT, (index) => weightOf(prepared[index] as NewJob))) {
       const jobs = slice.map((index) => prepared[index] as NewJob);
       const answers: Inserted[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
       if (answers instanceof MillraceError) failure = answers;
@@ -256,7 +261,7 @@ export class Enqueuer {
   async #insertWithin(jobs: readonly NewJob[], tx: unknown): Promise<EnqueueResult[]> {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
-    for (const slice of slices(jobs, weightOf)) {
+    for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
       const answers = await verbs.insert(slice);
       slice.forEach((job, index) => results.push({ ok: true, job: jobOrThrow(answerOf(job, answers[index]!)) }));
     }
@@ -295,23 +300,6 @@ function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly V
   return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly Value[]);
 }
 
-/** Cuts a list into batches that a store may be given. */
-function* slices<Item>(items: readonly Item[], weigh: (item: Item) => number): Generator<Item[]> {
-  let slice: Item[] = [];
-  let weight = 0;
-  for (const item of items) {
-    const next = weigh(item);
-    if (slice.length > 0 && (slice.length === MAX_BATCH || weight + next > MAX_BATCH_WEIGHT)) {
-      yield slice;
-      slice = [];
-      weight = 0;
-    }
-    slice.push(item);
-    weight += next;
-  }
-  if (slice.length > 0) yield slice;
-}
-
 /** An engine finds a job by the partition in its id: one that carries another would be lost. */
 function readGivenId(id: unknown, partition: number): string {
   if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case that carries the partition of its queue", id);
@@ -325,12 +313,4 @@ function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
 function jobOrThrow<Ready extends object>(job: Ready | MillraceError): Ready {
   if (job instanceof MillraceError) throw job;
   return job;
-}
-
-/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
-function asInputError(error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  return new MillraceError("invalid_input", `the job could not be read: ${error instanceof Error ? error.message : String(error)}`, {
-    cause: error,
-  });
 }

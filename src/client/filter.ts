@@ -3,9 +3,10 @@ import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import type { Filter } from "../core/filter.ts";
+import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue } from "../core/internal.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
+import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
 import { isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
@@ -15,10 +16,6 @@ import { readOptions } from "./refusals.ts";
 const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", "from", "to"] as const;
 const GROUP_FIELDS = ["type", "queue", "internal", "priority", "tag", "from", "to"] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
-const DEFAULT_LIMIT = 100;
-
-/** The most jobs that one page has. */
-export const MAX_PAGE = 1000;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
 export function readListQuery(input: unknown): ListQuery {
@@ -107,8 +104,7 @@ function readUsersQueue(queue: unknown): string {
 function readPriorityFilter(input: unknown): { min: number; max: number } {
   if (typeof input === "string" && Object.hasOwn(PRIORITY_LEVELS, input)) return rangeOf(input as PriorityLevel);
   const exact = readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
-  if (exact === undefined)
-    throw invalid("priority", `low, default, high, critical or a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`, input);
+  if (exact === undefined) throw invalid("priority", JOB_OPTIONS.priority.mustBe, input);
   return { min: exact, max: exact };
 }
 
@@ -119,7 +115,7 @@ function rangeOf(level: PriorityLevel): { min: number; max: number } {
 }
 
 function readTag(input: unknown): string {
-  if (typeof input !== "string" || input === "" || input.length > 64) throw invalid("tag", "a text of 1 to 64 characters", input);
+  if (typeof input !== "string" || input === "" || input.length > MAX_TAG_LENGTH) throw invalid("tag", TAG_RULE, input);
   return input;
 }
 
@@ -135,7 +131,7 @@ function readMoment(input: unknown, field: string): number {
 }
 
 function readLimit(input: unknown): number {
-  if (input === undefined) return DEFAULT_LIMIT;
+  if (input === undefined) return DEFAULT_PAGE;
   const limit = readInteger(input, 1, MAX_PAGE);
   if (limit === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, input);
   return limit;
@@ -144,6 +140,6 @@ function readLimit(input: unknown): number {
 /** What a cursor says is the store's own; here it is only a text of a sane length. */
 function readCursor(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
-  if (typeof input === "string" && input.length <= 1000) return input;
+  if (typeof input === "string" && input.length <= MAX_CURSOR_LENGTH) return input;
   throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
 }

@@ -5,21 +5,16 @@
 import { ALL_QUEUES } from "../core/delivery.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
-import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../core/job.ts";
+import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../core/job.ts";
 import { MAX_PAYLOAD_BYTES, utf8Length } from "../core/json.ts";
 import { OUTCOME_KINDS, type Outcome } from "../core/lifecycle.ts";
 import { isName, NAME_RULE } from "../core/read-fields.ts";
 import { type Check, integer, is, listOf, nullable, oneOf, optional, shape, text } from "../core/shape.ts";
-import { MAX_LEASE_MS, MAX_QUEUES, MIN_LEASE_MS } from "../core/work-limits.ts";
+import { MAX_HOST_LENGTH, MAX_LEASE_MS, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES, MIN_LEASE_MS } from "../core/work-limits.ts";
 import { isId } from "../lib/id.ts";
 import { MAX_BATCH } from "../store/store.ts";
 import type { Leases } from "./client.ts";
 
-/** As many as the most slots that a worker may have. */
-const MAX_LEASES = 10_000;
-const MAX_TYPES = 10_000;
-const MAX_RUNNING = 100;
-const MAX_ERROR_TEXT: number = 64 * 1024;
 const MAX_TTL_MS = 86_400_000;
 
 const name = is(NAME_RULE, isName);
@@ -34,9 +29,9 @@ const typeList = listOf(name, 1, MAX_TYPES);
 const types: Check = (value) => (value === "*" ? null : typeList(value));
 
 const error = shape({
-  name: text(256),
-  message: text(MAX_ERROR_TEXT),
-  stack: nullable(text(MAX_ERROR_TEXT)),
+  name: text(MAX_ERROR_NAME_LENGTH),
+  message: text(MAX_ERROR_TEXT_LENGTH),
+  stack: nullable(text(MAX_ERROR_TEXT_LENGTH)),
   kind: oneOf(["error", "timeout", "lost", "cancelled"]),
 });
 
@@ -66,7 +61,7 @@ const facts = shape({
   deadLetters: flag,
 });
 const report = shape({ ...lease, outcome, facts: optional(facts) });
-const reports = listOf(report, 0, MAX_LEASES);
+const reports = listOf(report, 0, MAX_SLOTS);
 const claim = nullable(
   shape({ workerId: name, queues, types, limit: integer(1, MAX_BATCH), leaseMs, turn: integer(0), again: flag, remote: optional(flag) }),
 );
@@ -74,19 +69,19 @@ const claim = nullable(
 const line = is(`a text of at most ${MAX_LOG_LINE_BYTES} bytes`, isLine);
 const progress = shape({ percent: is("a number from 0 to 100", (value) => isAmount(value) && value <= 100), note: nullable(line) });
 const note = shape({ ...lease, type: name, queue: name, progress: nullable(progress), lines: listOf(line, 0, MAX_LOG_LINES) });
-const notes = listOf(note, 0, MAX_LEASES);
-const leases = listOf(shape(lease), 0, MAX_LEASES);
+const notes = listOf(note, 0, MAX_SLOTS);
+const leases = listOf(shape(lease), 0, MAX_SLOTS);
 
 const worker = shape({
   id: name,
-  host: text(255),
+  host: text(MAX_HOST_LENGTH),
   pid: integer(0),
   state: oneOf(["idle", "busy", "stopping"]),
   slots: integer(0),
   queues,
   types,
   startedAt: integer(0),
-  running: listOf(id, 0, MAX_RUNNING),
+  running: listOf(id, 0, MAX_RUNNING_SHOWN),
   runningCount: integer(0),
   processed: integer(0),
   perMinute: is("a number of at least 0", isAmount),

@@ -1,6 +1,7 @@
 /** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
+import type { ClientOptions } from "../core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
-import { type JobOptions, readJobDefaults } from "../core/job-options.ts";
+import { readJobDefaults } from "../core/job-options.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -20,7 +21,7 @@ import {
   type WorkOptions,
 } from "./client.ts";
 import { createBulk } from "./bulk.ts";
-import { BulkCrew } from "./bulk-crew.ts";
+import { BulkWorker } from "./bulk-worker.ts";
 import { bulkHandler } from "./bulk-handler.ts";
 import { CloseDeadline } from "./close-deadline.ts";
 import { countJobs } from "./count.ts";
@@ -51,7 +52,8 @@ const LOOK_AGAIN_MS = 1000;
 /** A store that did not answer a worker so lately is taken to be silent still. */
 const SILENT_MS = 5000;
 
-export interface LocalEnvironment {
+/** The options that the caller gave, and what a client needs to go by them. */
+export interface LocalEnvironment extends ClientOptions {
   readonly clock: Clock;
   readonly random: () => number;
   /** Where the random bytes of ids come from. Default: the system. */
@@ -60,13 +62,6 @@ export interface LocalEnvironment {
   readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
   /** How long a call may wait for the store. */
   readonly deadlineMs: number;
-  /** What holds for jobs of which neither the call nor the definition says anything. */
-  readonly defaults?: JobOptions | undefined;
-  /** Refuse types that no definition used here and no live worker knows. */
-  readonly strictTypes?: boolean | undefined;
-  /** The capacity of queues that have none of their own. */
-  readonly queueCapacity?: number | undefined;
-  readonly onTrouble?: OnTrouble | undefined;
   /** What payloads of built-in types must be. */
   readonly payloadChecks?: PayloadChecks | undefined;
   /** Refuses webhook addresses that nothing will be sent to. */
@@ -81,8 +76,6 @@ export interface LocalEnvironment {
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
   /** Frees what workers had in common; called when all of them have stopped. */
   readonly releaseWorkers?: (() => Promise<void>) | undefined;
-  /** Begin upkeep at once: this process works for others, or is a test. */
-  readonly alwaysUpkeep?: boolean | undefined;
   /** Work bulk operations all the time, and not only while one goes on that began here: this process works for others. */
   readonly worksBulk?: boolean | undefined;
 }
@@ -125,7 +118,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const enqueuer = new Enqueuer(parts);
   const manager = new Manager(parts);
   const workers = new Set<WorkerHandle>();
-  let upkeep = env.alwaysUpkeep ? env.startUpkeep(announcer) : null;
+  let upkeep = env.upkeep ? env.startUpkeep(announcer) : null;
   const closeDeadline = new CloseDeadline(clock);
   /** When a worker last ended without an answer of the store. */
   let silentAt = -Infinity;
@@ -165,7 +158,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   function workerStopped(worker: WorkerHandle, isOutOfTime: boolean): void {
     workers.delete(worker);
     if (isOutOfTime) silentAt = clock.monotonic();
-    if (workers.size > 0 || isClosing || env.alwaysUpkeep) return;
+    if (workers.size > 0 || isClosing || env.upkeep) return;
     void upkeep?.stop();
     upkeep = null;
   }
@@ -205,13 +198,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     get: whileOpen((id: string) => manager.get(id)) as Client["get"],
   };
 
-  const crew = new BulkCrew({
+  const bulkWorker = new BulkWorker({
     handler: bulkHandler({ ...parts, leases: trusted.leases }),
     work,
     whenEnded: (id) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, { timeout: MAX_DELAY_MS }),
     pause: () => new Promise((resolve) => void clock.setTimer(resolve, LOOK_AGAIN_MS)),
   });
-  if (env.worksBulk) crew.keep();
+  if (env.worksBulk) bulkWorker.keep();
 
   const client: Client = {
     enqueue: enqueue as Client["enqueue"],
@@ -237,7 +230,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
     resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),
     dead: guardAll(createDeadLetters(parts), whileOpen),
-    bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => crew.workUntilEnd(id) }), whileOpen),
+    bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => bulkWorker.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
     workers: whileOpen((options) => listWorkers(store, options)),
     events: (options) => {

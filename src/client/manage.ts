@@ -1,5 +1,6 @@
 /** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
 import { invalid } from "../core/errors.ts";
+import { MAX_PAGE } from "../core/filter.ts";
 import {
   type Attempt,
   type Job,
@@ -15,12 +16,12 @@ import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ChangeAnswer, Store } from "../store/store.ts";
-import { Alone } from "./alone.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import type { Announcer } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
-import { MAX_PAGE, readListQuery } from "./filter.ts";
+import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 
@@ -38,7 +39,7 @@ export class Manager {
   readonly #retries: Batcher<string, ChangeAnswer>;
   readonly #runsNow: Batcher<string, ChangeAnswer>;
   readonly #removals: Batcher<string, ChangeAnswer>;
-  readonly #alone = new Alone();
+  readonly #pending = new PendingCalls();
 
   constructor(parts: ManageParts) {
     this.#parts = parts;
@@ -96,7 +97,7 @@ export class Manager {
   async whenIdle(): Promise<void> {
     const all = [this.#finds, this.#cancels, this.#retries, this.#runsNow, this.#removals];
     await Promise.all(all.map((batcher) => batcher.whenIdle()));
-    await this.#alone.whenIdle();
+    await this.#pending.whenIdle();
   }
 
   async #cancelledAlready(id: string): Promise<JobSummary> {
@@ -122,7 +123,7 @@ export class Manager {
     const runAlone = async (id: string): Promise<ChangeAnswer> => (await run([id]))[0]!;
     return this.#batcher(async (ids) => {
       const answers = await run(ids);
-      return answers.map((answer, index) => (answer.kind === "locked" ? this.#alone.add(runAlone(ids[index]!)) : answer));
+      return answers.map((answer, index) => (answer.kind === "locked" ? this.#pending.add(runAlone(ids[index]!)) : answer));
     });
   }
 

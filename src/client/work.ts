@@ -5,9 +5,10 @@ import { toJob } from "../core/job.ts";
 import { settle } from "../core/lifecycle.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import type { Clock } from "../lib/clock.ts";
+import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
 import type { Announcer, Settled } from "./announcer.ts";
-import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseResult, Leases, Report } from "./client.ts";
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
 import { heldElsewhere } from "./refusals.ts";
 import type { ServedQueues } from "./served-queues.ts";
@@ -26,8 +27,9 @@ export function createLeases(parts: WorkParts): Leases {
   return {
     exchange: (reports, claim) => exchange(parts, reports, claim),
     settleWithin: (tx, report) => settleWithin(parts, tx, report),
-    extend: (leases, leaseMs) => inBatches(leases, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
-    note: (notes) => inBatches(notes, (batch) => note(parts, batch)),
+    extend: (leases, leaseMs) =>
+      inBatches(leases, MAX_BATCH, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
+    note: (notes) => inBatches(notes, MAX_BATCH, (batch) => note(parts, batch)),
     register: (worker, ttlMs) => store.register(worker, ttlMs),
     unregister: (workerId) => store.unregister(workerId),
     watch: (listener) => watch(parts, listener),
@@ -39,7 +41,7 @@ export function createLeases(parts: WorkParts): Leases {
 async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
   const ahead = Math.max(0, reports.length - MAX_BATCH);
-  const early = await inBatches(reports.slice(0, ahead), async (batch) => (await exchangeOnce(parts, batch, null)).results);
+  const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
   const { results, jobs } = await exchangeOnce(parts, ahead === 0 ? reports : reports.slice(ahead), claim);
   return { results: ahead === 0 ? results : [...early, ...results], jobs };
 }
@@ -49,7 +51,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const { settlements, settled } = decide(parts, reports, facts);
   const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
-  const results = reports.map((_, index): LeaseResult => (facts[index] === null ? "stale" : "ok"));
+  const results = reports.map((_, index): LeaseAnswer => (facts[index] === null ? "stale" : "ok"));
   applyAnswers(results, answer.settled);
   const claimed = answer.claimed[0] ?? [];
   parts.announcer.settled(settled.filter((_, index) => answer.settled[index] === "ok"));
@@ -77,7 +79,7 @@ function decide(
 }
 
 /** Puts the store's answers where a report was handed on; the others stay stale. */
-function applyAnswers(results: LeaseResult[], answers: readonly LeaseResult[]): void {
+function applyAnswers(results: LeaseAnswer[], answers: readonly LeaseAnswer[]): void {
   let next = 0;
   results.forEach((result, index) => {
     if (result !== "stale") results[index] = answers[next++]!;
@@ -133,7 +135,7 @@ async function settleWithin(parts: WorkParts, tx: unknown, report: Report): Retu
 
 // ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
+async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
   const results = await store.note(notes.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })));
   if (announcer.wanted()) {
     announcer.publish(
@@ -144,14 +146,6 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
       }),
     );
   }
-  return results;
-}
-
-async function inBatches<Item>(items: readonly Item[], run: (batch: readonly Item[]) => Promise<LeaseResult[]>): Promise<LeaseResult[]> {
-  if (items.length === 0) return [];
-  if (items.length <= MAX_BATCH) return run(items);
-  const results: LeaseResult[] = [];
-  for (let from = 0; from < items.length; from += MAX_BATCH) results.push(...(await run(items.slice(from, from + MAX_BATCH))));
   return results;
 }
 

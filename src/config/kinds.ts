@@ -1,9 +1,9 @@
 /** Kinds of values that only one setting has. */
 import { readInteger } from "../core/read-fields.ts";
+import { MAX_SLOTS } from "../core/work-limits.ts";
 import type { Kind } from "./setting.ts";
 
 type Concurrency = number | { readonly min: number; readonly max: number };
-const MAX_SLOTS = 10_000;
 
 /** How many jobs at once: `20`, or `2-50`, which grows and shrinks. */
 export const concurrency: Kind<Concurrency, Concurrency> = {

@@ -5,8 +5,21 @@ import { DAY_MS } from "./time-units.ts";
 // The text of a cron -> its fields, strictly; and then a question to a calendar without zones: which local second matches next, which
 // matched last.
 //
-// We parse and match by ourselves. croner 11.0.0 skips days (`0 0 1 * MON` from 24 Feb 2020 gives 2 March and not the 1st, as it takes a
-// 31 February for a Monday), ends in the year 3000 and takes 100 KB for a pattern.
+// We parse and match by ourselves. Measured against the crons and zones of the test that walks through every minute (37 crons in 12 zones,
+// 2024 to 2026, and around every change of the clocks), two libraries give other ticks:
+//
+// croner 11.0.0, in 81 of 444 pairs of cron and zone:
+//   - skips days: `0 0 1 * MON` from 24 Feb 2025 gives Monday 3 March and not the 1st, and so does `0 1 1-7 * MON`, in every zone
+//   - what the clocks jump over comes late or never: `45 2,3 * * *` in Berlin on 31 Mar 2024 is one run, at 3:45; `59 59 23,1 * * *` in London
+//     has none for 1:59:59
+//   - what names local times fires twice when the clocks go back: `*/20 0,1,2,3 * * *` in Berlin on 27 Oct 2024
+//   - ends in the year 3000, and takes 100 KB for a pattern
+// cron-parser 5.10.4 (with luxon), in 120 of 444:
+//   - refuses `LW`, `15W` and `SUN#1,SUN#3`
+//   - skips a midnight that the clocks jump over: `0 0 * * *` in Santiago on 8 Sep 2024, and `0 0 13 * FRI` in Cairo on 26 Apr 2024
+//   - throws "loop limit exceeded" for `0 2 * * *`, `0 3 * * *` and `5 * * * *` in Australia/Lord_Howe, whose clocks change by half an hour
+//   - has a tick too many or too few when the clocks change: `*/15 */2 * * *` in Berlin on 31 Mar 2024, `0 */6 * * *` in Havana on 3 Nov 2024
+// Both join the day fields of `0 4 */2 * MON-FRI` by "or", where Vixie cron says "and".
 
 /** A cron as it was read. */
 export interface Cron {
@@ -254,7 +267,7 @@ function parseMonthWeekday(item: string): DayRule | null {
   return ({ day, weekday }) => weekday === wanted && Math.ceil(day / 7) === Number(nth);
 }
 
-const MAX_CRON_LENGTH = 256;
+export const MAX_CRON_LENGTH = 256;
 
 /** Checks the text of a cron and that it ever fires; gives it back with its spaces squeezed. */
 export function checkCron(value: unknown): string {

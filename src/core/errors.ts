@@ -81,3 +81,10 @@ function describe(value: unknown): string {
       return String(value);
   }
 }
+
+/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
+export function asInputError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
+}

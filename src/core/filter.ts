@@ -2,6 +2,12 @@ import { isInternalQueue } from "./internal.ts";
 import type { JobSummaryRecord, Status } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
 
+/** The most jobs that one page of a list has, and how many it has when nothing is said. */
+export const MAX_PAGE = 1000;
+export const DEFAULT_PAGE = 100;
+/** The longest cursor that a list gives out. */
+export const MAX_CURSOR_LENGTH = 1000;
+
 /** Which jobs are meant; what is not named does not matter. */
 export interface Filter {
   /** Any of these; absent is any at all. */

@@ -24,6 +24,16 @@ function field<Input, Value>(mustBe: string, fallback: Value, read: (input: Inpu
   return { mustBe, read, fallback };
 }
 
+/** Bounds of what a caller says about a job. The HTTP contract has them from here. */
+export const MAX_RETRIES = 100;
+export const MAX_KEY_BYTES = 255;
+export const MAX_TAGS = 20;
+export const MAX_TAG_LENGTH = 64;
+export const MAX_URL_LENGTH = 2048;
+
+export const TAG_RULE: string = `a text of 1 to ${MAX_TAG_LENGTH} characters`;
+const RETRIES_RULE = `a whole number from 0 to ${MAX_RETRIES}`;
+
 export const JOB_OPTIONS = {
   queue: field<string, string>(NAME_RULE, DEFAULT_QUEUE, (input) => (isName(input) ? input : undefined)),
   priority: field<PriorityLevel | number, number>(
@@ -35,9 +45,9 @@ export const JOB_OPTIONS = {
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
   runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
-  maxRetries: field<number, number>("a whole number from 0 to 100", USUAL_JOB.maxRetries, (input) => readInteger(input, 0, 100)),
+  maxRetries: field<number, number>(RETRIES_RULE, USUAL_JOB.maxRetries, (input) => readInteger(input, 0, MAX_RETRIES)),
   /** null: by maxRetries, see `usualMaxLost`. */
-  maxLost: field<number, number | null>("a whole number from 0 to 100", null, (input) => readInteger(input, 0, 100)),
+  maxLost: field<number, number | null>(RETRIES_RULE, null, (input) => readInteger(input, 0, MAX_RETRIES)),
   retryDelay: field<Duration, number>(
     'a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"',
     USUAL_JOB.retryDelay,
@@ -46,15 +56,15 @@ export const JOB_OPTIONS = {
   timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 is none', USUAL_JOB.timeout, (input) =>
     durationWithin(input, 0, MAX_TIMEOUT_MS),
   ),
-  idempotencyKey: field<string, string | null>("a text of 1 to 255 bytes", null, readKey),
+  idempotencyKey: field<string, string | null>(`a text of 1 to ${MAX_KEY_BYTES} bytes`, null, readKey),
   keyTtl: field<Duration, number>('a time of at most 10 years, in milliseconds or as "24h"', 24 * 3_600_000, (input) =>
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
-  tags: field<readonly string[], readonly string[]>("at most 20 texts of 1 to 64 characters", [], readTags),
+  tags: field<readonly string[], readonly string[]>(`at most ${MAX_TAGS} texts of 1 to ${MAX_TAG_LENGTH} characters`, [], readTags),
   meta: field<Readonly<Record<string, unknown>>, string | null>(`an object of at most ${MAX_META_BYTES} bytes of JSON`, null, (input) =>
     isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined,
   ),
-  webhookUrl: field<string, string | null>("an http or https address of at most 2,048 characters", null, readUrl),
+  webhookUrl: field<string, string | null>(`an http or https address of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
 } as const;
 
 /** The longest timer that JavaScript has; a timeout beyond it would fire at once. */
@@ -160,17 +170,17 @@ function readPriority(input: unknown): number | undefined {
 function readKey(input: unknown): string | undefined {
   // A lone surrogate has no UTF-8 form: two such keys could become one in a store.
   if (typeof input !== "string" || input === "" || !input.isWellFormed()) return undefined;
-  return utf8Length(input) <= 255 ? input : undefined;
+  return utf8Length(input) <= MAX_KEY_BYTES ? input : undefined;
 }
 
 function readTags(input: unknown): readonly string[] | undefined {
-  if (!Array.isArray(input) || input.length > 20) return undefined;
-  const sound = input.every((tag) => typeof tag === "string" && tag !== "" && tag.length <= 64 && tag.isWellFormed());
+  if (!Array.isArray(input) || input.length > MAX_TAGS) return undefined;
+  const sound = input.every((tag) => typeof tag === "string" && tag !== "" && tag.length <= MAX_TAG_LENGTH && tag.isWellFormed());
   return sound ? [...new Set(input as string[])] : undefined;
 }
 
 function readUrl(input: unknown): string | undefined {
-  if (typeof input !== "string" || input.length > 2048) return undefined;
+  if (typeof input !== "string" || input.length > MAX_URL_LENGTH) return undefined;
   const url = URL.parse(input);
   return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url.href : undefined;
 }

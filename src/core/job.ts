@@ -67,6 +67,9 @@ export interface LogLine {
 }
 export const MAX_LOG_LINES = 1000;
 export const MAX_LOG_LINE_BYTES: number = 4 * 1024;
+/** How long the name of an error may be, and its other texts. */
+export const MAX_ERROR_NAME_LENGTH = 256;
+export const MAX_ERROR_TEXT_LENGTH: number = 64 * 1024;
 
 /** One attempt in a job's history. A running attempt has no end yet. */
 export interface Attempt {

@@ -7,6 +7,9 @@ export const MAX_JSON_DEPTH = 100;
 export const MAX_PAYLOAD_BYTES: number = 1024 * 1024;
 export const MAX_META_BYTES: number = 16 * 1024;
 
+/** What jobs that are stored at once may weigh together, in characters of payload, meta and tags. */
+export const MAX_BATCH_WEIGHT: number = 4 * MAX_PAYLOAD_BYTES;
+
 /**
  * The JSON text of a value, or an `invalid_input` error that names the place.
  *

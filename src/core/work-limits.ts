@@ -11,8 +11,20 @@ export const DEFAULT_DEADLINE_MS = 10_000;
  * wait for the whole deadline. A server that is silent may only be slow, and is waited for until the deadline.
  */
 export const REFUSED_AT_OPENING_MS = 1000;
+/** How many connections to a PostgreSQL server one process may ask for. */
+export const MAX_POOL_SIZE = 1000;
 /** For how many days figures by the hour can be kept. */
 export const MAX_RETENTION_DAYS = 3650;
+/** The most items that one call of a store, and one request, may carry. */
+export const MAX_BATCH = 1000;
+/** How many jobs one worker may run at once, and so hold leases of. */
+export const MAX_SLOTS = 10_000;
+/** How many types one worker may name. */
+export const MAX_TYPES = 10_000;
+/** So many running jobs of a worker are listed. */
+export const MAX_RUNNING_SHOWN = 100;
+/** The longest name of a host. */
+export const MAX_HOST_LENGTH = 255;
 /** How many queues one worker may serve. */
 export const MAX_QUEUES = 1000;
 

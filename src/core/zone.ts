@@ -101,7 +101,7 @@ function offsetFormat(zone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
 }
 
-const MAX_ZONE_LENGTH = 64;
+export const MAX_ZONE_LENGTH = 64;
 
 /** Whether this is the IANA name of a zone. */
 export function isTimeZone(name: string): boolean {

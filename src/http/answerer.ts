@@ -14,7 +14,7 @@ import type { PreparedRoute } from "./prepared-route.ts";
 import { isFault, toProblem, WireError } from "./problem.ts";
 import { requestIds } from "./request-id.ts";
 import { RawReply, type Reply } from "./route-input.ts";
-import { type PathParams, Visit, type VisitHost } from "./visit.ts";
+import { type PathParams, ActiveCall, type CallHost } from "./active-call.ts";
 
 /** What can be known of a request once it was answered. */
 export interface RequestFacts {
@@ -39,7 +39,7 @@ export interface AnswererOptions {
   readonly onRequest: ((facts: RequestFacts) => void) | undefined;
 }
 
-export class Answerer implements VisitHost {
+export class Answerer implements CallHost {
   readonly #gate: Gate;
   readonly #ended: EndedSessions;
   readonly #occupancy: Occupancy;
@@ -47,7 +47,7 @@ export class Answerer implements VisitHost {
   readonly #onRequest: AnswererOptions["onRequest"];
   readonly #requestId = requestIds();
   /** Those that are not answered yet, or stream. */
-  readonly #visits = new Set<Visit>();
+  readonly #active = new Set<ActiveCall>();
   #isDraining = false;
   #whenQuiet: (() => void)[] = [];
 
@@ -66,8 +66,8 @@ export class Answerer implements VisitHost {
   /** From now on only what ends work under way is served; who waits is answered at once. Resolves when nobody is left. */
   drain(): Promise<void> {
     this.#isDraining = true;
-    for (const visit of this.#visits) visit.end();
-    if (this.#visits.size === 0) return Promise.resolve();
+    for (const active of this.#active) active.end();
+    if (this.#active.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenQuiet.push(resolve));
   }
 
@@ -75,25 +75,25 @@ export class Answerer implements VisitHost {
   async answer(route: PreparedRoute, call: Call, params: PathParams): Promise<Answer> {
     const startedAt = this.#onRequest === undefined ? 0 : this.#clock.monotonic();
     const requestId = this.#requestId(call.header("x-request-id"));
-    const visit = new Visit(route, call, params, requestId, this.#occupancy, this);
-    this.#visits.add(visit);
+    const active = new ActiveCall(route, call, params, requestId, this.#occupancy, this);
+    this.#active.add(active);
     let answer: Answer;
     let fault: unknown;
     try {
       if (this.#isDraining) refuseWhileDraining(route);
-      if (route.rule.scope !== "open") visit.enter();
+      if (route.rule.scope !== "open") active.enter();
       const admitted = this.#gate.admit(call, route.rule.scope);
-      visit.caller = admitted instanceof Promise ? await admitted : admitted;
-      visit.readQuery();
-      if (route.checkBody !== undefined) visit.readBody(await call.readBody(route.maxBody, visit));
-      answer = answerOf(await route.handle(visit), requestId);
+      active.caller = admitted instanceof Promise ? await admitted : admitted;
+      active.readQuery();
+      if (route.checkBody !== undefined) active.readBody(await call.readBody(route.maxBody, active));
+      answer = answerOf(await route.handle(active), requestId);
     } catch (error) {
       if (isFault(error)) fault = error;
       answer = problemAnswer(error, requestId, route.rule.inputStatus);
     }
     // A stream leaves by itself when it has ended, and so does a connection that was taken over.
-    if (answer.status !== SWITCHING && (typeof answer.body !== "object" || answer.body === null)) visit.leave();
-    if (this.#onRequest !== undefined) this.#tell(visit, route.path, answer.status, startedAt, fault);
+    if (answer.status !== SWITCHING && (typeof answer.body !== "object" || answer.body === null)) active.leave();
+    if (this.#onRequest !== undefined) this.#tell(active, route.path, answer.status, startedAt, fault);
     return this.#shared(call, answer);
   }
 
@@ -136,9 +136,9 @@ export class Answerer implements VisitHost {
     return answer;
   }
 
-  left(visit: Visit): void {
-    this.#visits.delete(visit);
-    if (this.#visits.size === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+  left(active: ActiveCall): void {
+    this.#active.delete(active);
+    if (this.#active.size === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }
 
   watchSession(session: Session, end: (reason: SessionOver) => void): () => void {
@@ -154,7 +154,7 @@ export class Answerer implements VisitHost {
   }
 
   #tell(
-    { requestId, call, caller }: Pick<Visit, "requestId" | "call" | "caller">,
+    { requestId, call, caller }: Pick<ActiveCall, "requestId" | "call" | "caller">,
     route: string | null,
     status: number,
     startedAt: number,

@@ -15,6 +15,13 @@ export function inputCheck(schema: TSchema): InputCheck {
   };
 }
 
+/** The same object, whose fields may hold anything: for what the library checks itself, so that it is checked once. */
+export function namesOf(schema: TSchema): TSchema {
+  const { properties = {}, required } = schema as { properties?: Record<string, { description?: string }>; required?: string[] };
+  const open = Object.entries(properties).map(([name, { description }]) => [name, { description }]);
+  return { type: "object", properties: Object.fromEntries(open) as unknown, required, additionalProperties: false };
+}
+
 function faultOf(validator: Validator, schema: TSchema, value: unknown, place: string): MillraceError {
   const errors = validator.Errors(value);
   const unknown = errors.find((error) => error.keyword === "additionalProperties");

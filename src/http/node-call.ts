@@ -1,7 +1,4 @@
-/**
- * A call that came over Node's own server, without a Request and a Response made for it: measured, that is a third of what a small request
- * costs beyond a bare server.
- */
+/** A call that came over Node's own server, without a Request and a Response made for it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Answer, BodyHolder, Call } from "./call.ts";

@@ -1,5 +1,5 @@
 /** A row of the contract, made ready: its checks compiled, its handler beside it. */
-import { inputCheck, type InputCheck } from "./check-input.ts";
+import { inputCheck, type InputCheck, namesOf } from "./check-input.ts";
 import { MAX_BODY_BYTES } from "./contract/jobs.ts";
 import type { Route } from "./contract/route.ts";
 import { type RouteName, ROUTES, splitName } from "./contract.ts";
@@ -32,7 +32,7 @@ export function prepareRoute(name: RouteName, handle: AnyHandler): PreparedRoute
     rule,
     paramNames: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
     readQuery: queryReader(rule.query),
-    checkBody: rule.body === undefined ? undefined : inputCheck(rule.body),
+    checkBody: rule.body === undefined ? undefined : inputCheck(rule.checksNamesOnly === true ? namesOf(rule.body) : rule.body),
     maxBody: rule.maxBody ?? MAX_BODY_BYTES,
     handle,
   };

@@ -21,7 +21,7 @@ import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields
 import type { Clock } from "../lib/clock.ts";
 import { createRemoteBulk } from "./remote/bulk.ts";
 import { RemoteEnqueuer } from "./remote/enqueue.ts";
-import { RemoteEvents } from "./remote/events.ts";
+import { remoteEvents } from "./remote/events.ts";
 import { readId } from "./remote/ids.ts";
 import { RemoteLeases } from "./remote/leases.ts";
 import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
@@ -171,7 +171,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
       transport.ending.throwIfAborted();
       const { signal } = eventOptions === undefined ? {} : readFields(eventOptions, "the options of events", ["signal"]);
       if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-      return new RemoteEvents({
+      return remoteEvents({
         transport,
         clock,
         random,

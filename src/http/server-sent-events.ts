@@ -1,6 +1,10 @@
 /**
  * SERVER-SENT EVENTS. A stream of texts that never grows: its maker is asked for more only when the reader took what there was, and hears
  * when the reader has gone. A comment now and then finds out that it has.
+ *
+ * Not by `streamSSE` of Hono: it takes a Context, which a call that came over Node's own server does not have; it does not say whether the reader
+ * took anything, so a beat would be written for one who does not read, and one who never reads would be kept for ever; and it drops what a
+ * write throws.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 

@@ -8,7 +8,7 @@
 import path from "node:path";
 import { MillraceError } from "../core/errors.ts";
 import type { Answer, Call } from "./call.ts";
-import { MadePage, PageFiles } from "./page-files.ts";
+import { madePage, type PageFile, readPageFiles, sendFile, textOf } from "./page-files.ts";
 import { WireError } from "./problem.ts";
 
 /** Where the page is, below the server's own mount. */
@@ -21,12 +21,14 @@ const PAGES: ReadonlySet<string> = new Set(["queues", "jobs", "dead", "schedules
 /** Jobs by their id are the deepest. */
 const MAX_STEPS = 8;
 
+type Files = ReadonlyMap<string, PageFile>;
+
 /** The page of a server. */
 export class StaticPage {
   readonly #folder: string;
-  #files: Promise<PageFiles> | null = null;
+  #files: Promise<Files> | null = null;
   /** The page as it is sent from each depth. */
-  readonly #pages = new Map<number, MadePage>();
+  readonly #pages = new Map<number, PageFile>();
 
   constructor(folder: string = builtFolder()) {
     this.#folder = folder;
@@ -39,24 +41,23 @@ export class StaticPage {
     const files = await this.#read();
     const asked = below.slice(1);
     const steps = asked.split("/");
-    if (asked !== INDEX) {
-      const file = await files.answer(asked, call);
-      if (file !== null) return file;
-    }
+    const file = asked === INDEX ? undefined : files.get(asked);
+    if (file !== undefined) return sendFile(file, call);
     const isPage = asked === "" || PAGES.has(steps[0] ?? "");
     if (steps.length > MAX_STEPS || !(isPage || wantsPage(call))) throw new WireError("unknown_route", "the dashboard has no such file");
-    const page = await this.#pageAt(files, steps.length - 1).answer(call);
+    const page = sendFile(this.#pageAt(files, steps.length - 1), call);
     return isPage || page.status !== 200 ? page : { ...page, status: 404 };
   }
 
-  #pageAt(files: PageFiles, depth: number): MadePage {
-    const made = this.#pages.get(depth) ?? new MadePage(files.text(INDEX).replace(BASE, `<base href="${"../".repeat(depth) || "./"}" />`));
+  #pageAt(files: Files, depth: number): PageFile {
+    const wayBack = `<base href="${"../".repeat(depth) || "./"}" />`;
+    const made = this.#pages.get(depth) ?? madePage(textOf(files.get(INDEX)!).replace(BASE, wayBack));
     this.#pages.set(depth, made);
     return made;
   }
 
-  async #read(): Promise<PageFiles> {
-    this.#files ??= PageFiles.read(this.#folder);
+  async #read(): Promise<Files> {
+    this.#files ??= readPageFiles(this.#folder);
     try {
       const files = await this.#files;
       if (files.has(INDEX)) return files;

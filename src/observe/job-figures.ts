@@ -1,7 +1,8 @@
 import { type Trouble, TROUBLE_KINDS } from "../core/trouble.ts";
 import type { Family } from "./exposition.ts";
 import { Counter, Histogram } from "./instruments.ts";
-import type { LeaseVerb, LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
+import type { LeaseAnswer } from "../core/lease.ts";
+import type { LeaseVerb, LeaseWatcher, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { QueueLabels } from "./queue-labels.ts";
 
 /** From a millisecond to half an hour: handlers are as different as that. */
@@ -80,7 +81,7 @@ export class JobFigures implements LeaseWatcher {
     }
   }
 
-  reported(reports: readonly SeenReport[], answers: readonly SeenAnswer[]): void {
+  reported(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void {
     reports.forEach(({ outcome, facts }, index) => {
       if (answers[index] !== "ok") return;
       const queue = facts === undefined ? UNKNOWN : this.#queues.labelOf(facts.queue);

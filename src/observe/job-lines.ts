@@ -1,7 +1,7 @@
 import type { AttemptError, Status } from "../core/job.ts";
-import type { LostLease } from "../core/lost-lease.ts";
+import type { LeaseAnswer, LostLease } from "../core/lease.ts";
 import { type Outcome, settle } from "../core/lifecycle.ts";
-import type { LeaseWatcher, SeenAnswer, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
+import type { LeaseWatcher, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { Logger } from "./log.ts";
 import { safeText } from "./safe-text.ts";
 
@@ -30,7 +30,7 @@ export class JobLines implements LeaseWatcher {
     }
   }
 
-  reported(reports: readonly SeenReport[], answers: readonly SeenAnswer[]): void {
+  reported(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void {
     reports.forEach((report, index) => this.#reported(report, answers[index]));
   }
 
@@ -52,7 +52,7 @@ export class JobLines implements LeaseWatcher {
     }
   }
 
-  #reported(report: SeenReport, answer: SeenAnswer | undefined): void {
+  #reported(report: SeenReport, answer: LeaseAnswer | undefined): void {
     const { outcome } = report;
     if (answer === "stale")
       return this.#logger.warn(this.#fields(report), "late report refused: the lease has passed to another, or ended");

@@ -3,6 +3,7 @@
  * in the process that works or serves, so that the store need not announce each job for it.
  */
 import type { Job } from "../core/job.ts";
+import type { LeaseAnswer } from "../core/lease.ts";
 import type { AttemptFacts, Outcome, Policy } from "../core/lifecycle.ts";
 
 /** A job that was claimed. */
@@ -23,25 +24,22 @@ export interface SeenReport {
 /** What is known of a job while its lease holds. */
 export type SeenFacts = AttemptFacts & Policy & { readonly type: string; readonly queue: string };
 
-/** `stale`: the lease had passed to another, or ended. `cancelled`: a cancel had ended it. */
-export type SeenAnswer = "ok" | "stale" | "cancelled" | "locked";
-
 /** What is done under a lease. */
 export type LeaseVerb = "settle" | "extend" | "note";
 
 /** Told what happened, after it was committed. */
 export interface LeaseWatcher {
   claimed?(claims: readonly SeenClaim[]): void;
-  reported?(reports: readonly SeenReport[], answers: readonly SeenAnswer[]): void;
+  reported?(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void;
   /** So many writes were refused as stale. */
   refused?(verb: LeaseVerb, count: number): void;
 }
 
 /** The part of `Client.leases` that is watched. */
 export interface WatchableLeases {
-  exchange(reports: readonly SeenReport[], claim: never): Promise<{ readonly results: SeenAnswer[]; readonly jobs: readonly SeenClaim[] }>;
-  extend(leases: never, leaseMs: number): Promise<SeenAnswer[]>;
-  note(notes: never): Promise<SeenAnswer[]>;
+  exchange(reports: readonly SeenReport[], claim: never): Promise<{ readonly results: LeaseAnswer[]; readonly jobs: readonly SeenClaim[] }>;
+  extend(leases: never, leaseMs: number): Promise<LeaseAnswer[]>;
+  note(notes: never): Promise<LeaseAnswer[]>;
 }
 
 /** The same leases, watched. What a watcher throws is dropped: the work has been done, and counting must not undo it. */
@@ -55,7 +53,7 @@ export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watc
       }
     }
   };
-  const tellRefused = (verb: LeaseVerb, answers: readonly SeenAnswer[]): void => {
+  const tellRefused = (verb: LeaseVerb, answers: readonly LeaseAnswer[]): void => {
     const count = answers.filter((answer) => answer === "stale").length;
     if (count > 0) tell((watcher) => watcher.refused?.(verb, count));
   };

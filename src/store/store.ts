@@ -32,14 +32,16 @@ import type { ErrorGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
 import type { Filter } from "../core/filter.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
+import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 
-/** The most items that one call may carry. */
-export const MAX_BATCH = 1000;
+export type { LeaseAnswer } from "../core/lease.ts";
+
+export { MAX_BATCH } from "../core/work-limits.ts";
 
 /** A list looks at no more jobs than this before it answers, whatever it found. */
 export const MAX_CANDIDATES = 10_000;
@@ -319,12 +321,6 @@ export interface Lease {
   readonly id: string;
   readonly fence: number;
 }
-
-/**
- * `ok`: it was current (or a repeat). `cancelled`: ended by a cancel. `stale`: passed to another, ended, or unknown. `locked`: it is current,
- * but somebody else's open transaction holds the job.
- */
-export type LeaseAnswer = "ok" | "stale" | "cancelled" | "locked";
 
 export interface Settlement extends Lease {
   readonly outcome: Outcome["kind"];

@@ -2,10 +2,10 @@ import { A_TIME } from "../core/time-words.ts";
 import type { Client, Handlers } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { clientOver } from "../client-over.ts";
+import { checkClientOptions, type ClientOptions } from "../core/client-options.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
-import type { JobOptions } from "../core/job-options.ts";
 import { readTime } from "../core/read-fields.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import { openStore } from "../store/open-store.ts";
@@ -15,15 +15,11 @@ import { type EnqueuedFilter, EnqueuedJobs } from "./enqueued.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** What createTestClient can be told. */
-export interface TestClientOptions {
+export interface TestClientOptions extends Omit<ClientOptions, "poolSize" | "upkeep"> {
   /** What the clock shows at first. Default: the first of January 2030, 00:00 UTC. */
   readonly startAt?: Date | string | number | undefined;
   /** In [0, 1); spreads retries. Default: always 0.5, so that retry delays are exactly base × 2^(n−1). */
   readonly random?: (() => number) | undefined;
-  readonly defaults?: JobOptions | undefined;
-  readonly strictTypes?: boolean | undefined;
-  /** Private addresses and ranges that webhooks and http:request may name, as `connect` takes them. */
-  readonly webhookAllow?: readonly string[] | undefined;
 }
 
 /** A client in memory, with a clock turned by hand. */
@@ -41,7 +37,6 @@ export interface TestClient extends Client {
   wait: Client["wait"];
 }
 
-const OPTION_NAMES = ["startAt", "random", "defaults", "strictTypes", "webhookAllow"] as const;
 const START_AT = Date.UTC(2030, 0, 1);
 /** How often a wait without a timeout looks, in real time. */
 const LOOK_MS = 2;
@@ -51,25 +46,23 @@ const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_
 
 /** Makes a client for tests: production semantics in memory, and time only moves when the test says so. */
 export async function createTestClient(options: TestClientOptions = {}): Promise<TestClient> {
-  readOptions(options, "the options of createTestClient", OPTION_NAMES);
-  const { random = () => 0.5 } = options;
+  checkClientOptions(options, "the options of createTestClient", ["startAt", "random"]);
+  const { startAt: given = START_AT, random = () => 0.5, ...clientOptions } = options;
   if (typeof random !== "function") throw invalid("random", "a function", random);
-  const startAt = options.startAt === undefined ? START_AT : readTime(options.startAt);
-  if (startAt === undefined) throw invalid("startAt", A_TIME, options.startAt);
+  const startAt = readTime(given);
+  if (startAt === undefined) throw invalid("startAt", A_TIME, given);
   const activity = { calls: 0 };
   const clock = new VirtualClock(startAt, () => activity.calls);
   const store = await openStore("memory:", { clock });
   countCalls(store, activity);
   const enqueued = new EnqueuedJobs(store, () => clock.now());
   const client = clientOver(store, {
+    ...clientOptions,
     clock,
     random,
     // The store is always there, and a call during `advance("1d")` has not waited a day for it.
     deadlineMs: MAX_DELAY_MS,
-    defaults: options.defaults,
-    strictTypes: options.strictTypes,
-    webhookAllow: options.webhookAllow,
-    alwaysUpkeep: true,
+    upkeep: true,
     restsMs: RESTS_MS,
     pollMs: HOUR_MS,
   });

@@ -1,6 +1,6 @@
 import type { Event } from "../core/event.ts";
 import type { Transition } from "../core/lifecycle.ts";
-import type { LostLease } from "../core/lost-lease.ts";
+import type { LostLease } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 

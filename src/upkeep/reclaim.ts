@@ -1,6 +1,6 @@
 import { deliveryOf } from "../core/delivery.ts";
 import { settle, type Transition } from "../core/lifecycle.ts";
-import type { LostLease } from "../core/lost-lease.ts";
+import type { LostLease } from "../core/lease.ts";
 import type { ExpiredRecord, Settlement } from "../store/store.ts";
 import { breathe, type Duty, type DutyParts } from "./duty.ts";
 

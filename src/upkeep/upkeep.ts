@@ -2,7 +2,7 @@
  * ON ITS OWN TIME. Each duty has a loop of its own: one that fails or takes long does not hold up the others, and no error ends a loop.
  * Any number of processes may run all of them at once.
  */
-import type { LostLease } from "../core/lost-lease.ts";
+import type { LostLease } from "../core/lease.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";

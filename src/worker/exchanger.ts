@@ -1,4 +1,4 @@
-import type { ClaimRequest, LeasedJob, LeaseResult, Report } from "../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
 import { formatDuration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
@@ -178,7 +178,7 @@ export class Exchanger {
     underWay.repeats += repeats;
     underWay.slots += slots;
     underWay.reports += reports.length;
-    let answer: { results: readonly LeaseResult[]; jobs: readonly LeasedJob[] } | null = null;
+    let answer: { results: readonly LeaseAnswer[]; jobs: readonly LeasedJob[] } | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
     } catch (error) {
@@ -236,7 +236,7 @@ export class Exchanger {
   }
 
   /** Those whose rows somebody's transaction holds are sent again without a claim. Answers the others. */
-  #putBackHeldUp(reports: readonly Report[], results: readonly LeaseResult[]): readonly Report[] {
+  #putBackHeldUp(reports: readonly Report[], results: readonly LeaseAnswer[]): readonly Report[] {
     if (!results.includes("locked")) return reports;
     const isHeldUp = (_: Report, index: number): boolean => results[index] === "locked";
     this.#delayed.held(reports.filter(isHeldUp));

@@ -1,4 +1,4 @@
-import type { LeaseResult, Report } from "../client/client.ts";
+import type { LeaseAnswer, Report } from "../client/client.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import type { AttemptsOptions } from "./attempts.ts";
@@ -116,7 +116,7 @@ export class HandlerLease {
     this.#ask = null;
   }
 
-  async #look(round: number, asked: Promise<LeaseResult>): Promise<void> {
+  async #look(round: number, asked: Promise<LeaseAnswer>): Promise<void> {
     try {
       const answer = await asked;
       // A cancel is refused once a job has completed, so it came before.
@@ -146,12 +146,12 @@ export class HandlerLease {
   }
 
   /** Renews this lease alone. */
-  async #extend(leaseMs: number): Promise<LeaseResult> {
+  async #extend(leaseMs: number): Promise<LeaseAnswer> {
     const { job, fence } = this.#attempt.lease;
     return (await this.#options.leases.extend([{ id: job.id, fence }], leaseMs))[0]!;
   }
 
-  #check(answer: LeaseResult, what: "completed" | "held"): void {
+  #check(answer: LeaseAnswer, what: "completed" | "held"): void {
     if (answer === "ok") return;
     if (answer === "locked") throw heldUp();
     this.#attempt.lost(answer);

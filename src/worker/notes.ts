@@ -1,5 +1,5 @@
 /** WHAT A HANDLER SAYS WHILE IT RUNS: log lines and progress, gathered for each job and written for many at once. */
-import type { LeasedJob, LeaseNote, LeaseResult } from "../client/client.ts";
+import type { LeasedJob, LeaseNote, LeaseAnswer } from "../client/client.ts";
 import { invalid } from "../core/errors.ts";
 import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES, type Progress } from "../core/job.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -91,7 +91,7 @@ export class JobNotes {
 
 export interface NoteWriterOptions {
   readonly clock: Clock;
-  readonly write: (notes: readonly LeaseNote[]) => Promise<LeaseResult[]>;
+  readonly write: (notes: readonly LeaseNote[]) => Promise<LeaseAnswer[]>;
   /** The lease of a note is gone. */
   readonly onGone: (lease: LeasedJob, why: "stale" | "cancelled") => void;
 }

@@ -4,9 +4,8 @@ import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.ts";
-import { DEFAULT_SETTLE_MS, MAX_QUEUES, readGrace, readLease, readSettle } from "../core/work-limits.ts";
+import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle } from "../core/work-limits.ts";
 
-const MAX_SLOTS = 10_000;
 const MAX_WEIGHT = 1000;
 /** What no user's queue is called, and a worker may serve all the same. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];

@@ -1,11 +1,11 @@
 import { randomFillSync } from "node:crypto";
 import { hostname } from "node:os";
 import type { WorkerHandle } from "../client/client.ts";
+import { MAX_RUNNING_SHOWN } from "../core/work-limits.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempts } from "./attempts.ts";
 
-const MAX_JOBS_SHOWN = 100;
 const ID_BYTES = 9;
 
 /** Who a worker is, as the registry shows it. */
@@ -47,7 +47,7 @@ export class WorkerCard {
       queues: this.#queues,
       types: this.#types,
       startedAt: this.#startedAt,
-      running: Array.from(running.values().take(MAX_JOBS_SHOWN), (attempt) => attempt.lease.job.id),
+      running: Array.from(running.values().take(MAX_RUNNING_SHOWN), (attempt) => attempt.lease.job.id),
       runningCount: running.size,
       processed: this.#processed,
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),

@@ -110,7 +110,7 @@ export class Deployment {
       random: random.fork("chance").next,
       fillRandom: random.fork("ids").fill,
       deadlineMs: plan.deadlineMs,
-      alwaysUpkeep: this.#workers.length > 0,
+      upkeep: this.#workers.length > 0,
       pollMs: plant.pollMs ?? this.#workers[0]?.pollMs,
       onTrouble: () => {},
     });

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type ConfigFile, SETTING_NAMES, SETTINGS } from "../../src/config.ts";
+import { clientOptions, type ConfigFile, SETTING_NAMES, SETTINGS, workOptions } from "../../src/config.ts";
 import { loadConfigFile } from "../../src/config/config-file.ts";
 import { type ConfigSources, describeStore, readConfig, readSetting, showValue, unusedStores } from "../../src/config/read-config.ts";
 import type { Setting } from "../../src/config/setting.ts";
@@ -154,6 +154,26 @@ describe("every setting", () => {
   test("has a flag if and only if it is no secret", () => {
     expect(rows.filter(({ flag, secret }) => (flag === undefined) !== (secret === true)).map(({ env }) => env)).toEqual([]);
   });
+});
+
+test("settings become options of a client and of a worker, each by its own row", () => {
+  const env = {
+    JOB_TIMEOUT: "7s",
+    JOB_DEFAULT_MAX_RETRIES: "2",
+    JOB_DEFAULT_RETRY_DELAY: "3s",
+    WORKER_CONCURRENCY: "2-50",
+    LOCK_TTL: "9s",
+  };
+  const { config } = readConfig({ env }, SETTING_NAMES);
+  expect(clientOptions(config)).toEqual({
+    poolSize: 10,
+    defaults: { timeout: 7000, maxRetries: 2, retryDelay: 3000 },
+    strictTypes: false,
+    webhookAllow: [],
+    metricsRetentionDays: 30,
+  });
+  expect(clientOptions({ ...config, queueCapacity: 5 }).queueCapacity).toBe(5);
+  expect(workOptions(config)).toEqual({ concurrency: { min: 2, max: 50 }, grace: 30_000, settle: 5000, lease: 9000 });
 });
 
 function file(content: unknown): ConfigSources["file"] {

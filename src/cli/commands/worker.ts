@@ -1,6 +1,6 @@
-import type { Client, Leases, WorkOptions } from "../../client/client.ts";
+import type { Client, Leases } from "../../client/client.ts";
 import { QueueBounds } from "../../client/queue-bounds.ts";
-import { type Config, WORKER_SETTINGS } from "../../config.ts";
+import { WORKER_SETTINGS, workOptions } from "../../config.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { ALL_QUEUES } from "../../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
@@ -38,7 +38,7 @@ export const worker = defineCommand({
     const client = await session.openWorkingClient(watching, troubleLines(log.logger));
     try {
       await boundQueues(client, Object.keys(queues), config.queueCapacity, session);
-      const { slots } = client.work(handlers, workOptions(queues, config));
+      const { slots } = client.work(handlers, { ...workOptions(config), queues });
       stopOnSignals(client, { grace: config.workerShutdownTimeout });
       tellOfStop(config.workerShutdownTimeout, session);
       const types = counted(typesOf(handlers).length, "type");
@@ -68,14 +68,6 @@ async function boundQueues(client: Client, queues: readonly string[], capacity: 
     output.warn(`millrace: ${message}`),
   );
   for (const queue of queues.filter((name) => name !== ALL_QUEUES)) await bounds.ensure(queue);
-}
-
-function workOptions(
-  queues: WorkOptions["queues"],
-  config: Pick<Config, "workerConcurrency" | "workerShutdownTimeout" | "workerSettle" | "lockTtl">,
-): WorkOptions {
-  const { workerConcurrency: concurrency, lockTtl: lease, workerShutdownTimeout: grace, workerSettle: settle } = config;
-  return { queues, concurrency, lease, grace, settle };
 }
 
 /** Who presses Ctrl-C should know what is waited for. */

@@ -11,6 +11,7 @@ export const aliasRoutes = {
     summary: "Enqueue a job (alias)",
     scope: "enqueue",
     body: AliasNewJob,
+    checksNamesOnly: true,
     keepsText: { fields: ["payload"] },
     maxBody: MAX_BODY_BYTES,
     inputStatus: 400,

@@ -1,7 +1,7 @@
 /** Jobs: made, looked at, changed. */
 import { type TSchema, Type } from "typebox";
 import type { Reason as Explained } from "../../core/explain.ts";
-import { MAX_PAYLOAD_BYTES } from "../../core/json.ts";
+import { MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Route } from "./route.ts";
 import {
   closed,
@@ -31,8 +31,7 @@ import {
 const ENVELOPE_BYTES = 64 * 1024;
 export const MAX_BODY_BYTES: number = MAX_PAYLOAD_BYTES + ENVELOPE_BYTES;
 /** A batch weighs at most as much as the library gathers. */
-export const MAX_BATCH_BYTES: number = 4 * MAX_PAYLOAD_BYTES + ENVELOPE_BYTES;
-export const MAX_BATCH_JOBS = 1000;
+export const MAX_BATCH_BYTES: number = MAX_BATCH_WEIGHT + ENVELOPE_BYTES;
 /** So many conflicts of keys in a batch are answered with the job that has the key: each may be large. */
 export const MAX_SHOWN_CONFLICTS = 20;
 
@@ -84,6 +83,7 @@ export const jobRoutes = {
     summary: "Enqueue a job",
     scope: "enqueue",
     body: NewJob,
+    checksNamesOnly: true,
     keepsText: { fields: ["payload"] },
     maxBody: MAX_BODY_BYTES,
     headers: { "Idempotency-Key": "The same as `idempotency_key`.", ...PREFER },

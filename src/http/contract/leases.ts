@@ -1,27 +1,25 @@
 /** WORK OVER HTTP: claim jobs under a lease, keep it, report how it ended. And who works. */
 import { type Static, Type } from "typebox";
-import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
+import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
+import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
-import { MAX_QUEUES } from "../../core/work-limits.ts";
+import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
 
-export const MAX_CLAIM = 1000;
 export const MAX_WAIT_MS = 30_000;
-const MAX_HOLDING = 10_000;
-const MAX_TYPES = 10_000;
 
 const Lease = { id: Id, fence: Type.Integer({ minimum: 0, description: "the fence that came with the job" }) };
 const aLease = duration('a time from 1s to 1h, in milliseconds or as "30s"');
 
 const ErrorInput = Type.Union(
   [
-    Type.String({ maxLength: 64 * 1024 }),
+    Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }),
     closed({
-      name: Type.Optional(Type.String({ maxLength: 256 })),
-      message: Type.String({ maxLength: 64 * 1024 }),
-      stack: Type.Optional(nullable(Type.String({ maxLength: 64 * 1024 }))),
+      name: Type.Optional(Type.String({ maxLength: MAX_ERROR_NAME_LENGTH })),
+      message: Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }),
+      stack: Type.Optional(nullable(Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }))),
       kind: Type.Optional(oneOf(["error", "timeout"])),
     }),
   ],
@@ -40,13 +38,15 @@ export const OutcomeInput = closed({
   ),
 });
 export type OutcomeWire = Static<typeof OutcomeInput>;
-const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_CLAIM, description: `a list of at most ${MAX_CLAIM} outcomes` });
+const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_BATCH, description: `a list of at most ${MAX_BATCH} outcomes` });
+
+const REFUSALS = LEASE_ANSWERS.filter((answer) => answer !== "ok");
 
 const Result = Type.Object({
   id: Id,
   ok: Type.Boolean({ description: "Applied, or the repeat of what was." }),
   code: Type.Optional(
-    Type.Enum(["stale", "cancelled", "locked"], {
+    Type.Enum(REFUSALS, {
       description:
         "stale: the lease is over. cancelled: the job was cancelled. locked: nothing was changed, because another open transaction holds the job; ask again.",
     }),
@@ -84,14 +84,14 @@ const Queues = Type.Array(
 
 /** What a worker says about itself. */
 const ENTRY = {
-  host: Type.String({ maxLength: 255, description: "a text of at most 255 characters" }),
+  host: Type.String({ maxLength: MAX_HOST_LENGTH, description: `a text of at most ${MAX_HOST_LENGTH} characters` }),
   pid: Count,
   state: oneOf(["idle", "busy", "stopping"]),
   slots: Count,
   queues: Queues,
   types: Types,
   started_at: Type.Union([Time, Type.Integer()], { description: "a time, ISO 8601 or in milliseconds since the epoch" }),
-  running: Type.Array(Id, { maxItems: 100, description: "the ids of at most 100 jobs" }),
+  running: Type.Array(Id, { maxItems: MAX_RUNNING_SHOWN, description: `the ids of at most ${MAX_RUNNING_SHOWN} jobs` }),
   running_count: Count,
   processed: Count,
   per_minute: Type.Number({ minimum: 0, description: "jobs a minute" }),
@@ -118,12 +118,12 @@ export const leaseRoutes = {
       worker_id: Name,
       queues: Type.Optional(Queues),
       types: Type.Optional(Types),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CLAIM, description: `a whole number from 1 to ${MAX_CLAIM}` })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BATCH, description: `a whole number from 1 to ${MAX_BATCH}` })),
       lease: Type.Optional(aLease),
       wait: Type.Optional(duration('how long to wait for a job when there is none, at most "30s"')),
       holding: Type.Optional(
         Type.Array(closed(Lease), {
-          maxItems: MAX_HOLDING,
+          maxItems: MAX_SLOTS,
           description: "every lease that the worker has; others of this worker are given back at no cost",
         }),
       ),
@@ -146,7 +146,7 @@ export const leaseRoutes = {
     summary: "Keep leases",
     scope: "work",
     body: closed({
-      leases: Type.Array(closed(Lease), { maxItems: MAX_HOLDING, description: `a list of at most ${MAX_HOLDING} leases` }),
+      leases: Type.Array(closed(Lease), { maxItems: MAX_SLOTS, description: `a list of at most ${MAX_SLOTS} leases` }),
       lease: Type.Optional(aLease),
     }),
     maxBody: MAX_BATCH_BYTES,
@@ -167,7 +167,7 @@ export const leaseRoutes = {
   "POST /api/v1/leases/note": {
     summary: "Write progress and log lines of running jobs",
     scope: "work",
-    body: closed({ notes: Type.Array(NoteInput, { maxItems: MAX_CLAIM, description: `a list of at most ${MAX_CLAIM} notes` }) }),
+    body: closed({ notes: Type.Array(NoteInput, { maxItems: MAX_BATCH, description: `a list of at most ${MAX_BATCH} notes` }) }),
     maxBody: MAX_BATCH_BYTES,
     answers: { 200: { when: "In order.", is: Results } },
     problems: INPUT_PROBLEMS,

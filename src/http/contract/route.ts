@@ -25,6 +25,8 @@ export interface Route {
   readonly scope: Scope | "open";
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Of the body only the names of its fields are checked here: the library checks what they hold, in the same words. */
+  readonly checksNamesOnly?: boolean;
   /** Fields whose values are kept as they were sent: handlers are given a JsonText for each. */
   readonly keepsText?: TextPlace;
   /** The body may be left out altogether. */

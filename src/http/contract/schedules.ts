@@ -1,6 +1,8 @@
 /** Schedules: jobs that are made again and again. */
 import { Type } from "typebox";
+import { MAX_CRON_LENGTH } from "../../core/cron.ts";
 import { MAX_PREVIEW } from "../../core/schedule.ts";
+import { MAX_ZONE_LENGTH } from "../../core/zone.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Job, JOB_FIELDS, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
 
@@ -31,9 +33,16 @@ const Schedule = Type.Object({
 });
 
 const TIMING = {
-  cron: Type.Optional(Type.String({ maxLength: 1000, description: 'a cron of 5 or 6 fields, or such as "@hourly"' })),
+  cron: Type.Optional(
+    Type.String({
+      maxLength: MAX_CRON_LENGTH,
+      description: `a cron of 5 or 6 fields, or such as "@hourly", of at most ${MAX_CRON_LENGTH} characters`,
+    }),
+  ),
   every: Type.Optional(duration('a time of at least 1 s, in milliseconds or as "10s"')),
-  time_zone: Type.Optional(Type.String({ maxLength: 100, description: 'the IANA name of a time zone, such as "Europe/Berlin"' })),
+  time_zone: Type.Optional(
+    Type.String({ maxLength: MAX_ZONE_LENGTH, description: 'the IANA name of a time zone, such as "Europe/Berlin"' }),
+  ),
 };
 
 const SCHEDULE_FIELDS = {

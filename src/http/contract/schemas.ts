@@ -5,8 +5,9 @@
  */
 import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
+import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
-import { JOB_OPTIONS } from "../../core/job-options.ts";
+import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_RETRIES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { withoutDate } from "../../core/time-words.ts";
 import { MAX_SEARCH_LENGTH, SEARCH_RULE } from "../../core/search.ts";
@@ -128,13 +129,15 @@ function option<Schema extends TSchema>(name: keyof typeof JOB_OPTIONS, schema: 
 export const JOB_FIELDS = {
   queue: Type.Optional(Name),
   priority: Type.Optional(PriorityInput),
-  max_retries: option("maxRetries", Type.Integer({ minimum: 0, maximum: 100 })),
-  max_lost: option("maxLost", Type.Integer({ minimum: 0, maximum: 100 })),
+  max_retries: option("maxRetries", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
+  max_lost: option("maxLost", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
   retry_delay: Type.Optional(duration(JOB_OPTIONS.retryDelay.mustBe)),
   timeout: Type.Optional(duration(JOB_OPTIONS.timeout.mustBe)),
-  tags: option("tags", Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 20 })),
+  tags: option("tags", Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH }), { maxItems: MAX_TAGS })),
   meta: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description: JOB_OPTIONS.meta.mustBe })),
-  webhook_url: Type.Optional(Type.Union([Type.String({ maxLength: 2048 }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe })),
+  webhook_url: Type.Optional(
+    Type.Union([Type.String({ maxLength: MAX_URL_LENGTH }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe }),
+  ),
 };
 
 const RUN_AT_RULE = withoutDate(JOB_OPTIONS.runAt.mustBe);
@@ -146,7 +149,7 @@ const TIMES = {
 
 const KEYS = {
   idempotency_key: Type.Optional(
-    Type.Union([Type.String({ minLength: 1, maxLength: 255 }), Type.Null()], { description: JOB_OPTIONS.idempotencyKey.mustBe }),
+    Type.Union([Type.String({ minLength: 1, maxLength: MAX_KEY_BYTES }), Type.Null()], { description: JOB_OPTIONS.idempotencyKey.mustBe }),
   ),
   key_ttl: Type.Optional(duration(JOB_OPTIONS.keyTtl.mustBe)),
   id: Type.Optional(
@@ -182,7 +185,7 @@ export const JOB_FILTER = {
   queue: Type.Optional(Type.String({ maxLength: 140, description: `${NAME_RULE}; with internal, also a queue of ours` })),
   internal: Internal,
   priority: Type.Optional(PriorityInput),
-  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "a text of 1 to 64 characters" })),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH, description: TAG_RULE })),
   group: Type.Optional(
     Type.String({
       pattern: GROUP.source,
@@ -205,23 +208,27 @@ export const StatusList = Type.Array(Type.String({ maxLength: 20 }), {
   description: "statuses or their aliases, in any case, by comma; failed matches failed and dead",
 });
 
+/** Over so many jobs a page by number is walked to. */
+export const MAX_SKIPPED = 10_000;
+
 /** Which page of a list. */
 export const PAGE = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "a whole number from 1 to 1000" })),
-  cursor: Type.Optional(Type.String({ maxLength: 1000, description: "next_cursor of an answer of this list" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: `a whole number from 1 to ${MAX_PAGE}` })),
+  cursor: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: "next_cursor of an answer of this list" })),
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: 10_000,
-      description: "the number of a page, from 1, without a cursor; page × limit is at most 10000",
+      maximum: MAX_SKIPPED,
+      description: `the number of a page, from 1, without a cursor; page × limit is at most ${MAX_SKIPPED}`,
     }),
   ),
+  total: Type.Optional(Type.Boolean({ description: "true to count how many match; without it, only a page by number is counted" })),
 };
 
 export const JobPage = Type.Object({
   jobs: Type.Array(JobSummary),
   total: nullable(
-    Type.Integer({ description: "How many match: where they have to be walked over, up to 10,000. null where a cursor asked." }),
+    Type.Integer({ description: "How many match: where they have to be walked over, up to 10,000. null where it was not asked for." }),
   ),
   total_is_capped: Type.Boolean({ description: "There may be more than total." }),
   page: nullable(Type.Integer({ description: "null where a cursor asked." })),

@@ -1,14 +1,16 @@
 /** Jobs go out: checked as far as only this side can, given their ids, gathered, and sent in batches. */
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
 import { checkPayload } from "../../core/check-payload.ts";
-import { invalid, MillraceError } from "../../core/errors.ts";
+import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
-import { encodeJson, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
 import { Batcher, WaitingRoom } from "../../lib/batcher.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { slices } from "../../lib/slices.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromJobWire, fromPrunedWire } from "../wire/job.ts";
 import { idMaker } from "./ids.ts";
@@ -20,15 +22,12 @@ type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 type JobKind = string | JobDefinition<unknown>;
 
 /** A job that is ready to be sent. */
-interface Parcel {
+interface EncodedJob {
   readonly text: string;
   readonly payload: string;
   readonly idempotencyKey: string | null;
 }
 
-const MAX_ITEMS = 1000;
-/** The body of a batch may be a little larger than this. */
-const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING = 10_000;
 
 export interface RemoteEnqueuerOptions {
@@ -42,18 +41,18 @@ export class RemoteEnqueuer {
   readonly #transport: Transport;
   readonly #defaults: JobOptions;
   readonly #makeId: (tenBits: number) => string;
-  readonly #batcher: Batcher<Parcel, EnqueuedJob>;
+  readonly #batcher: Batcher<EncodedJob, EnqueuedJob>;
 
   constructor({ transport, clock, defaults }: RemoteEnqueuerOptions) {
     this.#transport = transport;
     this.#defaults = defaults;
     this.#makeId = idMaker(() => clock.now());
-    this.#batcher = new Batcher<Parcel, EnqueuedJob>({
-      run: (parcels) => this.#send(parcels),
+    this.#batcher = new Batcher<EncodedJob, EnqueuedJob>({
+      run: (jobs) => this.#send(jobs),
       inFlight: 2,
-      maxItems: MAX_ITEMS,
-      maxWeight: MAX_BYTES,
-      weigh: ({ text }) => utf8Length(text),
+      maxItems: MAX_BATCH,
+      maxWeight: MAX_BATCH_WEIGHT,
+      weigh: weightOf,
       room: new WaitingRoom(MAX_WAITING, () => {
         return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
           retryAfterMs: 1000,
@@ -70,15 +69,15 @@ export class RemoteEnqueuer {
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     refuseTransaction(tx);
-    const parcels = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
+    const jobs = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
     const results: EnqueueResult[] = [];
     let failure: MillraceError | null = null;
-    for (const slice of slices(parcels)) {
-      const sound = slice.filter((parcel): parcel is Parcel => !(parcel instanceof MillraceError));
+    for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
+      const sound = slice.filter((job): job is EncodedJob => !(job instanceof MillraceError));
       const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#send(sound).catch(asInputError));
       if (answers instanceof MillraceError) failure = answers;
       const next = (Array.isArray(answers) ? answers : sound.map(() => answers)).values();
-      for (const parcel of slice) results.push(resultOf(parcel instanceof MillraceError ? parcel : next.next().value!));
+      for (const job of slice) results.push(resultOf(job instanceof MillraceError ? job : next.next().value!));
     }
     return results;
   }
@@ -88,14 +87,14 @@ export class RemoteEnqueuer {
     return this.#batcher.whenIdle();
   }
 
-  async #prepareItem(item: JobInput): Promise<Parcel> {
+  async #prepareItem(item: JobInput): Promise<EncodedJob> {
     if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
     const { type, payload, ...options } = item;
     if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
     return this.#prepare(type, payload, options);
   }
 
-  async #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+  async #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EncodedJob> {
     try {
       return await this.#pack(kind, payload, options);
     } catch (error) {
@@ -103,7 +102,7 @@ export class RemoteEnqueuer {
     }
   }
 
-  async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<Parcel> {
+  async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EncodedJob> {
     const { type, schema, defaults } = readKind(kind);
     if (options !== undefined && options !== null && (typeof options !== "object" || Array.isArray(options))) {
       throw invalid("options", "an object", options);
@@ -122,22 +121,27 @@ export class RemoteEnqueuer {
   }
 
   /** The ids are made already, so a batch may be sent again. */
-  async #send(parcels: readonly Parcel[]): Promise<(EnqueuedJob | MillraceError)[]> {
-    if (parcels.length === 0) return [];
+  async #send(jobs: readonly EncodedJob[]): Promise<(EnqueuedJob | MillraceError)[]> {
+    if (jobs.length === 0) return [];
     const { body } = await this.#transport.ask("POST /api/v1/jobs/batch", {
-      body: `{"jobs":[${parcels.map(({ text }) => text).join(",")}]}`,
+      body: `{"jobs":[${jobs.map(({ text }) => text).join(",")}]}`,
       headers: { Prefer: "return=minimal" },
       repeatable: true,
     });
-    return parcels.map((parcel, index) => answerOf(parcel, body.results[index]!));
+    return jobs.map((job, index) => answerOf(job, body.results[index]!));
   }
+}
+
+/** In bytes; one that was refused is not sent. */
+function weightOf(job: EncodedJob | MillraceError): number {
+  return job instanceof MillraceError ? 0 : utf8Length(job.text);
 }
 
 function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
   return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
 }
 
-function answerOf({ payload, idempotencyKey }: Parcel, result: BatchResult): EnqueuedJob | MillraceError {
+function answerOf({ payload, idempotencyKey }: EncodedJob, result: BatchResult): EnqueuedJob | MillraceError {
   if ("error" in result) return errorOf(result.error);
   const { job } = result;
   if ("pruned" in job) return fromPrunedWire(job, idempotencyKey);
@@ -171,27 +175,4 @@ export function noTransaction(): MillraceError {
     "a client of a server cannot take part in a transaction: connect to the store itself for that",
     { field: "tx" },
   );
-}
-
-function* slices(parcels: readonly (Parcel | MillraceError)[]): Generator<(Parcel | MillraceError)[]> {
-  let slice: (Parcel | MillraceError)[] = [];
-  let bytes = 0;
-  for (const parcel of parcels) {
-    const next = parcel instanceof MillraceError ? 0 : utf8Length(parcel.text);
-    if (slice.length > 0 && (slice.length === MAX_ITEMS || bytes + next > MAX_BYTES)) {
-      yield slice;
-      slice = [];
-      bytes = 0;
-    }
-    slice.push(parcel);
-    bytes += next;
-  }
-  if (slice.length > 0) yield slice;
-}
-
-/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
-function asInputError(error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
 }

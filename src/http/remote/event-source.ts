@@ -1,4 +1,5 @@
 /** SERVER-SENT EVENTS, READ. A stream that breaks is opened again, after a pause that grows while it does not come back. */
+import { createParser } from "eventsource-parser";
 import { MillraceError } from "../../core/errors.ts";
 import { type Clock, sleep, type Timer } from "../../lib/clock.ts";
 import type { RouteName } from "../contract.ts";
@@ -58,38 +59,26 @@ async function readOnce(
     silence.begin();
     const stream = await transport.openStream(route, headers, silence.signal);
     wasOpen = true;
-    await readStream(stream, silence, (id, event, data) => {
-      place.lastId = id ?? place.lastId;
-      if (event !== null) onEvent({ event, data });
+    const parser = createParser({
+      onEvent({ id, event, data }) {
+        place.lastId = id ?? place.lastId;
+        if (event !== undefined) onEvent({ event, data: JSON.parse(data) as unknown });
+      },
     });
-    return { wasOpen, retryAfterMs: 0 };
+    const decoder = new TextDecoder();
+    // Not `for await`: this runs in browsers, too, and not all of them can iterate over a stream.
+    const reader = stream.getReader();
+    for (;;) {
+      silence.begin();
+      const { done, value } = await reader.read();
+      if (done) return { wasOpen, retryAfterMs: 0 };
+      parser.feed(decoder.decode(value, { stream: true }));
+    }
   } catch (error) {
     // The server is away or refuses, the connection broke, or this reader is done.
     return { wasOpen, retryAfterMs: error instanceof MillraceError ? (error.retryAfterMs ?? 0) : 0 };
   } finally {
     silence.stop();
-  }
-}
-
-async function readStream(
-  stream: ReadableStream<Uint8Array>,
-  silence: Silence,
-  onBlock: (id: string | null, event: string | null, data: unknown) => void,
-): Promise<void> {
-  const decoder = new TextDecoder();
-  const reader = stream.getReader();
-  let text = "";
-  for (;;) {
-    silence.begin();
-    const { done, value } = await reader.read();
-    if (done) return;
-    text += decoder.decode(value, { stream: true });
-    const blocks = text.split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const { id, event, data } = readBlock(block);
-      onBlock(id, event, data);
-    }
   }
 }
 
@@ -122,16 +111,4 @@ class Silence {
     this.#timer?.cancel();
     this.#outer.removeEventListener("abort", this.#end);
   }
-}
-
-function readBlock(block: string): { id: string | null; event: string | null; data: unknown } {
-  const fields = new Map(
-    block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trimStart()]),
-  );
-  const data = fields.get("data");
-  return {
-    id: fields.get("id") ?? null,
-    event: fields.get("event") ?? null,
-    data: data === undefined ? null : (JSON.parse(data) as unknown),
-  };
 }

@@ -1,8 +1,10 @@
 /** What workers on this side of the wire are made of. */
-import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseResult, Leases, Report } from "../../client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
+import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { inBatches } from "../../lib/slices.ts";
 import type { LeasedJobWire, LeaseResultWire } from "../contract/leases.ts";
 import { fromJobWire } from "../wire/job.ts";
 import { toEntryWire } from "../wire/queue.ts";
@@ -10,10 +12,6 @@ import { fromTime } from "../wire/values.ts";
 import { noTransaction } from "./enqueue.ts";
 import { readEventSource, type SourceEvent } from "./event-source.ts";
 import type { Transport } from "./transport.ts";
-
-/** The most reports and notes, and the most leases, that one request takes. */
-const MAX_REPORTS = 1000;
-const MAX_LEASES = 10_000;
 
 export interface RemoteLeasesOptions {
   readonly transport: Transport;
@@ -36,8 +34,8 @@ export class RemoteLeases implements Leases {
 
   /** A claim is not sent again from here: whoever claims does so, with `again`. */
   async exchange(reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
-    const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_REPORTS);
-    const early = await inBatches(reports.slice(0, ahead), MAX_REPORTS, (batch) => this.#settle(batch));
+    const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_BATCH);
+    const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, (batch) => this.#settle(batch));
     if (claim === null) return { results: early, jobs: [] };
     const { workerId, queues, types, limit, leaseMs, turn, again } = claim;
     const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again };
@@ -52,8 +50,8 @@ export class RemoteLeases implements Leases {
     return Promise.reject(noTransaction());
   }
 
-  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseResult[]> {
-    return inBatches(leases, MAX_LEASES, async (batch) => {
+  extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]> {
+    return inBatches(leases, MAX_SLOTS, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/extend", {
         body: JSON.stringify({ leases: batch.map(({ id, fence }) => ({ id, fence })), lease: leaseMs }),
         repeatable: true,
@@ -63,8 +61,8 @@ export class RemoteLeases implements Leases {
   }
 
   /** Lines might be written twice, so a request whose fate is not known is not sent again. */
-  note(notes: readonly LeaseNote[]): Promise<LeaseResult[]> {
-    return inBatches(notes, MAX_REPORTS, async (batch) => {
+  note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
+    return inBatches(notes, MAX_BATCH, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/note", {
         body: JSON.stringify({ notes: batch.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })) }),
         repeatable: false,
@@ -115,7 +113,7 @@ export class RemoteLeases implements Leases {
     }
   }
 
-  async #settle(reports: readonly Report[]): Promise<LeaseResult[]> {
+  async #settle(reports: readonly Report[]): Promise<LeaseAnswer[]> {
     const { body } = await this.#transport.ask("POST /api/v1/leases/settle", {
       body: `{"outcomes":[${reports.map(outcomeText).join(",")}]}`,
       repeatable: true,
@@ -134,7 +132,7 @@ function outcomeText({ id, fence, outcome }: Report): string {
   return outcome.kind === "completed" && outcome.result !== null ? `${text.slice(0, -1)},"result":${outcome.result}}` : text;
 }
 
-function resultOf({ ok, code }: LeaseResultWire): LeaseResult {
+function resultOf({ ok, code }: LeaseResultWire): LeaseAnswer {
   return ok ? "ok" : (code ?? "stale");
 }
 
@@ -147,14 +145,4 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
 function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, webhookUrl }: Job): LeaseFacts {
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes: 0 };
   return { type, queue, ...counts, retryDelayMs: retryDelay, webhookUrl, deadLetters: true };
-}
-
-async function inBatches<Item>(
-  items: readonly Item[],
-  most: number,
-  run: (batch: readonly Item[]) => Promise<LeaseResult[]>,
-): Promise<LeaseResult[]> {
-  const results: LeaseResult[] = [];
-  for (let from = 0; from < items.length; from += most) results.push(...(await run(items.slice(from, from + most))));
-  return results;
 }

@@ -13,9 +13,9 @@ export async function listJobs(transport: Transport, query: ListJobs | undefined
   return toPage(body);
 }
 
-/** A page tells how many there are in all. */
+/** A page tells how many there are in all, if that is asked for. */
 export async function countJobs(transport: Transport, filter: JobFilter | undefined): Promise<JobCount> {
-  const query = { ...queryOf(filter, "a filter of jobs"), limit: "1" };
+  const query = { ...queryOf(filter, "a filter of jobs"), limit: "1", total: "true" };
   const { body } = await transport.ask("GET /api/v1/jobs", { query, repeatable: true });
   return { count: body.total ?? 0, isCapped: body.total_is_capped };
 }

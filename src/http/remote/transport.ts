@@ -7,7 +7,7 @@ import { MillraceError } from "../../core/errors.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { AnswerFrom, ParamsIn, RouteName } from "../contract.ts";
 import { errorOf, FATE_UNKNOWN, isProblem, REFUSED_FOR_NOW } from "./problems.ts";
-import { Turnstile } from "./turnstile.ts";
+import { RequestSlots } from "./request-slots.ts";
 
 export interface TransportOptions {
   /** Without a slash at its end. */
@@ -47,7 +47,7 @@ const LONGEST_PAUSE_MS = 2000;
 
 export class Transport {
   readonly #options: TransportOptions;
-  readonly #turnstile = new Turnstile();
+  readonly #slots = new RequestSlots();
   readonly #ending = new AbortController();
 
   constructor(options: TransportOptions) {
@@ -107,7 +107,7 @@ export class Transport {
 
   async #send<Name extends RouteName>(name: Name, demand: Demand<Name>, signal: AbortSignal): Promise<Answered<Name> | Failure> {
     const isLong = demand.waitMs !== undefined && demand.waitMs > 0;
-    if (!isLong) await this.#turnstile.enter(signal);
+    if (!isLong) await this.#slots.take(signal);
     try {
       const [method = ""] = name.split(" ");
       const { body, headers } = demand;
@@ -119,7 +119,7 @@ export class Transport {
       });
       return judge<Name>(response.status, await response.text());
     } finally {
-      if (!isLong) this.#turnstile.leave();
+      if (!isLong) this.#slots.free();
     }
   }
 

@@ -7,8 +7,8 @@ import { readPage } from "./job-page.ts";
 export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof deadRoutes> {
   return {
     async "GET /api/v1/dead"({ query }) {
-      const { limit, cursor, page, ...filter } = query;
-      return ok(await readPage(client, (list) => client.dead.list(list), filter, { limit, cursor, page }, "dead"));
+      const { limit, cursor, page, total, ...filter } = query;
+      return ok(await readPage(client, (list) => client.dead.list(list), filter, { limit, cursor, page, total }, "dead"));
     },
 
     async "GET /api/v1/dead/groups"({ query }) {

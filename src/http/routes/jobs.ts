@@ -3,8 +3,9 @@ import type { Client, EnqueuedJob, EnqueueOptions, EnqueueResult } from "../../c
 import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { stringifyJson } from "../../core/json-text.ts";
-import { inputCheck } from "../check-input.ts";
-import { type jobRoutes, MAX_BATCH_JOBS, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
+import { MAX_BATCH } from "../../core/work-limits.ts";
+import { inputCheck, namesOf } from "../check-input.ts";
+import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
@@ -19,7 +20,7 @@ import { readWait } from "./wait.ts";
 type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 
 const REPLAYED = { "Idempotent-Replayed": "true" };
-const checkNewJob = inputCheck(NewJob);
+const checkNewJob = inputCheck(namesOf(NewJob));
 
 export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof jobRoutes> {
   return {
@@ -36,15 +37,15 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
     },
 
     async "POST /api/v1/jobs/batch"({ body, call, requestId }) {
-      if (body.jobs.length > MAX_BATCH_JOBS) {
-        throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH_JOBS} jobs; got ${body.jobs.length}`, { field: "jobs" });
+      if (body.jobs.length > MAX_BATCH) {
+        throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH} jobs; got ${body.jobs.length}`, { field: "jobs" });
       }
       return ok(written(await enqueueBatch({ client, handledTypes }, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
     },
 
     async "GET /api/v1/jobs"({ query }) {
-      const { limit, cursor, page, ...filter } = query;
-      return ok(await readPage(client, (list) => client.list(list), filter, { limit, cursor, page }));
+      const { limit, cursor, page, total, ...filter } = query;
+      return ok(await readPage(client, (list) => client.list(list), filter, { limit, cursor, page, total }));
     },
 
     async "GET /api/v1/jobs/{id}"(input) {

@@ -1,5 +1,5 @@
 /** WORK OVER HTTP: claim, keep, settle, note; and who works. */
-import type { ClaimRequest, Client, LeaseRef, LeaseResult, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
+import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { readDuration } from "../../core/read-fields.ts";
@@ -7,7 +7,7 @@ import { readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
 import type { BodyIn } from "../contract.ts";
 import { Grants } from "../granted.ts";
-import { Lobby } from "../lobby.ts";
+import { LongPolls } from "../long-polls.ts";
 import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
 import { leasedText, written } from "../wire/job-text.ts";
 import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
@@ -25,10 +25,10 @@ const LIST_PAGE = 1000;
 export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRoutes> {
   const { client } = parts;
   const { leases } = client;
-  const desk = new LeaseDesk(parts);
+  const actions = new LeaseActions(parts);
   return {
     async "POST /api/v1/leases"(input) {
-      const { jobs, results } = await desk.exchange(input);
+      const { jobs, results } = await actions.exchange(input);
       return ok(written(`{"jobs":[${jobs.map(leasedText).join(",")}],"results":${JSON.stringify(results)}}`));
     },
 
@@ -38,11 +38,11 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
     },
 
     async "POST /api/v1/leases/settle"({ body }) {
-      return ok({ results: await desk.settle(await desk.read(body.outcomes)) });
+      return ok({ results: await actions.settle(await actions.read(body.outcomes)) });
     },
 
     async "POST /api/v1/leases/note"({ body: { notes } }) {
-      const results = await leases.note(await Promise.all(notes.map((note) => desk.completeNote(note))));
+      const results = await leases.note(await Promise.all(notes.map((note) => actions.completeNote(note))));
       return ok({ results: toResults(notes, results) });
     },
 
@@ -65,17 +65,17 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
   };
 }
 
-/** Where leases are granted and ended. */
-class LeaseDesk {
+/** Grants leases and ends them. */
+class LeaseActions {
   readonly grants = new Grants();
   readonly #client: Client;
   readonly #clock: RouteParts["clock"];
-  readonly #lobby: Lobby;
+  readonly #longPolls: LongPolls;
 
   constructor({ client, clock }: RouteParts) {
     this.#client = client;
     this.#clock = clock;
-    this.#lobby = new Lobby(client, clock);
+    this.#longPolls = new LongPolls(client, clock);
   }
 
   /** Reports first, then a claim; with `wait`, until there is work. One who hung up gets nothing: what it was granted meanwhile goes back. */
@@ -125,7 +125,7 @@ class LeaseDesk {
     };
   }
 
-  #settled(reports: readonly Report[], results: readonly LeaseResult[]): LeaseResultWire[] {
+  #settled(reports: readonly Report[], results: readonly LeaseAnswer[]): LeaseResultWire[] {
     for (const report of reports) this.grants.delete(report);
     return toResults(reports, results);
   }
@@ -134,7 +134,7 @@ class LeaseDesk {
     const { queues, types, limit } = claim;
     input.startWaiting();
     const take = async (): Promise<LeasedJob[]> => (await this.#client.leases.exchange([], claim)).jobs;
-    return this.#lobby.wait({ queues, types, limit, claim: take }, waitMs, input.ending);
+    return this.#longPolls.wait({ queues, types, limit, claim: take }, waitMs, input.ending);
   }
 
   /** A worker that lost an answer does not know what it was granted: whatever it does not name is given back, so that it costs no attempt. */
@@ -159,7 +159,7 @@ function readClaim(body: ClaimBody): ClaimRequest {
   return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
 }
 
-function toResults(leases: readonly LeaseRef[], results: readonly LeaseResult[]): LeaseResultWire[] {
+function toResults(leases: readonly LeaseRef[], results: readonly LeaseAnswer[]): LeaseResultWire[] {
   return leases.map(({ id }, index) => {
     const result = results[index]!;
     return result === "ok" ? { id, ok: true } : { id, ok: false, code: result };

@@ -1,4 +1,4 @@
-import type { LeaseRef, LeaseResult } from "../../client/client.ts";
+import type { LeaseRef, LeaseAnswer } from "../../client/client.ts";
 import { atMost, type Clock } from "../../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import type { SharedLeases } from "./shared-leases.ts";
@@ -33,7 +33,7 @@ export interface Held extends LeaseRef {
 }
 
 /** Asks the store for more time. */
-type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseResult[]>;
+type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseAnswer[]>;
 
 /** A copy of a book that another thread can read. */
 export type BookCopy = Pick<SharedLeases, "add" | "remove">;
@@ -140,7 +140,7 @@ export class LeaseBook {
     throw new Error("no answer within the time of a beat");
   }
 
-  #apply(entries: readonly Entry[], results: readonly LeaseResult[], gone: GoneLease[]): void {
+  #apply(entries: readonly Entry[], results: readonly LeaseAnswer[], gone: GoneLease[]): void {
     const goodUntil = this.#clock.monotonic() + this.#leaseMs;
     entries.forEach((entry, index) => {
       // Dropped, or replaced by a newer lease, while the call was under way.

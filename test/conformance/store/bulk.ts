@@ -91,7 +91,7 @@ export function bulkSuite(engine: Engine): void {
       isCut = true;
       expect(await first.bulk.get(id)).toMatchObject({ status: "running", processed: 500, succeeded: 500 });
 
-      const second = openClient(world, {}, { alwaysUpkeep: true, worksBulk: true });
+      const second = openClient(world, {}, { upkeep: true, worksBulk: true });
       // Its lease runs out, and the pause before the next attempt passes.
       world.clock.advance(6_000);
       await until(async () => {

@@ -6,7 +6,7 @@ import { claim, openClient } from "../client/open-client.ts";
 import { fakeTerminal } from "./type-command.ts";
 
 test("a job that was lost more often than is allowed is shown in words that make sense", async () => {
-  const { client, clock } = await openClient({ alwaysUpkeep: true });
+  const { client, clock } = await openClient({ upkeep: true });
   const { id } = await client.enqueue("t", null, { maxRetries: 5, maxLost: 0 });
   await claim(client);
   await clock.advance("1m");

@@ -209,7 +209,7 @@ describe("close", () => {
     ["closes at once, as a server does after its workers", { grace: 0 }],
     ["lets each worker have its own grace", {}],
   ])("gives a silent store that second once, also when workers were stopped before: %s", async (_name, options) => {
-    const { client, store, clock } = await openClient({ worksBulk: true, alwaysUpkeep: true });
+    const { client, store, clock } = await openClient({ worksBulk: true, upkeep: true });
     const worker = client.work({ t: async () => {} });
     await clock.advance("10s");
     silence(store);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MAX_BUFFERED } from "../../../src/client/events.ts";
+import { MAX_BUFFERED } from "../../../src/core/event-stream.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { openClient } from "./open-client.ts";
 

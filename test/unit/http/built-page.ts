@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { onTestFinished } from "vitest";
 
 export const HTML = '<!doctype html><base href="./" /><script type="module" src="./assets/main-abc.js"></script>';
@@ -15,6 +16,8 @@ export function builtPage(): string {
   writeFileSync(join(page, "index.html"), HTML);
   writeFileSync(join(page, "theme.js"), "document;");
   writeFileSync(join(page, "assets", "main-abc.js"), SCRIPT);
+  writeFileSync(join(page, "assets", "main-abc.js.br"), brotliCompressSync(SCRIPT));
+  writeFileSync(join(page, "assets", "main-abc.js.gz"), gzipSync(SCRIPT));
   writeFileSync(join(folder, "secret.txt"), "not for you");
   symlinkSync(join(folder, "secret.txt"), join(page, "assets", "way-out.txt"));
   return page;

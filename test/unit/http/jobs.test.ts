@@ -201,7 +201,7 @@ describe.each(WAYS)("by %s: GET /api/v1/jobs", (way) => {
   test("200: pages by number and by cursor, with a total, newest first and without bodies", async () => {
     const { ask, client } = await openApi({}, way);
     await client.enqueueMany(Array.from({ length: 25 }, (_, index) => ({ type: index % 2 === 0 ? "even" : "odd", payload: index })));
-    const first = (await ask("GET /api/v1/jobs", { query: "limit=10" })).body;
+    const first = (await ask("GET /api/v1/jobs", { query: "limit=10&total=true" })).body;
     expect(first).toMatchObject({ total: 25, total_is_capped: false, page: 1, limit: 10 });
     expect(first.jobs).toHaveLength(10);
     expect(Object.keys(first.jobs[0]!)).not.toContain("payload");
@@ -211,15 +211,42 @@ describe.each(WAYS)("by %s: GET /api/v1/jobs", (way) => {
     const next = (await ask("GET /api/v1/jobs", { query: `limit=10&cursor=${encodeURIComponent(first.next_cursor ?? "")}` })).body;
     expect(next).toMatchObject({ total: null, page: null });
     expect(next.jobs.map(({ id }) => id)).toEqual((await client.list({ limit: 25 })).jobs.slice(10, 20).map(({ id }) => id));
-    expect((await ask("GET /api/v1/jobs", { query: "type=odd&limit=5" })).body).toMatchObject({ total: 12, total_is_capped: false });
+    expect((await ask("GET /api/v1/jobs", { query: "type=odd&limit=5&total=true" })).body).toMatchObject({
+      total: 12,
+      total_is_capped: false,
+    });
     expect((await ask("GET /api/v1/jobs", { query: "page=9&limit=10" })).body).toMatchObject({ jobs: [], total: 25, page: 9 });
+  });
+
+  test("200: nothing is counted for a page, unless it is asked for or goes by number", async () => {
+    const { ask, client } = await openApi({}, way);
+    const counts: unknown[] = [];
+    const count = client.count.bind(client);
+    client.count = (filter) => {
+      counts.push(filter);
+      return count(filter);
+    };
+    await client.enqueueMany(Array.from({ length: 5 }, () => ({ type: "t", tags: ["x"] })));
+    for (const query of ["tag=x&limit=2", "tag=x&limit=2&total=false", "tag=x&limit=2&page=1&total=false"]) {
+      expect((await ask("GET /api/v1/jobs", { query })).body).toMatchObject({ total: null, total_is_capped: false, page: 1, limit: 2 });
+    }
+    expect((await ask("GET /api/v1/dead", { query: "limit=2" })).body).toMatchObject({ total: null });
+    expect(counts).toEqual([]);
+    const { body } = await ask("GET /api/v1/jobs", { query: "tag=x&limit=2&page=1" });
+    expect(body).toMatchObject({ total: 5 });
+    const next = await ask("GET /api/v1/jobs", { query: `tag=x&total=true&cursor=${encodeURIComponent(body.next_cursor ?? "")}` });
+    expect(next.body).toMatchObject({ total: 5, page: null });
+    expect(counts).toHaveLength(2);
   });
 
   test("200: counts by walking up to 10,000, and says when there may be more", async () => {
     const { ask, client } = await openApi({}, way);
     await client.enqueueMany(Array.from({ length: 10_050 }, () => ({ type: "t", tags: ["x"] })));
-    expect((await ask("GET /api/v1/jobs", { query: "tag=x&limit=1" })).body).toMatchObject({ total: 10_000, total_is_capped: true });
-    expect((await ask("GET /api/v1/jobs", { query: "status=pending&limit=1" })).body).toMatchObject({
+    expect((await ask("GET /api/v1/jobs", { query: "tag=x&limit=1&total=true" })).body).toMatchObject({
+      total: 10_000,
+      total_is_capped: true,
+    });
+    expect((await ask("GET /api/v1/jobs", { query: "status=pending&limit=1&total=true" })).body).toMatchObject({
       total: 10_050,
       total_is_capped: false,
     });
@@ -283,10 +310,17 @@ describe("a search", () => {
   test("200: finds by text, counts, and takes a whole id at once", async () => {
     const { ask, client } = await openApi();
     await client.enqueueMany(Array.from({ length: 30 }, (_, index) => ({ type: "t", payload: { n: `number ${index % 3}` } })));
-    expect((await ask("GET /api/v1/jobs", { query: "q=NUMBER+1&limit=4" })).body).toMatchObject({ total: 10, total_is_capped: false });
+    expect((await ask("GET /api/v1/jobs", { query: "q=NUMBER+1&limit=4&total=true" })).body).toMatchObject({
+      total: 10,
+      total_is_capped: false,
+    });
     const { id } = await client.enqueue("t", { mark: "&=% é" });
     expect((await ask("GET /api/v1/jobs", { query: `q=${encodeURIComponent("&=% é")}` })).body.jobs.map((job) => job.id)).toEqual([id]);
-    expect((await ask("GET /api/v1/jobs", { query: `q=${id}` })).body).toMatchObject({ jobs: [{ id }], total: 1, next_cursor: null });
+    expect((await ask("GET /api/v1/jobs", { query: `q=${id}&total=true` })).body).toMatchObject({
+      jobs: [{ id }],
+      total: 1,
+      next_cursor: null,
+    });
   });
 
   test("200: a page by number looks no further than one list does, and says where to go on", async () => {
@@ -420,11 +454,11 @@ describe("dead letters", () => {
     const { ask, refuse, client } = api;
     await client.enqueueMany([{ type: "a" }, { type: "b" }, { type: "b" }]);
     await dieOver(api);
-    expect((await ask("GET /api/v1/dead")).body).toMatchObject({
+    expect((await ask("GET /api/v1/dead", { query: "total=true" })).body).toMatchObject({
       total: 3,
       jobs: [{ status: "dead", error: { message: "it broke" } }, {}, {}],
     });
-    expect((await ask("GET /api/v1/dead", { query: "type=b&limit=1" })).body).toMatchObject({ total: 2 });
+    expect((await ask("GET /api/v1/dead", { query: "type=b&limit=1&total=true" })).body).toMatchObject({ total: 2 });
     expect((await ask("POST /api/v1/dead/retry", { json: { type: "a" } })).body).toEqual({ message: "Retried 1 dead jobs", retried: 1 });
     expect((await ask("DELETE /api/v1/dead", { query: "type=b" })).body).toEqual({ message: "Purged 2 dead jobs", purged: 2 });
     expect((await ask("POST /api/v1/dead/retry")).body.retried).toBe(0);

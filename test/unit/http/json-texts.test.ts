@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { JOB_OPTIONS } from "../../../src/core/job-options.ts";
 import { type Api, openApi } from "./open-api.ts";
 
 /** Every kind of JSON that `JSON.parse` and `JSON.stringify` together would change. */
@@ -16,6 +17,34 @@ async function get(api: Api, path: string): Promise<string> {
 function idIn(text: string): string {
   return (JSON.parse(text) as { id: string }).id;
 }
+
+describe("a body", () => {
+  test.each([
+    ["/api/v1/jobs", '{"type":"t","payload":{"n":1.50},"max_retries":2,"tags":["a"]}'],
+    ["/api/v1/jobs", '{"type":"http:request","payload":{"url":"https://example.com/"}}'],
+    ["/api/v1/jobs/batch", '{"jobs":[{"type":"t","payload":{"n":1.50}},{"type":"t","payload":[2]}]}'],
+  ])("of %s is parsed once, and nothing of it again: %s", async (path, body) => {
+    const api = await openApi();
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    expect((await post(api, path, body)).status).toBeLessThan(300);
+    // The caller in this process, too, parses something, of its own.
+    expect(parse.mock.calls.map(([text]) => text).filter((text) => body.includes(text))).toEqual([body]);
+  });
+
+  test("with an option that the library refuses names it as the wire does", async () => {
+    const api = await openApi();
+    const check = vi.spyOn(JOB_OPTIONS.maxRetries, "read");
+    onTestFinished(() => check.mockRestore());
+    const { status, text } = await post(api, "/api/v1/jobs", '{"type":"t","payload":1,"max_retries":101}');
+    expect(status).toBe(422);
+    expect(JSON.parse(text)).toMatchObject({
+      field: "max_retries",
+      detail: `max_retries must be ${JOB_OPTIONS.maxRetries.mustBe}; got 101`,
+    });
+    expect(check).toHaveBeenCalledOnce();
+  });
+});
 
 describe("the text of a payload", () => {
   test("is kept as it was sent, and given back so", async () => {

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { connect } from "../../../src/connect.ts";
@@ -51,7 +54,45 @@ async function openWired(clock?: Clock): Promise<{ remote: Client; client: Clien
   return { remote, client, wire };
 }
 
+/** A server that answers every call with these bytes as a stream of events, cut in two at every place in turn, and says how often it was asked. */
+async function openRaw(text: string): Promise<string> {
+  const bytes = Buffer.from(text);
+  let asked = 0;
+  const server = createHttpServer((_request, response) => {
+    const at = 1 + (asked++ % (bytes.byteLength - 1));
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.write(bytes.subarray(0, at), () => setImmediate(() => response.end(bytes.subarray(at))));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe("events of a remote client", () => {
+  test.each([
+    ["\n", ""],
+    ["\r\n", ""],
+    ["\r", ""],
+    ["\n", "\uFEFF"],
+  ])("are read with line ends %j, after %j, with comments, retry and data on several lines, however they are cut", async (end, start) => {
+    const lines = [
+      "retry: 10",
+      "",
+      ": beat",
+      "",
+      "id: 7",
+      "event:queue:paused",
+      'data: {"event":"queue:paused",',
+      'data: "at":"2030-01-01T00:00:00Z",',
+    ];
+    const stream = start + [...lines, 'data:"queue":"größe"}', "", "event: half", "data: {", ""].join(end);
+    const fastClock: Clock = { ...systemClock, setTimer: (run, ms) => systemClock.setTimer(run, ms / 100) };
+    const events = (await openRemote(await openRaw(stream), fastClock)).events()[Symbol.asyncIterator]();
+    for (let count = 0; count < Buffer.byteLength(stream); count++) {
+      expect((await events.next()).value).toEqual({ event: "queue:paused", at: Date.UTC(2030, 0, 1), queue: "größe" });
+    }
+  });
+
   test("go on where they were when the connection breaks: none is missed, none comes twice", async () => {
     const { remote, client, wire } = await openWired();
     const events = await openEvents(remote, client);

@@ -65,6 +65,7 @@ describe("the OpenAPI document", () => {
       "limit",
       "cursor",
       "page",
+      "total",
     ]);
     expect(operationOf("POST /api/v1/jobs/{id}/cancel").parameters).toMatchObject([{ name: "id", in: "path" }]);
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map((match) => match[1]!);

@@ -140,6 +140,7 @@ test.for([
   "/dashboard/assets/%00/../theme.js",
   "/dashboard/assets/main-abc.js%00.html",
   "/dashboard/assets/way-out.txt",
+  "/dashboard/assets/main-abc.js.gz",
   "/dashboard/assets/",
   `/dashboard/${"x/".repeat(50)}`,
 ])("W24: %s leads to no file", async (address) => {

@@ -252,6 +252,15 @@ describe("a test client", () => {
   });
 });
 
+describe("the options of connect", () => {
+  test("are those of a test client, too", async () => {
+    const client = await createTestClient({ queueCapacity: 1, metricsRetentionDays: 2, onTrouble: () => {}, strictTypes: false });
+    onTestFinished(() => client.close());
+    await client.enqueue("t");
+    await expect(client.enqueue("t")).rejects.toMatchObject({ code: "queue_full" });
+  });
+});
+
 describe("wait", () => {
   test("is not timed out by the clock unless a timeout is given", async () => {
     const client = await open();

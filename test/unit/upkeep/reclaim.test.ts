@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LostLease } from "../../../src/core/lost-lease.ts";
+import type { LostLease } from "../../../src/core/lease.ts";
 import { openWorld, type World } from "./open-upkeep.ts";
 
 async function claim({ store }: World, limit: number, leaseMs: number): Promise<{ id: string; fence: number }[]> {

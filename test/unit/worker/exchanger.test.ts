@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { ClaimRequest, LeasedJob, LeaseResult, Leases, Report } from "../../../src/client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseAnswer, Leases, Report } from "../../../src/client/client.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { sleep } from "../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -47,7 +47,7 @@ describe("the exchange of ended attempts for new jobs", () => {
   });
 
   /** As the contract of stores has it: one that is alone in its call is waited for until the deadline, others are answered `locked`. */
-  async function answersOf(ids: readonly string[], isAlone: boolean): Promise<LeaseResult[]> {
+  async function answersOf(ids: readonly string[], isAlone: boolean): Promise<LeaseAnswer[]> {
     const endsAt = clock.monotonic() + (isAlone ? 10_000 : 0);
     while (held.has(ids[0]!) && clock.monotonic() < endsAt) await sleep(clock, 100);
     if (isAlone && held.has(ids[0]!)) throw unavailable;

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { isInTallies } from "../../../core/filter.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { compact, count } from "../../format.ts";
 import type { JobSearch } from "../../job-search.ts";
@@ -10,9 +11,10 @@ import { useStats } from "../../queries.ts";
 export function StatusTabs({ search }: { readonly search: JobSearch }): ReactElement {
   const { data: stats } = useStats();
   const { status, cursor: _, ...others } = search;
-  const { queue, ...beyond } = others;
-  // Tallies know queue and status; what else is asked for would have to be counted job by job.
-  const counts = Object.keys(beyond).length > 0 ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
+  const { queue, internal } = others;
+  // What tallies do not know would have to be counted job by job.
+  const counts =
+    !isInTallies(others) || internal !== undefined ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
   const total = counts === undefined ? undefined : STATUSES.reduce((sum, each) => sum + counts[each], 0);
   return (
     <nav aria-label="By status" className="scroll-x -mx-4 flex gap-1 px-4 sm:mx-0 sm:px-0">

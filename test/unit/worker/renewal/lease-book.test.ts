@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { LeaseRef, LeaseResult } from "../../../../src/client/client.ts";
+import type { LeaseRef, LeaseAnswer } from "../../../../src/client/client.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 import { LeaseBook } from "../../../../src/worker/renewal/lease-book.ts";
 import { readSharedLeases, SharedLeases } from "../../../../src/worker/renewal/shared-leases.ts";
@@ -18,8 +18,8 @@ describe("the leases that a worker holds", () => {
     asked = [];
   });
 
-  const answering = (results: Record<string, LeaseResult> = {}) => {
-    return async (leases: readonly LeaseRef[]): Promise<LeaseResult[]> => {
+  const answering = (results: Record<string, LeaseAnswer> = {}) => {
+    return async (leases: readonly LeaseRef[]): Promise<LeaseAnswer[]> => {
       asked.push([...leases]);
       return leases.map(({ id }) => results[id] ?? "ok");
     };
@@ -162,8 +162,8 @@ describe("the leases that a worker holds", () => {
 
   describe("of which a renewal hangs", () => {
     const BEAT_MS = 5_000;
-    let answers: ((results: LeaseResult[]) => void)[];
-    const hanging = (leases: readonly LeaseRef[]): Promise<LeaseResult[]> => {
+    let answers: ((results: LeaseAnswer[]) => void)[];
+    const hanging = (leases: readonly LeaseRef[]): Promise<LeaseAnswer[]> => {
       asked.push([...leases]);
       return new Promise((resolve) => answers.push(resolve));
     };

@@ -2,7 +2,7 @@ import { BULK_QUEUE, BULK_TYPE } from "../core/bulk.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Handler, Handlers, WorkerHandle, WorkOptions } from "./client.ts";
 
-export interface BulkCrewParts {
+export interface BulkWorkerParts {
   readonly handler: Handler;
   readonly work: (handlers: Handlers, options: WorkOptions) => WorkerHandle;
   /** Resolves once the operation has ended, wherever it was worked; rejects when that cannot be known any more. */
@@ -21,14 +21,14 @@ const MANNER: WorkOptions = { queues: [BULK_QUEUE], concurrency: 4, lease: 5000,
  * WHO WORKS OPERATIONS in this process: a worker as for any job. It is there while an operation that began here goes on, and takes on what
  * others left; or all the time, in a process that serves.
  */
-export class BulkCrew {
-  readonly #parts: BulkCrewParts;
+export class BulkWorker {
+  readonly #parts: BulkWorkerParts;
   /** Operations that began here and have not ended. */
   readonly #own = new Set<string>();
   #worker: WorkerHandle | null = null;
   #isKept = false;
 
-  constructor(parts: BulkCrewParts) {
+  constructor(parts: BulkWorkerParts) {
     this.#parts = parts;
   }
 

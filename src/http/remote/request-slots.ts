@@ -4,14 +4,14 @@ import { MillraceError } from "../../core/errors.ts";
 const MAX_AT_ONCE = 64;
 const MAX_WAITING = 10_000;
 
-/** Lets so many through at once, the others in the order in which they came. */
-export class Turnstile {
-  #inside = 0;
+/** Lets so many requests go on at once, and the others in the order in which they came. */
+export class RequestSlots {
+  #taken = 0;
   readonly #waiting = new Set<() => void>();
 
-  async enter(signal: AbortSignal): Promise<void> {
-    if (this.#inside < MAX_AT_ONCE) {
-      this.#inside++;
+  async take(signal: AbortSignal): Promise<void> {
+    if (this.#taken < MAX_AT_ONCE) {
+      this.#taken++;
       return;
     }
     if (this.#waiting.size >= MAX_WAITING) {
@@ -31,10 +31,10 @@ export class Turnstile {
     });
   }
 
-  leave(): void {
+  free(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
-      this.#inside--;
+      this.#taken--;
       return;
     }
     this.#waiting.delete(next);

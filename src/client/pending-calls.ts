@@ -2,7 +2,7 @@
  * Calls that go on by themselves: what each asks for is held by a transaction that somebody else has open, and those with which it was gathered
  * have their answers already.
  */
-export class Alone {
+export class PendingCalls {
   readonly #underWay = new Set<Promise<unknown>>();
 
   /** Hands the call on, and remembers it until it has ended. */

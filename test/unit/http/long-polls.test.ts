@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Client, LeasedJob } from "../../../src/client/client.ts";
-import { Lobby } from "../../../src/http/lobby.ts";
+import { LongPolls } from "../../../src/http/long-polls.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 
 type Hint = { readonly topic: "work"; readonly queue: string } | { readonly topic: "lease" };
 
-/** A lobby before a shelf of jobs, with a bell to ring. */
-function openLobby() {
+/** A longPolls before a shelf of jobs, with a bell to ring. */
+function openLongPolls() {
   const clock = new VirtualClock(0);
   const listeners = new Set<(hint: Hint) => void>();
   const shelf: LeasedJob[] = [];
@@ -14,7 +14,7 @@ function openLobby() {
   const leases = {
     watch: (listener: (hint: Hint) => void) => (listeners.add(listener), () => listeners.delete(listener)),
   } as unknown as Client["leases"];
-  const lobby = new Lobby({ leases }, clock);
+  const longPolls = new LongPolls({ leases }, clock);
   const wait = (
     name: string,
     { limit = 1, types = "*" as const, ending = new AbortController().signal, waitMs = 30_000 } = {},
@@ -23,7 +23,7 @@ function openLobby() {
       asked.push(name);
       return shelf.splice(0, limit);
     };
-    return lobby.wait({ queues: ["q"], types, limit, claim }, waitMs, ending).then((jobs) => jobs.length);
+    return longPolls.wait({ queues: ["q"], types, limit, claim }, waitMs, ending).then((jobs) => jobs.length);
   };
   return {
     clock,
@@ -35,9 +35,9 @@ function openLobby() {
   };
 }
 
-describe("the lobby", () => {
+describe("the longPolls", () => {
   test("wakes one of those that would take the same, and the next only when that one got all it could", async () => {
-    const { clock, wait, asked, put, ring } = openLobby();
+    const { clock, wait, asked, put, ring } = openLongPolls();
     const first = wait("first", { limit: 2 });
     const second = wait("second", { limit: 2 });
     const third = wait("third", { limit: 2 });
@@ -52,7 +52,7 @@ describe("the lobby", () => {
   });
 
   test("does not wake for other queues", async () => {
-    const { clock, wait, asked, ring } = openLobby();
+    const { clock, wait, asked, ring } = openLongPolls();
     const waiting = wait("one", { waitMs: 500 });
     ring("other");
     await clock.settle();
@@ -62,7 +62,7 @@ describe("the lobby", () => {
   });
 
   test("looks once a second although nothing rang", async () => {
-    const { clock, wait, asked, put } = openLobby();
+    const { clock, wait, asked, put } = openLongPolls();
     const waiting = wait("one");
     await clock.advance(1000);
     put(1);
@@ -72,7 +72,7 @@ describe("the lobby", () => {
   });
 
   test("a ring while one is asked makes it ask again, as it may have looked before", async () => {
-    const { wait, asked, put, ring } = openLobby();
+    const { wait, asked, put, ring } = openLongPolls();
     const waiting = wait("one");
     ring();
     put(1);
@@ -82,14 +82,14 @@ describe("the lobby", () => {
   });
 
   test("whose time is over while its claim is under way still gets what it brings", async () => {
-    const { clock, put, listeners } = openLobby();
+    const { clock, put, listeners } = openLongPolls();
     const over = new AbortController();
     const { promise, resolve } = Promise.withResolvers<LeasedJob[]>();
-    const lobby = new Lobby(
+    const longPolls = new LongPolls(
       { leases: { watch: (listener: never) => (listeners.add(listener), () => {}) } as unknown as Client["leases"] },
       clock,
     );
-    const waiting = lobby.wait({ queues: ["q"], types: "*", limit: 1, claim: () => promise }, 30_000, over.signal);
+    const waiting = longPolls.wait({ queues: ["q"], types: "*", limit: 1, claim: () => promise }, 30_000, over.signal);
     listeners.forEach((listener) => listener({ topic: "work", queue: "q" }));
     over.abort();
     put(1);
@@ -98,14 +98,14 @@ describe("the lobby", () => {
   });
 
   test("hands on the failure of a claim, and leaves nothing behind when all have gone", async () => {
-    const { clock, wait, listeners, ring } = openLobby();
-    const lobby = new Lobby(
+    const { clock, wait, listeners, ring } = openLongPolls();
+    const longPolls = new LongPolls(
       {
         leases: { watch: (listener: never) => (listeners.add(listener), () => listeners.delete(listener)) } as unknown as Client["leases"],
       },
       clock,
     );
-    const failing = lobby.wait(
+    const failing = longPolls.wait(
       { queues: ["q"], types: "*", limit: 1, claim: () => Promise.reject(new Error("away")) },
       30_000,
       new AbortController().signal,

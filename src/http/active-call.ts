@@ -11,14 +11,14 @@ import type { RouteInput } from "./route-input.ts";
 /** What stands in the path, by its names. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** Who wants to know that a visit is over. */
-export interface VisitHost {
-  left(visit: Visit): void;
+/** Told when an active call is over. */
+export interface CallHost {
+  left(active: ActiveCall): void;
   /** Calls back when the session is over, until the returned function is called. */
   watchSession(session: Session, end: (reason: SessionOver) => void): () => void;
 }
 
-export class Visit implements RouteInput<never> {
+export class ActiveCall implements RouteInput<never> {
   readonly call: Call;
   readonly params: never;
   readonly requestId: string;
@@ -27,7 +27,7 @@ export class Visit implements RouteInput<never> {
   caller: Caller | null = null;
   readonly #route: PreparedRoute;
   readonly #occupancy: Occupancy;
-  readonly #host: VisitHost;
+  readonly #host: CallHost;
   #ending: AbortController | null = null;
   #isEnding = false;
   #endReason: Error | undefined;
@@ -35,7 +35,7 @@ export class Visit implements RouteInput<never> {
   #place: "arrived" | "answered" | "waiting" | "left" = "arrived";
   #bytes = 0;
 
-  constructor(route: PreparedRoute, call: Call, params: PathParams, requestId: string, occupancy: Occupancy, host: VisitHost) {
+  constructor(route: PreparedRoute, call: Call, params: PathParams, requestId: string, occupancy: Occupancy, host: CallHost) {
     this.#host = host;
     this.#route = route;
     this.call = call;

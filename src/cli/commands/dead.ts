@@ -1,0 +1,42 @@
+/** `retry-dead` and `purge-dead`: one bulk operation on all dead letters that match. */
+import type { BulkRequest } from "../../client/client.ts";
+import { confirmMatched, runOperation, tellFailures } from "../bulk-run.ts";
+import { defineCommand, toggle } from "../command.ts";
+import { counted } from "../figures.ts";
+import { filterOf, JOB_FILTER } from "../job-filter.ts";
+import type { Session } from "../session.ts";
+
+/** Gives dead letters a new life. */
+export const retryDead = defineCommand({
+  about:
+    "Gives all dead letters that match a new life; without a filter, all of them. Once begun it goes on, also where it was interrupted.",
+  examples: ["millrace retry-dead", "millrace retry-dead --type email:send --from 1h", "millrace retry-dead --group 3f9c2a71b0de"],
+  options: JOB_FILTER,
+  run: (input, session) => changeDead("retry", input, true, session),
+});
+
+/** Deletes dead letters for good. */
+export const purgeDead = defineCommand({
+  about: "Deletes all dead letters that match, for good; without a filter, all of them. Asks first, unless --yes says that it shall not.",
+  examples: ["millrace purge-dead --yes", "millrace purge-dead --queue mail --to 30d"],
+  options: { ...JOB_FILTER, yes: toggle("do not ask") },
+  run: (input, session) => changeDead("delete", input, input.yes, session),
+});
+
+const WORDS = { retry: { doing: "retrying", done: "retried" }, delete: { doing: "purging", done: "purged" } } as const;
+
+function changeDead(action: keyof typeof WORDS, input: Parameters<typeof filterOf>[0], yes: boolean, session: Session): Promise<void> {
+  return session.withClient(async (client) => {
+    const { output } = session;
+    const { doing, done } = WORDS[action];
+    const request: BulkRequest = { action, filter: { ...filterOf(input), status: "dead" } };
+    await confirmMatched(client, request, (many) => `Delete ${many} for good?`, { yes, one: "dead job" }, session);
+    const operation = await runOperation(client, request, doing, session);
+    const changed = operation.succeeded;
+    if (output.json) {
+      return output.value({ message: `${done.charAt(0).toUpperCase()}${done.slice(1)} ${changed} dead jobs`, [done]: changed });
+    }
+    output.line(`${done} ${counted(changed, "dead job")}`);
+    tellFailures(operation, session);
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * LONG POLLS, which wait for work. Those that would take the same jobs are one group. A hint wakes the first of a group only, and one that
+ * got all it could take wakes the next: so a job that comes in costs one claim a group, however many wait. Because hints may be lost, each
+ * group is also woken once a second.
+ */
+import type { Client, LeasedJob } from "../client/client.ts";
+import { kindOfQueue } from "../core/queue-kind.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+
+const LOOK_AGAIN_MS = 1000;
+
+/** A request that waits for jobs. */
+export interface LongPoll {
+  readonly queues: readonly string[];
+  readonly types: readonly string[] | "*";
+  readonly limit: number;
+  /** Tries to get jobs. */
+  readonly claim: () => Promise<LeasedJob[]>;
+}
+
+interface WaitingPoll {
+  readonly poll: LongPoll;
+  readonly resolve: (jobs: LeasedJob[]) => void;
+  readonly reject: (error: unknown) => void;
+  /** Its claim is under way: what it brings must reach somebody, so it cannot go before. */
+  isAsking: boolean;
+  isOver: boolean;
+}
+
+interface PollGroup {
+  readonly queues: ReadonlySet<string>;
+  readonly polls: Set<WaitingPoll>;
+  isAsking: boolean;
+  /** A hint came while one was asking: that one may have looked before. */
+  isWoken: boolean;
+}
+
+export class LongPolls {
+  readonly #leases: Client["leases"];
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, PollGroup>();
+  #unwatch: (() => void) | null = null;
+  #timer: Timer | null = null;
+
+  constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
+    this.#leases = leases;
+    this.#clock = clock;
+  }
+
+  /** Waits until the poll got jobs, or for so long, or until `ending` aborts: then with none. */
+  async wait(poll: LongPoll, waitMs: number, ending: AbortSignal): Promise<LeasedJob[]> {
+    if (ending.aborted) return [];
+    const { promise, resolve, reject } = Promise.withResolvers<LeasedJob[]>();
+    const waiting: WaitingPoll = { poll, resolve, reject, isAsking: false, isOver: false };
+    const group = this.#add(waiting);
+    const giveUp = (): void => {
+      waiting.isOver = true;
+      if (!waiting.isAsking) resolve([]);
+    };
+    const timer = this.#clock.setTimer(giveUp, waitMs);
+    ending.addEventListener("abort", giveUp);
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      ending.removeEventListener("abort", giveUp);
+      this.#remove(group, waiting);
+    }
+  }
+
+  #add(waiting: WaitingPoll): PollGroup {
+    const { queues, types } = waiting.poll;
+    const name = JSON.stringify([queues, types]);
+    let group = this.#groups.get(name);
+    if (group === undefined)
+      this.#groups.set(name, (group = { queues: new Set(queues), polls: new Set(), isAsking: false, isWoken: false }));
+    group.polls.add(waiting);
+    this.#unwatch ??= this.#leases.watch((hint) => {
+      if (hint.topic === "work") for (const each of this.#groups.values()) if (serves(each, hint.queue)) void this.#wake(each);
+    });
+    if (this.#timer === null) this.#lookLater();
+    return group;
+  }
+
+  #remove(group: PollGroup, waiting: WaitingPoll): void {
+    group.polls.delete(waiting);
+    if (group.polls.size > 0) return;
+    for (const [name, each] of this.#groups) if (each === group) this.#groups.delete(name);
+    if (this.#groups.size > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = null;
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  #lookLater(): void {
+    this.#timer = this.#clock.setTimer(() => {
+      this.#lookLater();
+      for (const group of this.#groups.values()) void this.#wake(group);
+    }, LOOK_AGAIN_MS);
+  }
+
+  /** Asks for the first, and for the next as long as each gets all that it could take. */
+  async #wake(group: PollGroup): Promise<void> {
+    group.isWoken = true;
+    if (group.isAsking) return;
+    group.isAsking = true;
+    while (group.isWoken) {
+      group.isWoken = false;
+      const [first] = group.polls;
+      if (first !== undefined && (await ask(group, first))) group.isWoken = true;
+    }
+    group.isAsking = false;
+  }
+}
+
+/** Whether there may be more for the next. */
+async function ask(group: PollGroup, waiting: WaitingPoll): Promise<boolean> {
+  waiting.isAsking = true;
+  try {
+    const jobs = await waiting.poll.claim();
+    if (jobs.length > 0 || waiting.isOver) {
+      group.polls.delete(waiting);
+      waiting.resolve(jobs);
+    }
+    return jobs.length >= waiting.poll.limit;
+  } catch (error) {
+    group.polls.delete(waiting);
+    waiting.reject(error);
+    return false;
+  } finally {
+    waiting.isAsking = false;
+  }
+}
+
+/** By its name, or as one of all. */
+function serves({ queues }: Pick<PollGroup, "queues">, queue: string): boolean {
+  return queues.has(queue) || queues.has(kindOfQueue(queue));
+}

@@ -1,0 +1,33 @@
+/** Cuts a list into batches of at most so many items, which weigh at most so much; an item that is heavier goes alone. */
+export function* slices<Item>(
+  items: readonly Item[],
+  maxItems: number,
+  maxWeight: number,
+  weigh: (item: Item) => number,
+): Generator<Item[]> {
+  let slice: Item[] = [];
+  let weight = 0;
+  for (const item of items) {
+    const next = weigh(item);
+    if (slice.length > 0 && (slice.length === maxItems || weight + next > maxWeight)) {
+      yield slice;
+      slice = [];
+      weight = 0;
+    }
+    slice.push(item);
+    weight += next;
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** Runs a list, at most so many items at once, one batch after the other. Answers are in the order of the items. */
+export async function inBatches<Item, Answer>(
+  items: readonly Item[],
+  maxItems: number,
+  run: (batch: readonly Item[]) => Promise<Answer[]>,
+): Promise<Answer[]> {
+  if (items.length > 0 && items.length <= maxItems) return run(items);
+  const answers: Answer[] = [];
+  for (let from = 0; from < items.length; from += maxItems) answers.push(...(await run(items.slice(from, from + maxItems))));
+  return answers;
+}
