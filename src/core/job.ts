@@ -79,6 +79,11 @@ export interface Attempt {
   readonly error: JobError | null;
 }
 
+/** How the latest attempt of a job in this status went, where the job itself tells it. */
+export function attemptOutcome(status: Status): Attempt["outcome"] {
+  return status === "running" || status === "completed" || status === "cancelled" ? status : "failed";
+}
+
 /** A job as stores keep it: JSON as text, times in milliseconds since the epoch by the store's clock. */
 export interface JobRecord {
   readonly id: string;

@@ -1,13 +1,14 @@
 import { counterOf } from "../../core/counters.ts";
-import { isTerminal, levelOf, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
+import { isTerminal, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
+import { levelNumber, STATE } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import type { MemoryFeed } from "./feed.ts";
 import { type Key, Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { LEVELS, QueueBook } from "./queue-book.ts";
-import { Shelf, statusNumber } from "./shelf.ts";
+import { QueueBook } from "./queue-book.ts";
+import { Shelf } from "./shelf.ts";
 import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
@@ -87,9 +88,9 @@ export class Jobs {
   enter(job: StoredJob, to: Status): void {
     const { record, book, page, level } = job;
     book.tally(record.status, level, -1);
-    page.counts[statusNumber(record.status)]!--;
+    page.counts[STATE[record.status]]!--;
     book.tally(to, level, 1);
-    page.counts[statusNumber(to)]!++;
+    page.counts[STATE[to]]!++;
     record.status = to;
     this.#enterLine(job);
   }
@@ -159,7 +160,7 @@ function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf,
     record,
     book,
     page: shelf.pageForNext(now),
-    level: LEVELS.indexOf(levelOf(record.priority)),
+    level: levelNumber(record.priority),
     seq: shelf.lastSeq + 1,
     order: 0,
     spot: 0,

@@ -12,6 +12,8 @@
  *
  * A lane is one (queue, type, priority), so that due times in it rise with time and a priority's head start is added when a claim merges.
  */
+import { MARKS_PER_FENCE, STATE, STEP } from "../numbers.ts";
+
 export function tables(schema: string): string {
   return `
   create table ${schema}.queue (
@@ -60,7 +62,7 @@ export function tables(schema: string): string {
     seq bigint not null,
     run_at bigint not null,
     updated_at bigint not null,
-    -- The last settlement that was applied: its fence × 8 + the number of its outcome.
+    -- The last settlement that was applied: its fence × ${MARKS_PER_FENCE} + the number of its outcome.
     settled bigint not null default 0,
     queue int not null,
     lane int not null,
@@ -68,7 +70,7 @@ export function tables(schema: string): string {
     fence int not null default 0,
     log_count int not null default 0,
     priority smallint not null,
-    -- 0 scheduled, 1 retrying, 2 pending, 3 running, 4 completed, 5 cancelled, 6 failed, 7 dead
+    -- ${inWords(STATE)}
     state smallint not null,
     retry_count smallint not null default 0,
     snoozes smallint not null default 0,
@@ -145,7 +147,7 @@ export function tables(schema: string): string {
     amount bigint not null,
     primary key (queue, metric)
   );
-  -- step: 0 all time, 1 hour, 2 minute.
+  -- step: ${inWords(STEP)}.
   create table ${schema}.count (
     at bigint not null,
     amount bigint not null,
@@ -182,6 +184,13 @@ export function tables(schema: string): string {
     events text not null
   );
   `;
+}
+
+/** For those who read the tables: "0 scheduled, 1 retrying …". */
+function inWords(numbers: Readonly<Record<string, number>>): string {
+  return Object.entries(numbers)
+    .map(([name, number]) => `${number} ${name}`)
+    .join(", ");
 }
 
 /** Where a row of what changes can stand. */

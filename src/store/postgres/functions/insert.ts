@@ -1,6 +1,7 @@
 /** Jobs come in. */
+import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { bringIn, impatiently, NOW, PLANNED, waitAtMost } from "./snippets.ts";
+import { bringIn, impatiently, isKeptForATime, NOW, PLANNED, waitAtMost } from "./snippets.ts";
 
 /** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -30,10 +31,10 @@ begin
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload from item
   ), now_ready as (
     insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 2, v_now, v_now from item where delay = 0
+    select id, seq, queue, lane, priority, ${STATE.pending}, v_now, v_now from item where delay = 0
   ), later as (
     insert into ${s}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 0, v_now + delay, v_now from item where p_delays is not null and delay > 0
+    select id, seq, queue, lane, priority, ${STATE.scheduled}, v_now + delay, v_now from item where p_delays is not null and delay > 0
   )
   insert into ${s}.delta (at, queue, metrics, amounts)
   select v_now, d.queue, array_agg(d.metric), array_agg(d.amount)
@@ -130,7 +131,7 @@ begin
       (case when j.id is not null then ${ADMITTED.knownId}
         when i.ord = any(v_held) then ${ADMITTED.leftOut}
         when k.job is null or (case when k.expires_at is not null then k.expires_at <= v_now
-          else holder.id is null or coalesce(e.state in (4, 5) and e.ended_at + holder.key_ttl <= v_now, false) end) then ${ADMITTED.created}
+          else holder.id is null or coalesce(${isKeptForATime("e.state")} and e.ended_at + holder.key_ttl <= v_now, false) end) then ${ADMITTED.created}
         when k.fingerprint <> i.fingerprint then ${ADMITTED.conflict}
         when k.expires_at is null then ${ADMITTED.knownKey}
         else ${ADMITTED.pruned} end)::smallint as kind
@@ -147,8 +148,8 @@ begin
     with bounded as materialized (select id, capacity from ${s}.queue where id = any(p_queues) and capacity is not null)
     , waiting as materialized (
       select queue, sum(amount) as amount from (
-        select queue, amount from ${s}.tally where queue in (select id from bounded) and metric < 12
-        union all select queue, amount from ${s}.cell where queue in (select id from bounded) and metric < 12
+        select queue, amount from ${s}.tally where queue in (select id from bounded) and metric < ${tallyMetric(STATE.running, 0)}
+        union all select queue, amount from ${s}.cell where queue in (select id from bounded) and metric < ${tallyMetric(STATE.running, 0)}
       ) cells group by queue
     ), room as materialized (
       select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
@@ -183,7 +184,7 @@ begin
 
   return query
     select i.ord::int, i.kind,
-      (case when i.kind = ${ADMITTED.created} then (case when i.due_at > v_now then 0 else 2 end) when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
+      (case when i.kind = ${ADMITTED.created} then (case when i.due_at > v_now then ${STATE.scheduled} else ${STATE.pending} end) when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
       (case when i.kind = ${ADMITTED.knownId} then j.created_at else v_now end),
       (case when i.kind = ${ADMITTED.knownId} then st.run_at when i.kind = ${ADMITTED.full} then (select capacity from ${s}.queue where id = i.queue) else i.due_at end),
       v_holders[i.ord]
@@ -207,5 +208,5 @@ begin
   delete from ${s}.key k using unnest(p_queues, p_keys) i(queue, key)
   where k.queue = i.queue and k.key = i.key and (case when k.expires_at is not null then k.expires_at <= v_now
     else not exists (select from ${s}.job where id = k.job) or exists (
-      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = k.job and e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now) end);
+      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = k.job and ${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now) end);
 end $$;`;
