@@ -23,6 +23,7 @@ export const STATE = {
   cancelled: 5,
   failed: 6,
   dead: 7,
+  blocked: 8,
 } as const satisfies Record<Status, number>;
 
 const STATUSES_BY_NUMBER = byNumber<Status>(STATE);

@@ -19,7 +19,7 @@ import { applyTransition } from "./transition.ts";
  *   scheduled, retrying   `due`                 by due time: for promote
  *   running               `leases`              by the end of its lease: for expired
  *   completed, cancelled  its queue's `ended`   by its end: for prune
- *   failed, dead          none: they stay until someone acts
+ *   blocked, failed, dead none: they stay until someone acts
  */
 export class Jobs {
   readonly #byId = new Map<string, StoredJob>();
@@ -56,13 +56,14 @@ export class Jobs {
     const book = this.bookOf(job.queue);
     const key = job.idempotencyKey === null ? null : this.keys.living(book, job.idempotencyKey, now);
     if (key !== null) return answerHolder(key, job);
-    if (book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
+    if (job.blocked !== true && book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
     return created(this.#add(job, book, now));
   }
 
   #add(job: NewJob, book: QueueBook, now: number): StoredJob {
-    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-    const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, this.shelf, now);
+    const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
+    const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
+    const stored = newStoredJob(recordOf(job, status, now, runAt), book, this.shelf, now);
     this.#byId.set(job.id, stored);
     this.shelf.add(stored);
     book.tally(stored.record.status, stored.level, 1);
@@ -113,6 +114,7 @@ export class Jobs {
       case "completed":
       case "cancelled":
         return job.book.ended.remove(job);
+      case "blocked":
       case "failed":
       case "dead":
         return;
@@ -146,6 +148,7 @@ export class Jobs {
       case "cancelled":
         job.order = record.completedAt!;
         return book.ended.add(job);
+      case "blocked":
       case "failed":
       case "dead":
         return;

@@ -210,7 +210,7 @@ function jsonOrNull(items: readonly object[]): string | null {
 
 /** A job that comes in with the settlement of this number. It has no key and no fixed time. */
 function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number): object {
-  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload } = job;
+  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked } = job;
   return {
     ord,
     id,
@@ -218,6 +218,7 @@ function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: n
     lane,
     priority,
     delay: delayMs,
+    blocked,
     max_retries: maxRetries,
     max_lost: maxLost,
     retry_delay: retryDelayMs,

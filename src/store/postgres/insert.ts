@@ -32,7 +32,7 @@ export class Inserter {
   }
 
   #isPlain(job: NewJob): boolean {
-    return job.idempotencyKey === null && job.runAt === null && !this.#isBounded(job.queue);
+    return job.idempotencyKey === null && job.runAt === null && job.blocked !== true && !this.#isBounded(job.queue);
   }
 
   #isBounded(queue: string): boolean {
@@ -180,6 +180,7 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
     texts(jobs.map(({ idempotencyKey }) => (idempotencyKey === null ? null : encodeText(idempotencyKey)))),
     numbers(jobs.map(({ idempotencyKey, keyTtlMs }) => (idempotencyKey === null ? null : keyTtlMs))),
     texts(jobs.map(({ fingerprint }) => fingerprint)),
+    jobs.some(({ blocked }) => blocked === true) ? `{${jobs.map(({ blocked }) => blocked === true).join()}}` : null,
   ];
 }
 

@@ -68,7 +68,7 @@ const parameters = (count: number, from = 1): string => Array.from({ length: cou
 
 const calls = (s: string) => ({
   enqueue: `select ${s}.enqueue(${parameters(16)})`,
-  admit: `select * from ${s}.admit(${parameters(19)})`,
+  admit: `select * from ${s}.admit(${parameters(20)})`,
   freeKeys: `select ${s}.free_keys(${parameters(3)})`,
   exchange: `select * from ${s}.exchange(${parameters(10)})`,
   extend: `select ${s}.extend(${parameters(5)})`,
@@ -85,7 +85,7 @@ const calls = (s: string) => ({
   oldest: `select * from ${s}.oldest(${parameters(1)})`,
   ahead: `select ${s}.ahead(${parameters(3)})`,
   counters: `select * from ${s}.counters(${parameters(6)})`,
-  tick: `select * from ${s}.tick(${parameters(21)})`,
+  tick: `select * from ${s}.tick(${parameters(22)})`,
   spend: `select ${s}.spend(${parameters(4)})`,
   /**
    * The same inside a caller's transaction: one text, which every driver hands on unchanged. Out, of this and the next: the number of the
@@ -93,7 +93,7 @@ const calls = (s: string) => ({
    */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
-    from ${s}.admit(${parameters(19)})`,
+    from ${s}.admit(${parameters(20)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(10)})`,
   /** In: ids. */
@@ -222,7 +222,7 @@ const walked = (s: string, meant: string): string => `from (select * from ${s}.j
 
 const standing = (s: string): string => `with s as materialized (
       select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
-      union all select * from ${s}.running where ${STATE.running} = any($5)
+      union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
       limit $13

@@ -65,8 +65,9 @@ function encodeExtra(job: NewJob): string {
   return JSON.stringify(extra);
 }
 
-/** "d<ms>", "r<time>", or "" for now. */
+/** "d<ms>", "r<time>", "b" for a blocked job, or "" for now. */
 export function encodeWhen(job: NewJob): string {
+  if (job.blocked === true) return "b";
   if (job.runAt !== null) return `r${job.runAt}`;
   return job.delayMs > 0 ? `d${job.delayMs}` : "";
 }

@@ -101,6 +101,8 @@ function answerReader(now: number, details: readonly Reply[], holders: readonly 
         return { kind: "created", status: "pending", createdAt: now, runAt: now };
       case "S":
         return { kind: "created", status: "scheduled", createdAt: now, runAt: job.runAt ?? now + job.delayMs };
+      case "B":
+        return { kind: "created", status: "blocked", createdAt: now, runAt: now };
       case "i": {
         const [state, createdAt, runAt] = details.slice(at, (at += 3)).map(numberOf) as [number, number, number];
         return { kind: "created", status: statusOf(state), createdAt, runAt };

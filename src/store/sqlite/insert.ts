@@ -17,14 +17,14 @@ export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
-  if (isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
+  if (job.blocked !== true && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
   return write(tx, queue, job, id);
 }
 
 function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer {
   const { now } = tx;
-  const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-  const state = runAt > now ? STATE.scheduled : STATE.pending;
+  const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
+  const state = job.blocked === true ? STATE.blocked : runAt > now ? STATE.scheduled : STATE.pending;
   const changed = tx.on.run(
     INSERT_JOB,
     id,
@@ -49,7 +49,8 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.ledger.move(queue.id, job.priority, null, state);
   tx.ledger.count(queue.id, "enqueued");
-  tx.ring(state === STATE.pending ? { topic: "work", queue: job.queue } : { topic: "due", inMs: runAt - now });
+  if (state === STATE.pending) tx.ring({ topic: "work", queue: job.queue });
+  else if (state === STATE.scheduled) tx.ring({ topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };
 }
 

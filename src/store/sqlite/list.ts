@@ -201,7 +201,7 @@ interface Pick {
   readonly seqs: (below: number) => number[];
 }
 
-/** Pending and ended jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
+/** Pending, ended and blocked jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
 function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
   const countIn = (some: readonly QueueRow[], which = state): number =>
     some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);

@@ -13,6 +13,7 @@ import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "
 const PENDING = `state = ${STATE.pending}`;
 const WAITS_FOR_TIME = `state <= ${STATE.retrying}`;
 const RUNNING = `state = ${STATE.running}`;
+/** Jobs that have ended, and blocked ones: what stays as it is until someone acts. Each is found there by its queue and state. */
 const AT_REST = `state >= ${STATE.completed}`;
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

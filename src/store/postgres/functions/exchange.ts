@@ -3,7 +3,21 @@ import { counterMetric, STATE } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { leaseAnswer } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
-import { addDeltas, addMoves, bringIn, bucket, changed, completedMark, hasEnded, impatiently, NOW, PLANNED, tallyOf } from "./snippets.ts";
+import {
+  addDeltas,
+  addMoves,
+  arrive,
+  bringIn,
+  bucket,
+  changed,
+  completedMark,
+  hasEnded,
+  impatiently,
+  newState,
+  NOW,
+  PLANNED,
+  tallyOf,
+} from "./snippets.ts";
 
 /** The usual end, apart because it is hot. Tells how many were applied. */
 const complete = (s: string): string => `
@@ -64,9 +78,7 @@ const settleOthers = (s: string): string => `
       },
     )})::${s}.place as p
     from gone g
-  ), to_ready as (insert into ${s}.ready select (p).* from after where to_state = ${STATE.pending})
-  , to_due as (insert into ${s}.due select (p).* from after where to_state <= ${STATE.retrying})
-  , to_ended as (insert into ${s}.ended select (p).* from after where ${hasEnded("to_state")})
+  ), ${arrive(s, "to_state")}
   , history as (
     insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
     select (p).id, number, (p).worker, (p).started_at, v_now, ran_ms, 'failed', (p).error from after where ends and not ${hasEnded("to_state")}
@@ -109,13 +121,15 @@ export const refusals = (s: string, items: string): string => `
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
 
 /** What every job says that follows a settlement, one JSON object each, with the number of that settlement. */
-const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, max_retries smallint,
+const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, blocked boolean, max_retries smallint,
   max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text)`;
+
+const DUE_AT = "(case when i.blocked then v_now else v_now + i.delay end)";
 
 /** Brings in the jobs that follow what was settled. One whose id is known came with the first try of this very call. */
 const follow = (s: string): string => `
   with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, v_now + i.delay as due_at, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
+    select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
     where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and not exists (select from ${s}.job j where j.id = i.id)
   )${bringIn(s)}`;
 

@@ -1,20 +1,12 @@
 /** Jobs are managed: moves that somebody asked for, and removal. */
-import { TERMINAL } from "../../../core/job.ts";
 import { STATE } from "../../numbers.ts";
+import { PLACES } from "../tables.ts";
 import { CHANGED } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { addDeltas, attemptOutcome, changed, hasEnded, impatiently, isKeptForATime, NOW, PLANNED, tallyOf } from "./snippets.ts";
+import { addDeltas, arrive, attemptOutcome, changed, hasEnded, impatiently, isKeptForATime, NOW, PLANNED, tallyOf } from "./snippets.ts";
 
 /** How often one looks for jobs that move while one looks. */
 const MOST_LOOKS = 5;
-
-/** Each place, and the states that stand there. */
-const PLACES = {
-  ready: `${STATE.pending}`,
-  due: `${STATE.scheduled},${STATE.retrying}`,
-  running: `${STATE.running}`,
-  ended: TERMINAL.map((status) => STATE[status]).join(),
-} as const;
 
 /** The jobs that are left and have a key, each with the key's row. */
 const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
@@ -71,7 +63,7 @@ begin
   ${impatiently};
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
-    if not ${hasEnded("p_to")} and p_from && '{${PLACES.ended}}'::smallint[] then
+    if not ${hasEnded("p_to")} and p_from && '{${PLACES.ended.join()}}'::smallint[] then
       if p_careful then
         ${leaveJobsOfHeldKeysOut(s, "true")};
       else
@@ -91,7 +83,7 @@ begin
     with ${Object.entries(PLACES)
       .map(
         ([place, states]) =>
-          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states}}'::smallint[] and state = any(p_from) returning *)`,
+          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states.join()}}'::smallint[] and state = any(p_from) returning *)`,
       )
       .join(", ")},
     gone as (${Object.keys(PLACES)
@@ -116,9 +108,7 @@ begin
           lost_count: "(case when p_reset_losses then 0 else g.lost_count + p_loss end)::smallint",
         })})::${s}.place as p
       from gone g
-    ), to_ready as (insert into ${s}.ready select (p).* from after where p_to = ${STATE.pending})
-    , to_due as (insert into ${s}.due select (p).* from after where p_to <= ${STATE.retrying})
-    , to_ended as (insert into ${s}.ended select (p).* from after where ${hasEnded("p_to")})
+    ), ${arrive(s, "p_to")}
     , history as (
       insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
       select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = ${STATE.running} then (p).run_ms else was_run_ms end,

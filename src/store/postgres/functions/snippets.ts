@@ -16,6 +16,7 @@ import {
   tallyMetric,
   THRESHOLDS,
 } from "../../numbers.ts";
+import { PLACES } from "../tables.ts";
 
 /** The server's time in whole milliseconds. A test may rule it: then it is given. */
 export const NOW = "coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
@@ -108,25 +109,34 @@ export const addMoves = (
 
 /**
  * Puts new jobs where they belong and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its
- * queue, and when it is due.
+ * queue, when it is due (`due_at`), and its state (`new_state`).
  */
 export const bringIn = (schema: string): string => `
   , body as (
     insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
-  ), now_ready as (
-    insert into ${schema}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, ${STATE.pending}, v_now, v_now from item where due_at = v_now
-  ), later as (
-    insert into ${schema}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, ${STATE.scheduled}, due_at, v_now from item where due_at > v_now
-  )
+  ), ${(["ready", "due", "blocked"] as const)
+    .map(
+      (place) => `to_${place} as (
+    insert into ${schema}.${place} (id, seq, queue, lane, priority, state, run_at, updated_at)
+    select id, seq, queue, lane, priority, new_state, due_at, v_now from item where new_state in (${PLACES[place].join()}))`,
+    )
+    .join(", ")}
   ${addDeltas(
     schema,
     `select i.queue, c.metric, 1 as amount from item i
-     cross join lateral (values (case when i.due_at > v_now then ${tallyOf(STATE.scheduled, "i.priority")} else ${tallyOf(STATE.pending, "i.priority")} end),
-       (${counterMetric("enqueued")})) c(metric)`,
+     cross join lateral (values (${tallyOf("i.new_state", "i.priority")}), (${counterMetric("enqueued")})) c(metric)`,
   )}`;
+
+/** The state of a new item `i` that is due then. */
+export const newState = (dueAt: string): string =>
+  `(case when i.blocked then ${STATE.blocked} when ${dueAt} > v_now then ${STATE.scheduled} else ${STATE.pending} end)::smallint`;
+
+/** Puts each row `p` of `after` where its new state stands: no transition leads to a lease. */
+export const arrive = (schema: string, to: string): string =>
+  (["ready", "due", "ended", "blocked"] as const)
+    .map((place) => `to_${place} as (insert into ${schema}.${place} select (p).* from after where ${to} in (${PLACES[place].join()}))`)
+    .join("\n  , ");
 
 /** The columns of a place, in order. */
 export const PLACE_COLUMNS = [

@@ -129,7 +129,7 @@ begin
   end if;
   if p_ids is null then return; end if;
   select * into v_job from ${s}.admit(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
-    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
+    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked);
   if v_job.out_kind = ${ADMITTED.full} then
     out_answer := 2;
   elsif v_job.out_kind = ${ADMITTED.created} then

@@ -1,4 +1,4 @@
-import { COUNTER, STATE, tallyCell, tallyCells } from "../../numbers.ts";
+import { COUNTER, LEVELS, STATE, tallyCells } from "../../numbers.ts";
 import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
 import { WAITING } from "../../../core/job.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
@@ -19,7 +19,7 @@ export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, 
  *
  * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: digits for the kind, the id,
  *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so there is only one.
- *   when: "" now, "d<ms>" after so long, "r<time>" at that time    key: "<ttl>:<fingerprint>:<text>"
+ *   when: "" now, "d<ms>" after so long, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
  * Jobs of a kind have all but id, sequence, key and body in common, and are counted together.
  */
 export const INSERT_JOBS = `
@@ -29,7 +29,7 @@ local letters, details, holders, news, created = {}, {}, {}, {}, 0
 local rings = { work = {}, due = false }
 
 local function timeOf(when)
-  if when == '' then return now end
+  if when == '' or when == 'b' then return now end
   local time = tonumber(sub(when, 2))
   if string.byte(when) == 100 then time = now + time end
   return math.max(now, time)
@@ -44,10 +44,12 @@ local function readKinds()
       byName[name] = { queue = queueOf(ARGV[at]), name = name, set = {}, length = 0 }
       given[#given + 1] = byName[name]
     end
-    local runAt, keyed = timeOf(ARGV[at + 3]), ARGV[at + 4] == '1'
+    local runAt, isBlocked, keyed = timeOf(ARGV[at + 3]), ARGV[at + 3] == 'b', ARGV[at + 4] == '1'
+    local state, letter = ${STATE.pending}, 'P'
+    if isBlocked then state, letter = ${STATE.blocked}, 'B' elseif runAt > now then state, letter = ${STATE.scheduled}, 'S' end
     kinds[string.format('%0${KIND_DIGITS}d', index)] = {
-      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, isLater = runAt > now,
-      letter = runAt > now and 'S' or 'P', keyed = keyed, times = 0,
+      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
+      isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, keyed = keyed, times = 0,
       flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + (keyed and ${HEAD_FLAG.keyed} or 0)
     }
   end
@@ -137,7 +139,7 @@ local function decideAll()
     if known then answerSame(i, id, known)
     elseif seen[id] then letters[i] = seen[id]
     elseif key and answerHolder(i, key.field, key.fingerprint) then key = nil
-    elseif not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
+    elseif not kind.isBlocked and not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
     else
       letters[i] = kind.letter
       seen[id] = kind.letter
@@ -180,9 +182,9 @@ local function prepareKinds()
     local queue = kind.queue
     kind.head = pack('${HEAD.format("created", "lane")}', now, kind.flags, kind.priority, kind.lane.number)
     kind.rank = kind.runAt - kind.priority * queue.headStart
-    kind.tail = kind.isLater and ${DUE.pack({ runAt: "kind.runAt" })} or ''
+    kind.tail = kind.runAt > now and ${DUE.pack({ runAt: "kind.runAt" })} or ''
     if kind.times > 0 then
-      add(queue.tally, level(kind.priority) + (kind.isLater and ${tallyCell(STATE.scheduled, 0)} or ${tallyCell(STATE.pending, 0)}), kind.times)
+      add(queue.tally, kind.state * ${LEVELS.length} + level(kind.priority), kind.times)
       add(queue.counts, ${COUNTER.enqueued}, kind.times)
     end
   end
@@ -195,7 +197,7 @@ local function storeAll(base, last, places)
   local already = redis.call('HINCRBY', B .. 'v', 'jobs', created) - created
   numberLanes()
   prepareKinds()
-  local bodies, ids, seqs, due = {}, {}, {}, {}
+  local bodies, ids, seqs, due, records, blocked = {}, {}, {}, {}, {}, {}
   for place, new in ipairs(news) do
     local i, id, kind, key = new[1], new[2], new[3], new[4]
     local argument, seq = ARGV[first + i - 1], base + (places and places[i] or i - 1)
@@ -212,16 +214,23 @@ local function storeAll(base, last, places)
     else
       bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, ${LENGTH_FROM})
     end
-    if kind.isLater then
-      due[#due + 1] = kind.runAt
-      due[#due + 1] = packed .. id
-      if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
-    else
+    if kind.isPending then
       local lane = kind.lane
       local set, length = lane.set, lane.length
       set[length + 1] = kind.rank
       set[length + 2] = packed .. id
       lane.length = length + 2
+    elseif kind.isBlocked then
+      -- Its body does not tell that it is blocked: its record does, from the first.
+      local record = fresh(bodies[2 * place])
+      records[#records + 1] = id
+      records[#records + 1] = pack('${RECORD.format("state", "state")}', kind.state) .. ${RECORD.rest("record", "flags")}
+      blocked[#blocked + 1] = now
+      blocked[#blocked + 1] = packed .. id
+    else
+      due[#due + 1] = kind.runAt
+      due[#due + 1] = packed .. id
+      if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
     end
   end
   redis.call('HSET', B .. 'v', 'seq', string.format('%.0f', last))
@@ -234,6 +243,8 @@ local function storeAll(base, last, places)
     end
   end
   many('ZADD', B .. 'd', due)
+  many('HSET', B .. 's', records)
+  many('ZADD', B .. 'b', blocked)
   index(ids, seqs, already)
   writeLedger()
 end
@@ -252,7 +263,7 @@ end
  *     jobs in the whole call, joined by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
  * Out: "register", when a queue has to be put into the registry first and nothing was done; else
  *     { now, base, letters, details, bodies of known keys: (body, record) …, lanes as (number, queue, type) …, rings }
- *     A letter a job: P new and pending, S new and scheduled, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
+ *     A letter a job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
  *     gone (id, state), c the key is another's (id), f the queue is full (capacity); details has what stands in brackets, in order.
  */
 export const INSERT: Script = script(

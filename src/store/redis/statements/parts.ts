@@ -191,7 +191,7 @@ export const SHAPE_FIELDS = 13;
  * error (1 null, 2 given), error only if running, ends the attempt, outcome, only if expired, 1 if a delay is given, losses (1 add, 2 reset) }.
  */
 export const TRANSITION = `
-local left, sets, due, dead, stories = {}, {}, {}, {}, {}
+local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
 local rings = { work = {}, due = false, lease = false }
 local COUNTER = { ${COUNTER_OF_STATE} }
 
@@ -215,6 +215,9 @@ local function enter(id, member, state, priority, lane, runAt)
   elseif state == ${STATE.failed} or state == ${STATE.dead} then
     dead[#dead + 1] = now
     dead[#dead + 1] = member
+  elseif state == ${STATE.blocked} then
+    blocked[#blocked + 1] = now
+    blocked[#blocked + 1] = member
   end
 end
 
@@ -222,7 +225,8 @@ local function leave(member, state, number)
   if state == ${STATE.running} then left[#left + 1] = member
   elseif state == ${STATE.pending} then redis.call('ZREM', B .. 'w:' .. number, member)
   elseif state <= ${STATE.retrying} then redis.call('ZREM', B .. 'd', member)
-  elseif state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', member) end
+  elseif state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', member)
+  elseif state == ${STATE.blocked} then redis.call('ZREM', B .. 'b', member) end
 end
 
 -- The record after it, and how long the attempt ran.
@@ -295,6 +299,7 @@ local function flush()
   many('ZADD', B .. 'd', due)
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
   many('ZADD', B .. 'x', dead)
+  many('ZADD', B .. 'b', blocked)
   for _, story in ipairs(stories) do redis.call('RPUSH', B .. 'h:' .. story[1], story[2]) end
 end
 

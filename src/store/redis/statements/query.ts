@@ -178,8 +178,11 @@ local function answer(last)
   return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown, passed }
 end
 
--- Few jobs run, wait for their time or are dead, as a rule: then they are picked, wherever they are among all others.
-local PLACE = { [${STATE.scheduled}] = 'd', [${STATE.retrying}] = 'd', [${STATE.running}] = 'r', [${STATE.failed}] = 'x', [${STATE.dead}] = 'x' }
+-- Few jobs run, wait for their time, are blocked or dead, as a rule: then they are picked, wherever they are among all others.
+local PLACE = {
+  [${STATE.scheduled}] = 'd', [${STATE.retrying}] = 'd', [${STATE.running}] = 'r', [${STATE.failed}] = 'x', [${STATE.dead}] = 'x',
+  [${STATE.blocked}] = 'b'
+}
 local function placesToPick()
   local places, size = {}, 0
   for state in pairs(isState) do
