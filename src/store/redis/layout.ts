@@ -6,54 +6,46 @@
 /** How many bytes each format of the server's `struct` takes. */
 const BYTES = { B: 1, b: 1, I2: 2, I3: 3, I4: 4, I5: 5, I6: 6, I7: 7, d: 8 } as const;
 
-interface Field {
-  readonly name: string;
-  readonly format: keyof typeof BYTES;
-  /** Where it begins, counted from 0. */
-  readonly at: number;
-  /** Where the next one begins. */
-  readonly end: number;
-}
+type Formats<Name extends string> = Readonly<Record<Name, keyof typeof BYTES>>;
+type Values<Name extends string> = Readonly<Partial<Record<Name, string | number>>>;
 
 class Layout<Name extends string> {
-  readonly #fields: readonly Field[];
+  readonly #formats: Formats<Name>;
+  readonly #order: readonly Name[];
   /** Where each field begins, counted from 0. */
   readonly at: Readonly<Record<Name, number>>;
   /** How many bytes all fields take: what stands behind them begins there. */
   readonly bytes: number;
 
-  constructor(formats: Readonly<Record<Name, keyof typeof BYTES>>) {
-    let end = 0;
-    this.#fields = Object.entries<keyof typeof BYTES>(formats).map(([name, format]) => ({
-      name,
-      format,
-      at: end,
-      end: (end += BYTES[format]),
-    }));
-    this.at = Object.fromEntries(this.#fields.map(({ name, at }) => [name, at])) as Record<Name, number>;
-    this.bytes = end;
+  constructor(formats: Formats<Name>) {
+    this.#formats = formats;
+    this.#order = Object.keys(formats) as Name[];
+    let bytes = 0;
+    this.at = Object.fromEntries(
+      this.#order.map((name) => [name, (bytes += BYTES[formats[name]]) - BYTES[formats[name]]]),
+    ) as typeof this.at;
+    this.bytes = bytes;
   }
 
   /** All names, in order. */
   get names(): string {
-    return this.#fields.map(({ name }) => name).join(", ");
+    return this.#order.join(", ");
   }
 
   /** The format of all fields, or of those from one to another. */
-  format(from?: Name, to?: Name): string {
-    return `>${this.#between(from, to)
-      .map(({ format }) => format)
-      .join("")}`;
+  format(from: Name = this.#order[0]!, to: Name = this.#order.at(-1)!): string {
+    const between = this.#order.slice(this.#order.indexOf(from), this.#order.indexOf(to) + 1);
+    return `>${between.map((name) => this.#formats[name]).join("")}`;
   }
 
   /** Lua: packs all fields, each from the variable of its name or from what is given instead. */
-  pack(values: Readonly<Partial<Record<Name, string | number>>>): string {
-    return this.#pack(values, (name) => name);
+  pack(values: Values<Name>): string {
+    return `pack('${this.format()}', ${this.#order.map((name) => values[name] ?? name).join(", ")})`;
   }
 
   /** Lua: the same, with 0 for each field that is not given. */
-  packNew(values: Readonly<Partial<Record<Name, string | number>>>): string {
-    return this.#pack(values, () => "0");
+  packNew(values: Values<Name>): string {
+    return this.pack({ ...Object.fromEntries(this.#order.map((name) => [name, 0])), ...values });
   }
 
   /** Lua: unpacks these fields, given in their order. What stands between them is passed over. */
@@ -61,17 +53,16 @@ class Layout<Name extends string> {
     const first = this.at[names[0]!];
     let at = first;
     const formats = names.map((name) => {
-      const field = this.#field(name);
-      const passed = "x".repeat(field.at - at);
-      at = field.end;
-      return passed + field.format;
+      const passed = "x".repeat(this.at[name] - at);
+      at = this.#end(name);
+      return passed + this.#formats[name];
     });
     return `open('>${formats.join("")}', ${text}${first === 0 ? "" : `, ${first + 1}`})`;
   }
 
   /** Lua: the bytes of the fields from one to another. */
   cut(text: string, from: Name, to: Name = from): string {
-    return `sub(${text}, ${this.at[from] + 1}, ${this.#field(to).end})`;
+    return `sub(${text}, ${this.at[from] + 1}, ${this.#end(to)})`;
   }
 
   /** Lua: all from a field on; without one, what stands behind all fields. */
@@ -79,18 +70,8 @@ class Layout<Name extends string> {
     return `sub(${text}, ${(from === undefined ? this.bytes : this.at[from]) + 1})`;
   }
 
-  #pack(values: Readonly<Partial<Record<Name, string | number>>>, other: (name: string) => string): string {
-    return `pack('${this.format()}', ${this.#fields.map(({ name }) => values[name as Name] ?? other(name)).join(", ")})`;
-  }
-
-  #between(from: Name | undefined, to: Name | undefined): readonly Field[] {
-    const first = from === undefined ? 0 : this.#fields.indexOf(this.#field(from));
-    const last = to === undefined ? this.#fields.length - 1 : this.#fields.indexOf(this.#field(to));
-    return this.#fields.slice(first, last + 1);
-  }
-
-  #field(name: Name): Field {
-    return this.#fields.find((field) => field.name === name)!;
+  #end(name: Name): number {
+    return this.at[name] + BYTES[this.#formats[name]];
   }
 }
 
