@@ -2,6 +2,7 @@
 
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { bareNumbers } from "./tidy/bare-numbers.ts";
 import { missingFromDocs } from "./tidy/docs.ts";
 import { readTree, type Files } from "./tidy/files.ts";
 import { emptyNames, machineTraces, silencedTests } from "./tidy/habits.ts";
@@ -207,6 +208,35 @@ describe("every public name is explained where it is declared", () => {
       "millrace: bare (src/a.ts) has no JSDoc comment",
       "millrace: imported (src/a.ts) has no JSDoc comment",
     ]);
+  });
+});
+
+describe("numbers that engines store have one home", () => {
+  test("in our tree", () => {
+    expect(bareNumbers(tree)).toEqual([]);
+  });
+
+  test.each([
+    ["select id from job where state = 2", "a bare number of a state: state = 2"],
+    ["case when g.to_state >= 4 then v_now end", "a bare number of a state: to_state >= 4"],
+    ["where e.state in (4, 5)", "a bare number of a state: state in (4"],
+    ["if state ~= 2 then", "a bare number of a state: state ~= 2"],
+    ["metric between 16 and 23", "a bare number of what is counted: metric between 1"],
+    ["count(*) filter (where priority < 0)", "a bare bound of a priority: priority < 0"],
+    ["if known > 107 then", "a bare bound of a bucket: 107"],
+    ["tonumber(found[3]) or 8796093022208", "a bare head start: 8796093022208"],
+    ["open('>I7', member)", "a format by hand: '>I"],
+    ["sub(record, 3, 37)", "a cut by hand: sub(record, 3"],
+  ])("%s is seen", (text, complaint) => {
+    expect(bareNumbers(filesOf({ "src/store/sqlite/a.ts": `const TEXT = \`${text}\`;` }))).toEqual([
+      `src/store/sqlite/a.ts:1: ${complaint}`,
+    ]);
+  });
+
+  test("names, comments and released steps are let pass", () => {
+    const text = "// state = 2\nconst A = `state = ${STATE.pending} and priority >= ${from}`;";
+    const released = "const STEP = `create index a on b (c) where state = 2`;";
+    expect(bareNumbers(filesOf({ "src/store/a.ts": text, "src/store/sqlite/migrations.ts": released }))).toEqual([]);
   });
 });
 

@@ -20,6 +20,7 @@ const STATUS_STYLES: Readonly<Record<Status, Style>> = {
   pending: "cyan",
   running: "yellow",
   retrying: "magenta",
+  blocked: "blue",
   completed: "green",
   failed: "red",
   dead: "red",

@@ -5,7 +5,17 @@ import { kindOfQueue } from "./queue-kind.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 /** Every code that a reason can have. The list is closed. */
-export const REASON_CODES = ["paused", "no_worker", "no_free_slot", "due_later", "overdue", "position", "running", "ended"] as const;
+export const REASON_CODES = [
+  "paused",
+  "no_worker",
+  "no_free_slot",
+  "due_later",
+  "overdue",
+  "blocked",
+  "position",
+  "running",
+  "ended",
+] as const;
 
 /** What keeps a job from running. `message` is for people: what is, and what to do about it. */
 export type Reason =
@@ -19,6 +29,8 @@ export type Reason =
   | (Told<"due_later"> & { readonly at: number })
   /** Its time has come, and nobody made it ready. */
   | (Told<"overdue"> & { readonly at: number })
+  /** It waits for something other than time or a worker. */
+  | Told<"blocked">
   /** So many go before it. */
   | (Told<"position"> & { readonly ahead: number; readonly aheadIsCapped: boolean })
   | (Told<"running"> & { readonly workerId: string | null; readonly startedAt: number | null })
@@ -59,6 +71,7 @@ export function explain(facts: ExplainFacts): Reason[] {
   if (job.status === "running") return [running(facts)];
   const obstacles = [...paused(facts), ...noWorker(facts)];
   // Who is busy now may be free when its time comes, and when what keeps all of its kind from starting is gone.
+  if (job.status === "blocked") return [BLOCKED, ...obstacles];
   if (job.status !== "pending") return [time(facts), ...obstacles];
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
 }
@@ -129,6 +142,11 @@ function time({ job, now, workers }: ExplainFacts): Reason {
   const message = job.status === "retrying" ? `${setbackInWords(job)} ${when}` : `it is due at ${when}`;
   return { code: "due_later", message, at };
 }
+
+const BLOCKED: Reason = {
+  code: "blocked",
+  message: "it waits for something else to happen first, and no worker takes it until then: cancel it if that will not happen",
+};
 
 function setbackInWords(job: JobSummaryRecord): string {
   if (job.error?.kind === "lost") {

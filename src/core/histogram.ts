@@ -4,7 +4,7 @@
  */
 export const BUCKETS = 108;
 
-const STEPS_PER_DOUBLING = 4;
+export const STEPS_PER_DOUBLING = 4;
 
 /** The bucket of a time: bucket 0 holds up to 1 ms, the last one everything beyond its bound. */
 export function bucketOf(ms: number): number {

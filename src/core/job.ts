@@ -1,11 +1,11 @@
 import { withTexts } from "./json-text.ts";
 
 /** Every status of a job. What leads from one to another is in lifecycle.ts. */
-export const STATUSES = ["scheduled", "pending", "running", "retrying", "completed", "failed", "dead", "cancelled"] as const;
+export const STATUSES = ["scheduled", "pending", "running", "retrying", "blocked", "completed", "failed", "dead", "cancelled"] as const;
 /** Where a job is in its life. */
 export type Status = (typeof STATUSES)[number];
 
-/** Jobs that count against a queue's capacity. */
+/** Jobs that count against a queue's capacity. A blocked one does not: it waits for something other than time or a worker. */
 export const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
 /** Jobs that will not change again unless someone acts. */
 export const TERMINAL: readonly Status[] = ["completed", "failed", "dead", "cancelled"];
@@ -80,6 +80,11 @@ export interface Attempt {
   readonly durationMs: number | null;
   readonly outcome: "running" | "completed" | "failed" | "cancelled";
   readonly error: JobError | null;
+}
+
+/** How the latest attempt of a job in this status went, where the job itself tells it. */
+export function attemptOutcome(status: Status): Attempt["outcome"] {
+  return status === "running" || status === "completed" || status === "cancelled" ? status : "failed";
 }
 
 /** A job as stores keep it: JSON as text, times in milliseconds since the epoch by the store's clock. */
@@ -226,6 +231,8 @@ export interface NewJob {
   readonly delayMs: number;
   /** Due at this time of the store's clock, instead of `delayMs`; a time that has passed is at once. */
   readonly runAt: number | null;
+  /** It comes in blocked, whatever `delayMs` and `runAt` say: what opens it says when it is due. No option of a user's leads here. */
+  readonly blocked?: boolean | undefined;
   readonly idempotencyKey: string | null;
   readonly keyTtlMs: number;
   /** Set when there is a key. */

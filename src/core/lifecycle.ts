@@ -7,7 +7,9 @@
  *                   │          ├───→ failed                the same, in a queue without dead letters
  *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
  *                   └── retry by hand from dead, failed, cancelled
- *   scheduled, pending, retrying, running ─→ cancelled
+ *   blocked ─→ pending | scheduled             what it waited for has happened
+ *   running ─→ blocked                         it waits for something in the middle of its work: costs no attempt
+ *   blocked, scheduled, pending, retrying, running ─→ cancelled
  *
  * A transition is a value: what changes, not how. Stores apply it, atomically, only if its condition still holds. So four engines
  * cannot disagree about a retry.
@@ -158,7 +160,7 @@ export interface Move {
 }
 
 export const CANCEL: Move = {
-  from: ["scheduled", "pending", "retrying", "running"],
+  from: ["scheduled", "pending", "retrying", "blocked", "running"],
   transition: {
     ...NOTHING,
     to: "cancelled",
@@ -178,5 +180,11 @@ export const RETRY: Move = {
 /** Starts a job at once that would have waited for its time. It is not a new life: retries used and attempts lost so far still count. */
 export const RUN_NOW: Move = {
   from: ["scheduled", "retrying"],
+  transition: { ...NOTHING, to: "pending", delayMs: 0 },
+};
+
+/** What a blocked job waited for has happened. With a delay, the same move leads to `scheduled`. It always fits, however full its queue is. */
+export const OPEN: Move = {
+  from: ["blocked"],
   transition: { ...NOTHING, to: "pending", delayMs: 0 },
 };

@@ -65,11 +65,12 @@ export interface Store extends Feed {
   // ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Inserts jobs. Due now → `pending`, later → `scheduled`; a runAt that has passed is now. The store's sequence follows the order of the
+   * Inserts jobs. Due now → `pending`, later → `scheduled`; a runAt that has passed is now. One that says `blocked` is that, and due now as far
+   * as it tells: neither a capacity nor a claim nor upkeep looks at it until a change moves it. The store's sequence follows the order of the
    * list. Looks at the id first, then at the key, then at the capacity. Rings `work` or `due`.
    * - A known id is the same job sent again (its first answer was lost): answered `created`, changed nothing.
    * - A living key whose fingerprint is equal: `known` with the stored job, or `pruned` when only the key is left. Other fingerprint:
-   *   `conflict`. A key lives while its job is waiting, running, dead or failed, and `keyTtlMs` beyond the end of a completed or cancelled
+   *   `conflict`. A key lives while its job is waiting, blocked, running, dead or failed, and `keyTtlMs` beyond the end of a completed or cancelled
    *   one. No two jobs with one living key can exist. Equal keys in one list: the first wins.
    * - A queue with a capacity whose pending + scheduled + retrying reached it: `full`. A refused job leaves nothing behind, no key either.
    *   Inside a caller's transaction the capacity is checked against what is committed.

@@ -72,7 +72,7 @@ export function bulkSuite(promises: Promises): void {
       await client.enqueueMany([{ type: "a", tags: ["x"] }, { type: "a" }, { type: "b" }]);
       expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({
         action: "cancel",
-        filter: { tag: "x", status: ["scheduled", "pending", "retrying", "running"] },
+        filter: { tag: "x", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
         matched: 1,
         matchedIsCapped: false,
       });

@@ -128,6 +128,13 @@ export class World {
     return job;
   }
 
+  /** Inserts a job as blocked, which must be new. */
+  async block(wishes: Wishes = {}): Promise<NewJob> {
+    const job = { ...this.job(wishes), blocked: true };
+    expect(await this.insert(job)).toMatchObject({ kind: "created", status: "blocked" });
+    return job;
+  }
+
   /** Inserts jobs that must all be new, in batches that a store takes. */
   async addMany(count: number, wishes: Wishes | ((index: number) => Wishes) = {}): Promise<NewJob[]> {
     const jobs = this.jobs(count, wishes);

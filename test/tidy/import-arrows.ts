@@ -16,6 +16,8 @@ interface Room {
 const core = "src/core/";
 const lib = "src/lib/";
 const contract = "src/store/store.ts";
+/** What engines share beside the contract. */
+const stored = ["src/store/numbers.ts", "src/store/stored-error.ts"];
 const client = "src/client/client.ts";
 const renewal = "src/worker/renewal/";
 const beatThread = `${renewal}beat-thread.ts`;
@@ -29,8 +31,9 @@ const rooms: readonly Room[] = [
   { place: core, mayUse: [], packages: ["node:crypto"] },
   { place: lib, mayUse: [], packages: ["node:"] },
   { place: contract, mayUse: [core] },
+  ...stored.map((place) => ({ place, mayUse: [core, contract] })),
   { place: engineDoor, mayUse: [core, contract, lib, ...engines] },
-  ...engines.map((place) => ({ place, mayUse: [core, contract, lib] })),
+  ...engines.map((place) => ({ place, mayUse: [core, contract, ...stored, lib] })),
   { place: "src/client/", mayUse: [core, contract, lib] },
   { place: "src/upkeep/", mayUse: [core, contract, lib] },
   // The one file of the worker that opens a store: it runs in a thread of its own, and only its starter knows of it.

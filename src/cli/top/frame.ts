@@ -116,7 +116,7 @@ const queueColumns: readonly Column<QueueRow>[] = [
     style: ([, { paused }]) => (paused ? "yellow" : undefined),
     shrinks: true,
   },
-  ...(["pending", "running", "scheduled", "retrying", "completed", "dead"] as const).map((status): Column<QueueRow> => ({
+  ...(["pending", "running", "scheduled", "retrying", "blocked", "completed", "dead"] as const).map((status): Column<QueueRow> => ({
     title: status.toUpperCase(),
     text: ([, { counts }]) => count(counts[status]),
     align: "right",

@@ -1,4 +1,4 @@
-import { Ban, CircleCheck, CircleDashed, CircleX, Clock3, type LucideIcon, Play, RotateCw, Skull } from "lucide-react";
+import { Ban, CircleCheck, CircleDashed, CircleX, Clock3, Hourglass, type LucideIcon, Play, RotateCw, Skull } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Status } from "../../core/job.ts";
 
@@ -8,6 +8,7 @@ export const STATUS_ICONS: Readonly<Record<Status, LucideIcon>> = {
   pending: CircleDashed,
   running: Play,
   retrying: RotateCw,
+  blocked: Hourglass,
   completed: CircleCheck,
   failed: CircleX,
   dead: Skull,
@@ -20,6 +21,7 @@ export const STATUS_COLOURS: Readonly<Record<Status, string>> = {
   pending: "text-pending",
   running: "text-running",
   retrying: "text-retrying",
+  blocked: "text-blocked",
   completed: "text-completed",
   failed: "text-failed",
   dead: "text-dead",

@@ -18,7 +18,7 @@ import { Timeline } from "./job/timeline.tsx";
 const route = getRouteApi("/jobs/$id");
 const MARKS: Partial<Record<Job["status"], string>> = { completed: "✓", dead: "✗", failed: "✗", running: "▶", cancelled: "⊘" };
 
-const WAITING: readonly Job["status"][] = ["pending", "scheduled", "retrying"];
+const WAITING: readonly Job["status"][] = ["pending", "scheduled", "retrying", "blocked"];
 
 /** The page of a job. */
 export function JobPage(): ReactElement {

@@ -62,6 +62,7 @@ const Reason = Type.Union([
   reason("no_free_slot", { workers: Count, slots: Count }),
   reason("due_later", { at: Time }),
   reason("overdue", { at: Time }),
+  reason("blocked", {}),
   reason("position", { ahead: Count, ahead_is_capped: Type.Boolean({ description: "There may be more than ahead." }) }),
   reason("running", { worker_id: nullable(Type.String()), started_at: nullable(Time) }),
   reason("ended", { status: Status, at: nullable(Time) }),

@@ -1,13 +1,14 @@
 import { counterOf } from "../../core/counters.ts";
-import { isTerminal, levelOf, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
+import { isTerminal, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
+import { levelNumber, STATE } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import type { MemoryFeed } from "./feed.ts";
 import { type Key, Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { LEVELS, QueueBook } from "./queue-book.ts";
-import { Shelf, statusNumber } from "./shelf.ts";
+import { QueueBook } from "./queue-book.ts";
+import { Shelf } from "./shelf.ts";
 import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
@@ -18,7 +19,7 @@ import { applyTransition } from "./transition.ts";
  *   scheduled, retrying   `due`                 by due time: for promote
  *   running               `leases`              by the end of its lease: for expired
  *   completed, cancelled  its queue's `ended`   by its end: for prune
- *   failed, dead          none: they stay until someone acts
+ *   blocked, failed, dead none: they stay until someone acts
  */
 export class Jobs {
   readonly #byId = new Map<string, StoredJob>();
@@ -55,13 +56,14 @@ export class Jobs {
     const book = this.bookOf(job.queue);
     const key = job.idempotencyKey === null ? null : this.keys.living(book, job.idempotencyKey, now);
     if (key !== null) return answerHolder(key, job);
-    if (book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
+    if (job.blocked !== true && book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
     return created(this.#add(job, book, now));
   }
 
   #add(job: NewJob, book: QueueBook, now: number): StoredJob {
-    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-    const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, this.shelf, now);
+    const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
+    const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
+    const stored = newStoredJob(recordOf(job, status, now, runAt), book, this.shelf, now);
     this.#byId.set(job.id, stored);
     this.shelf.add(stored);
     book.tally(stored.record.status, stored.level, 1);
@@ -87,9 +89,9 @@ export class Jobs {
   enter(job: StoredJob, to: Status): void {
     const { record, book, page, level } = job;
     book.tally(record.status, level, -1);
-    page.counts[statusNumber(record.status)]!--;
+    page.counts[STATE[record.status]]!--;
     book.tally(to, level, 1);
-    page.counts[statusNumber(to)]!++;
+    page.counts[STATE[to]]!++;
     record.status = to;
     this.#enterLine(job);
   }
@@ -112,6 +114,7 @@ export class Jobs {
       case "completed":
       case "cancelled":
         return job.book.ended.remove(job);
+      case "blocked":
       case "failed":
       case "dead":
         return;
@@ -145,6 +148,7 @@ export class Jobs {
       case "cancelled":
         job.order = record.completedAt!;
         return book.ended.add(job);
+      case "blocked":
       case "failed":
       case "dead":
         return;
@@ -159,7 +163,7 @@ function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf,
     record,
     book,
     page: shelf.pageForNext(now),
-    level: LEVELS.indexOf(levelOf(record.priority)),
+    level: levelNumber(record.priority),
     seq: shelf.lastSeq + 1,
     order: 0,
     spot: 0,

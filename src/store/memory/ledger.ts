@@ -1,6 +1,7 @@
 import { type Counter, COUNTERS, type TimeKind } from "../../core/counters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { bucketOf } from "../../core/histogram.ts";
+import { COUNTER } from "../numbers.ts";
 import type { CounterQuery, CounterRow } from "../store.ts";
 import { firstIndex } from "./search.ts";
 
@@ -10,7 +11,7 @@ interface Row {
   readonly at: number;
   /** From here on another row counts; moved to 0 when the row is swept away. */
   until: number;
-  /** In the order of COUNTERS. */
+  /** By the numbers of counters. */
   readonly counts: number[];
   readonly times: Partial<Record<TimeKind, Map<number, number>>>;
 }
@@ -34,7 +35,7 @@ export class Ledger {
   readonly #minutes: Row[] = [];
 
   count(account: Account, counter: Counter, now: number): void {
-    const number = COUNTER_NUMBERS[counter];
+    const number = COUNTER[counter];
     this.#allOf(account).counts[number]!++;
     this.#hourOf(account, now).counts[number]!++;
     this.#minuteOf(account, now).counts[number]!++;
@@ -78,8 +79,6 @@ export class Ledger {
   }
 }
 
-const COUNTER_NUMBERS = Object.fromEntries(COUNTERS.map((counter, number) => [counter, number])) as Record<Counter, number>;
-
 function open(rows: Row[], queue: string, at: number, length: number): Row {
   const row: Row = { queue, at, until: at + length, counts: COUNTERS.map(() => 0), times: {} };
   rows.push(row);
@@ -94,7 +93,7 @@ function drop(rows: Row[], before: number, limit: number): number {
 }
 
 function copyOf({ queue, at, counts, times }: Row): CounterRow {
-  const counted = COUNTERS.map((counter, number) => [counter, counts[number]!] as const).filter(([, count]) => count > 0);
+  const counted = COUNTERS.map((counter) => [counter, counts[COUNTER[counter]]!] as const).filter(([, count]) => count > 0);
   const copies = Object.entries(times).map(([kind, buckets]) => [kind, new Map(buckets)] as const);
   return { queue, at, counts: Object.fromEntries(counted), times: Object.fromEntries(copies) };
 }

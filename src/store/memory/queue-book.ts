@@ -1,14 +1,12 @@
-import { type PriorityLevel, type Status, STATUSES, WAITING } from "../../core/job.ts";
+import { type Status, STATUSES, WAITING } from "../../core/job.ts";
 import { changeSettings, QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
+import { LEVELS, STATE, tallyCell } from "../numbers.ts";
 import type { QueueState } from "../store.ts";
 import type { Key } from "./keys.ts";
 import { Lanes } from "./lanes.ts";
 import { Account } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { statusNumber } from "./shelf.ts";
 import type { StoredJob } from "./stored-job.ts";
-
-export const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
 
 /** All that belongs to one queue. */
 export class QueueBook {
@@ -36,7 +34,7 @@ export class QueueBook {
   }
 
   tally(status: Status, level: number, change: 1 | -1): void {
-    this.#tallies[statusNumber(status) * LEVELS.length + level]! += change;
+    this.#tallies[tallyCell(STATE[status], level)]! += change;
   }
 
   /** Only a queue with a capacity pays for the sum. */
@@ -55,6 +53,6 @@ export class QueueBook {
   }
 
   #count(status: Status, level: number): number {
-    return this.#tallies[statusNumber(status) * LEVELS.length + level]!;
+    return this.#tallies[tallyCell(STATE[status], level)]!;
   }
 }

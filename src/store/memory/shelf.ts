@@ -1,4 +1,5 @@
 import { type Status, STATUSES } from "../../core/job.ts";
+import { STATE } from "../numbers.ts";
 import { firstIndex } from "./search.ts";
 import type { StoredJob } from "./stored-job.ts";
 
@@ -14,13 +15,6 @@ export interface Page {
   readonly counts: number[];
   present: number;
 }
-
-/** The place of a status in lists of counts. */
-export function statusNumber(status: Status): number {
-  return STATUS_NUMBERS[status];
-}
-
-const STATUS_NUMBERS = Object.fromEntries(STATUSES.map((status, number) => [status, number])) as Record<Status, number>;
 
 /**
  * Every job by its sequence, in pages that know how many jobs of each status they hold. So the ten running jobs behind a million pending
@@ -48,14 +42,14 @@ export class Shelf {
     this.#lastSeq = job.seq;
     job.page.jobs.push(job);
     job.page.present++;
-    job.page.counts[statusNumber(job.record.status)]!++;
+    job.page.counts[STATE[job.record.status]]!++;
   }
 
   remove(job: StoredJob): void {
     const { page } = job;
     page.jobs[job.seq - page.first] = undefined;
     page.present--;
-    page.counts[statusNumber(job.record.status)]!--;
+    page.counts[STATE[job.record.status]]!--;
     if (page.present === 0 && page !== this.#pages.at(-1)) {
       this.#pages.splice(
         firstIndex(this.#pages, (other) => other.first >= page.first),
@@ -66,7 +60,7 @@ export class Shelf {
 
   /** Jobs in one of these statuses (undefined: in any), whose sequence is below `below` and on no page begun at `to` or later, newest first. */
   *newestFirst(below: number, to: number, statuses: readonly Status[] | undefined): Generator<StoredJob> {
-    const numbers = (statuses ?? STATUSES).map(statusNumber);
+    const numbers = (statuses ?? STATUSES).map((status) => STATE[status]);
     const pages = this.#pages;
     for (let at = firstIndex(pages, (page) => page.first >= below || page.since >= to) - 1; at >= 0; at--) {
       const page = pages[at]!;

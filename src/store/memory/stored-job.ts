@@ -1,4 +1,4 @@
-import type { Attempt, JobRecord, JobSummaryRecord, LogLine, Status } from "../../core/job.ts";
+import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, type LogLine } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
@@ -74,13 +74,8 @@ function latestAttempt(record: JobRecord): Attempt {
     startedAt: record.startedAt!,
     endedAt: runs ? null : record.completedAt,
     durationMs: runs ? null : record.runMs,
-    outcome: outcomeOf(record.status),
+    outcome: attemptOutcome(record.status),
     // While it runs, the record still has the error of the attempt before.
     error: runs ? null : record.error,
   };
-}
-
-/** How the latest attempt of a job in this status went, where the job itself tells it. */
-function outcomeOf(status: Status): Attempt["outcome"] {
-  return status === "running" || status === "completed" || status === "cancelled" ? status : "failed";
 }

@@ -1,57 +1,10 @@
 /** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost more than their parsing. */
-import { COUNTERS, type Counter, TIMES, type TimeKind } from "../../core/counters.ts";
-import { BUCKETS } from "../../core/histogram.ts";
-import {
-  type Attempt,
-  type JobError,
-  type JobRecord,
-  type JobSummaryRecord,
-  levelOf,
-  type LogLine,
-  type NewJob,
-  type PriorityLevel,
-  type Progress,
-  type Status,
-} from "../../core/job.ts";
-import { OUTCOME_KINDS, type Outcome } from "../../core/lifecycle.ts";
+import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, Progress } from "../../core/job.ts";
+import { statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
+import { readError, withoutStack } from "../stored-error.ts";
 
 export type Row = (string | number | boolean | null)[];
-
-// ── Numbers for names ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** In the order of their numbers: what waits, what runs, what has ended. The functions in functions/ know these numbers. */
-const STATES = ["scheduled", "retrying", "pending", "running", "completed", "cancelled", "failed", "dead"] as const satisfies Status[];
-
-const STATE_NUMBER = Object.fromEntries(STATES.map((status, number) => [status, number])) as Record<Status, number>;
-
-export const stateNumber = (status: Status): number => STATE_NUMBER[status];
-export const statusOf = (state: number): Status => STATES[state]!;
-
-const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
-export const levelNumber = (priority: number): number => LEVELS.indexOf(levelOf(priority));
-
-/** One number for "the settlement of this fence with this outcome was applied". */
-export const settledMark = (fence: number, outcome: Outcome["kind"]): number => fence * 8 + OUTCOME_KINDS.indexOf(outcome) + 1;
-
-/**
- * What is counted has one number each: (state, level) from 0, then the counters, then a block of buckets for each time. FIRST_COUNTER is
- * `enqueued`, which is also kept with the tallies: it tells whether a queue ever had a job.
- */
-export const FIRST_COUNTER = 32;
-export const FIRST_BUCKET = 100;
-export const tallyMetric = (state: number, level: number): number => state * 4 + level;
-export const counterMetric = (counter: Counter): number => FIRST_COUNTER + COUNTERS.indexOf(counter);
-export const timeMetric = (time: TimeKind, bucket: number): number => FIRST_BUCKET + TIMES.indexOf(time) * BUCKETS + bucket;
-
-export function readTally(metric: number): { status: Status; level: PriorityLevel } {
-  return { status: statusOf(metric >> 2), level: LEVELS[metric & 3]! };
-}
-
-export function readMetric(metric: number): { counter: Counter } | { time: TimeKind; bucket: number } {
-  if (metric < FIRST_BUCKET) return { counter: COUNTERS[metric - FIRST_COUNTER]! };
-  return { time: TIMES[Math.floor((metric - FIRST_BUCKET) / BUCKETS)]!, bucket: (metric - FIRST_BUCKET) % BUCKETS };
-}
 
 // ── Texts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -250,18 +203,6 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
 
 function readTags(text: string | null): readonly string[] {
   return text === null ? NO_TAGS : (JSON.parse(text) as string[]).map(decodeText);
-}
-
-function withoutStack(error: JobError | null): JobError | null {
-  return error === null || error.stack === null ? error : { ...error, stack: null };
-}
-
-export const readError = (text: string | null): JobError | null => (text === null ? null : (JSON.parse(text) as JobError));
-/** The group comes first: statements find it by its place. The server's own functions for JSON refuse texts with U+0000 in them. */
-export function encodeError(error: JobError | null | undefined): string | null {
-  if (error === null || error === undefined) return null;
-  const { group, ...rest } = error;
-  return JSON.stringify({ group, ...rest });
 }
 
 export function readAttempt(row: Row): Attempt {

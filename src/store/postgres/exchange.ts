@@ -1,24 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
 import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
+import { counterMetric, settledMark, STATE } from "../numbers.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { encodeError } from "../stored-error.ts";
 import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import {
-  counterMetric,
-  encodeError,
-  encodeExtra,
-  encodeTags,
-  encodeText,
-  ids,
-  laneOf,
-  numbers,
-  readLeased,
-  type Row,
-  settledMark,
-  stateNumber,
-  texts,
-} from "./codec.ts";
+import { encodeExtra, encodeTags, encodeText, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
 import { type Desk, inRounds, pick, readNumbers, roundsById } from "./desk.ts";
 import type { Floors, UsedFloors } from "./floors.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
@@ -222,7 +210,7 @@ function jsonOrNull(items: readonly object[]): string | null {
 
 /** A job that comes in with the settlement of this number. It has no key and no fixed time. */
 function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number): object {
-  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload } = job;
+  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked } = job;
   return {
     ord,
     id,
@@ -230,6 +218,7 @@ function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: n
     lane,
     priority,
     delay: delayMs,
+    blocked,
     max_retries: maxRetries,
     max_lost: maxLost,
     retry_delay: retryDelayMs,
@@ -255,7 +244,7 @@ function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, 
     fence,
     mark: settledMark(fence, outcome),
     if_expired: ifExpired,
-    to_state: stateNumber(transition.to),
+    to_state: STATE[transition.to],
     bump: transition.bumpFence ? 1 : 0,
     give_back: transition.giveBackAttempt ? 1 : 0,
     reset: transition.retries === "reset",

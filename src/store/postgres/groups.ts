@@ -1,13 +1,15 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
-import { encodeText, numbers, stateNumber } from "./codec.ts";
+import { encodeText, numbers } from "./codec.ts";
 import type { Desk } from "./desk.ts";
+import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
 /** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
 export async function groupErrors(desk: Desk, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
-  const states = numbers(query.status.map(stateNumber));
-  const [ended] = await desk.connections.call(desk.sql.countEnded, [states, query.queue ?? null, query.internal ?? false]);
+  const states = numbers(query.status.map((status) => STATE[status]));
+  const [ended] = await desk.connections.call(desk.sql.countEnded, [talliesOf(query.status), query.queue ?? null, query.internal ?? false]);
   const [count, queues] = ended as [number, number];
   const isTooMuch = count > MAX_CANDIDATES;
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;

@@ -1,27 +1,13 @@
 import type { JobRecord, NewJob } from "../../core/job.ts";
+import { counterMetric, FIRST_BUCKET, levelNumber, STATE, statusOf, tallyMetric } from "../numbers.ts";
 import type { Hint, InsertAnswer } from "../store.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import {
-  counterMetric,
-  encodeExtra,
-  encodeTags,
-  encodeText,
-  ids,
-  levelNumber,
-  numbers,
-  type Row,
-  stateNumber,
-  statusOf,
-  tallyMetric,
-  texts,
-} from "./codec.ts";
+import { encodeExtra, encodeTags, encodeText, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Desk, inRounds, readJobs, rounds } from "./desk.ts";
 import { fateOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
-const PENDING = stateNumber("pending");
-const SCHEDULED = stateNumber("scheduled");
 const ENQUEUED = counterMetric("enqueued");
 
 /** So long a queue is believed to have the capacity that it was seen to have. */
@@ -46,7 +32,7 @@ export class Inserter {
   }
 
   #isPlain(job: NewJob): boolean {
-    return job.idempotencyKey === null && job.runAt === null && !this.#isBounded(job.queue);
+    return job.idempotencyKey === null && job.runAt === null && job.blocked !== true && !this.#isBounded(job.queue);
   }
 
   #isBounded(queue: string): boolean {
@@ -194,6 +180,7 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
     texts(jobs.map(({ idempotencyKey }) => (idempotencyKey === null ? null : encodeText(idempotencyKey)))),
     numbers(jobs.map(({ idempotencyKey, keyTtlMs }) => (idempotencyKey === null ? null : keyTtlMs))),
     texts(jobs.map(({ fingerprint }) => fingerprint)),
+    jobs.some(({ blocked }) => blocked === true) ? `{${jobs.map(({ blocked }) => blocked === true).join()}}` : null,
   ];
 }
 
@@ -201,16 +188,20 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
 function deltasOf(jobs: readonly NewJob[], lanes: readonly Lane[]): string[] {
   const sums = new Map<number, number>();
   const add = (queue: number, metric: number): void => {
-    const cell = queue * 64 + metric;
+    const cell = queue * FIRST_BUCKET + metric;
     sums.set(cell, (sums.get(cell) ?? 0) + 1);
   };
   jobs.forEach(({ delayMs, priority }, index) => {
     const { queueId } = lanes[index]!;
-    add(queueId, tallyMetric(delayMs > 0 ? SCHEDULED : PENDING, levelNumber(priority)));
+    add(queueId, tallyMetric(delayMs > 0 ? STATE.scheduled : STATE.pending, levelNumber(priority)));
     add(queueId, ENQUEUED);
   });
   const cells = [...sums.keys()];
-  return [numbers(cells.map((cell) => Math.floor(cell / 64))), numbers(cells.map((cell) => cell % 64)), numbers([...sums.values()])];
+  return [
+    numbers(cells.map((cell) => Math.floor(cell / FIRST_BUCKET))),
+    numbers(cells.map((cell) => cell % FIRST_BUCKET)),
+    numbers([...sums.values()]),
+  ];
 }
 
 function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {

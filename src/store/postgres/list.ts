@@ -1,9 +1,10 @@
 import { MillraceError } from "../../core/errors.ts";
 import { type Filter, matcherOf } from "../../core/filter.ts";
-import type { JobSummaryRecord } from "../../core/job.ts";
+import type { JobSummaryRecord, Status } from "../../core/job.ts";
 import { searchFor } from "../../core/search.ts";
+import { LEVELS, STATE, tallyMetric } from "../numbers.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import { encodeText, numbers, type Row, stateNumber } from "./codec.ts";
+import { encodeText, numbers, type Row } from "./codec.ts";
 import { type Desk, readSummaries } from "./desk.ts";
 
 /** The place of a job in a list: when it was created, and its sequence among those of the same moment. */
@@ -133,7 +134,12 @@ function wordsOf({ status, type, queue, priority, tag, group, internal = false }
 }
 
 function statesOf(status: Filter["status"]): string | null {
-  return status === undefined ? null : numbers(status.map(stateNumber));
+  return status === undefined ? null : numbers(status.map((one) => STATE[one]));
+}
+
+/** The tallies of all jobs in these statuses, as statements take them. */
+export function talliesOf(statuses: readonly Status[]): string {
+  return numbers(statuses.flatMap((status) => LEVELS.map((_, level) => tallyMetric(STATE[status], level))));
 }
 
 /** Whether so few jobs are in the wanted statuses that all of them can be looked at. Those that wait for their time stand in one place. */
@@ -141,7 +147,7 @@ async function hasFew(desk: Desk, { status, queue, internal = false }: Filter): 
   if (status === undefined) return false;
   const isDue = status.includes("scheduled") || status.includes("retrying");
   const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  const [row] = await desk.connections.call(desk.sql.countStates, [numbers([...looked].map(stateNumber)), queue ?? null, internal]);
+  const [row] = await desk.connections.call(desk.sql.countStates, [talliesOf([...looked]), queue ?? null, internal]);
   return (row![0] as number) <= MAX_CANDIDATES;
 }
 

@@ -1,9 +1,11 @@
 import { counterOf } from "../../core/counters.ts";
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { counterMetric, STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
+import { encodeError } from "../stored-error.ts";
 import { CHANGED } from "./answers.ts";
-import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
+import { ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Desk, inRounds, readJobs, readSummaries, rounds } from "./desk.ts";
 import { Doubt } from "./doubt.ts";
@@ -29,7 +31,7 @@ export async function removeJobs(desk: Desk, wanted: readonly string[], from: re
     wanted,
     rounds(wanted, (id) => id),
     async (batch) => {
-      const values = [ids(batch), numbers(from.map(stateNumber))];
+      const values = [ids(batch), numbers(from.map((status) => STATE[status]))];
       const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
       return askForChanges(desk, batch.length, ask, doubt.onUnknown);
     },
@@ -67,8 +69,8 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
   const counter = counterOf(transition.to);
   const values = [
     ids(batch),
-    numbers(from.map(stateNumber)),
-    stateNumber(transition.to),
+    numbers(from.map((status) => STATE[status])),
+    STATE[transition.to],
     transition.bumpFence ? 1 : 0,
     transition.giveBackAttempt ? 1 : 0,
     transition.retries === "reset",

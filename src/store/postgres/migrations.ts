@@ -10,7 +10,7 @@ import { attempts, counters, expired, find, queues } from "./functions/reads.ts"
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
 import { IDLE_TIMEOUT, LOCK_TIMEOUT } from "./session.ts";
-import { addLosses, tables } from "./tables.ts";
+import { addBlocked, addLosses, tables } from "./tables.ts";
 
 const TABLES = [tables, allowanceTable, markTable];
 
@@ -35,6 +35,7 @@ const UPGRADES: readonly ((schema: string) => string)[] = [
   (schema) => addLosses(schema) + markTable(schema),
   // To 5: only functions changed.
   () => "",
+  addBlocked,
 ];
 
 /** The names of our functions, now and in every version before: one that is no longer made must be added here by hand. */

@@ -1,8 +1,8 @@
-import type { Counter, TimeKind } from "../../core/counters.ts";
 import type { QueueChange } from "../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
+import { FIRST_COUNTER, readFigures, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
-import { readMetric, readTally, type Row, texts } from "./codec.ts";
+import { type Row, texts } from "./codec.ts";
 import type { Desk } from "./desk.ts";
 
 export async function queueStates(desk: Desk): Promise<QueueState[]> {
@@ -26,7 +26,7 @@ function readQueue(row: Row): QueueState {
     name,
     paused,
     settings: { capacity, headStartMs, deadLetters, retention: { ageMs, count, keepAtLeastMs } },
-    counts: cells.map(([metric, count]) => ({ ...readTally(metric), count })),
+    counts: cells.map(([metric, count]) => ({ ...readTallyMetric(metric), count })),
   };
 }
 
@@ -62,13 +62,19 @@ export async function countAhead(desk: Desk, id: string, types: readonly string[
   return row![0] as number | null;
 }
 
-const STEPS = { all: [0, 1], hour: [1, HOUR_MS], minute: [2, MINUTE_MS] } as const;
+const LENGTHS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS } as const;
 
 export async function readCounters(desk: Desk, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
-  const [step, length] = STEPS[query.step];
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  const found = await desk.connections.call(desk.sql.counters, [desk.now(), step, length, query.queue ?? null, from, to]);
+  const found = await desk.connections.call(desk.sql.counters, [
+    desk.now(),
+    STEP[query.step],
+    LENGTHS[query.step],
+    query.queue ?? null,
+    from,
+    to,
+  ]);
   // One row is the time alone.
   const now = found.find(([queue]) => queue === null)![1] as number;
   const counted = found.filter(([queue]) => queue !== null) as [string, number, number, number][];
@@ -77,13 +83,7 @@ export async function readCounters(desk: Desk, query: CounterQuery): Promise<{ n
 }
 
 function toCounterRow(rows: readonly [string, number, number, number][]): CounterRow {
-  const counts: Partial<Record<Counter, number>> = {};
-  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
-  for (const [, , metric, amount] of rows) {
-    const what = readMetric(metric);
-    if ("counter" in what) counts[what.counter] = amount;
-    else (times[what.time] ??= new Map()).set(what.bucket, amount);
-  }
   const [queue, at] = rows[0]!;
-  return { queue, at, counts, times };
+  const cells = rows.map(([, , metric, amount]) => [metric, amount] as const);
+  return { queue, at, ...readFigures(cells, (metric) => readMetric(metric, FIRST_COUNTER)) };
 }

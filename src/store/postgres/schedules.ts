@@ -1,6 +1,7 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { Tick } from "../store.ts";
-import { statusOf, texts, type Row } from "./codec.ts";
+import { statusOf } from "../numbers.ts";
+import { texts, type Row } from "./codec.ts";
 import type { Desk } from "./desk.ts";
 import { Doubt } from "./doubt.ts";
 import { admitColumns } from "./insert.ts";

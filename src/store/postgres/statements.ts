@@ -4,7 +4,10 @@
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
-import { FIRST_COUNTER, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
+import { STATE, STEP } from "../numbers.ts";
+import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
+import { isTallyOfEnded } from "./functions/snippets.ts";
+import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: what a test gave as $1, or the server's. */
 const NOW = "coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
@@ -65,7 +68,7 @@ const parameters = (count: number, from = 1): string => Array.from({ length: cou
 
 const calls = (s: string) => ({
   enqueue: `select ${s}.enqueue(${parameters(16)})`,
-  admit: `select * from ${s}.admit(${parameters(19)})`,
+  admit: `select * from ${s}.admit(${parameters(20)})`,
   freeKeys: `select ${s}.free_keys(${parameters(3)})`,
   exchange: `select * from ${s}.exchange(${parameters(10)})`,
   extend: `select ${s}.extend(${parameters(5)})`,
@@ -82,7 +85,7 @@ const calls = (s: string) => ({
   oldest: `select * from ${s}.oldest(${parameters(1)})`,
   ahead: `select ${s}.ahead(${parameters(3)})`,
   counters: `select * from ${s}.counters(${parameters(6)})`,
-  tick: `select * from ${s}.tick(${parameters(21)})`,
+  tick: `select * from ${s}.tick(${parameters(22)})`,
   spend: `select ${s}.spend(${parameters(4)})`,
   /**
    * The same inside a caller's transaction: one text, which every driver hands on unchanged. Out, of this and the next: the number of the
@@ -90,7 +93,7 @@ const calls = (s: string) => ({
    */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
-    from ${s}.admit(${parameters(19)})`,
+    from ${s}.admit(${parameters(20)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(10)})`,
   /** In: ids. */
@@ -120,15 +123,16 @@ const internalLanes = (s: string): string => `(select id from ${s}.lane where qu
 /** Not by comparing names: the server believes that few rows meet that, and would then read and sort all jobs instead of walking down from the newest. */
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
 /**
- * In: states, type, queue, lowest and highest priority, tag, group of errors (which is found by its place: see encodeError), whether jobs of our
+ * In: states, type, queue, lowest and highest priority, tag, group of errors, whether jobs of our
  * own are meant, too.
  */
+const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 const ofBody = (
   s: string,
 ): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
 const filter = (s: string): string =>
-  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or substr(s.error, 11, 12) = $11)`;
+  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)`;
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
@@ -165,7 +169,7 @@ const lists = (s: string) => ({
    * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
    * tag (each null: any), whether jobs of our own are meant, too. Out: group of errors, type, how many, first and last end, the id of the last.
    */
-  countErrors: `select substr(s.error, 11, 12), l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
+  countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state order by e.ended_at desc limit $2::bigint) s
     join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
@@ -173,21 +177,21 @@ const lists = (s: string) => ({
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
     group by 1, 2`,
-  /** In: states, queue (null: all), whether our own are meant, too. Out: how many jobs stand there, and in how many queues. */
+  /** In: tallies, queue (null: all), whether our own are meant, too. Out: how many jobs stand there, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (
         select queue, metric, amount from ${s}.tally
         union all select queue, metric, amount from ${s}.cell
-      ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
+      ) cells where metric = any($1::smallint[])
         and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
     ) queues where amount > 0`,
-  /** In: states, queue (null: all), whether our own are meant, too. Out: how many jobs stand there; those that have not ended, over all queues. */
+  /** In: tallies, queue (null: all), whether our own are meant, too. Out: how many jobs stand there; those that have not ended, over all queues. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
-    ) cells where metric < ${FIRST_COUNTER} and (metric / 4)::smallint = any($1::smallint[])
-      and (metric / 4 < 4 or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
+    ) cells where metric = any($1::smallint[])
+      and (not ${isTallyOfEnded("metric")} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 
@@ -217,8 +221,8 @@ const walked = (s: string, meant: string): string => `from (select * from ${s}.j
     where ${ENDS} and ${filter(s)} and ${meant}`;
 
 const standing = (s: string): string => `with s as materialized (
-      select * from ${s}.ready where 2 = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{0,1}'::smallint[] and state = any($5)
-      union all select * from ${s}.running where 3 = any($5)
+      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
+      union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
       limit $13
@@ -271,8 +275,8 @@ const others = (s: string) => ({
   /** In: now, limit, keep of minutes, keep of hours, keep of news. Out: how many rows were dropped. */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
     , dead_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW}`)})
-    , minutes as (${dropSome(`${s}.count`, `step = 2 and at < ${NOW} - $3::bigint`)})
-    , hours as (${dropSome(`${s}.count`, `step = 1 and at < ${NOW} - $4::bigint`)})
+    , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint`)})
+    , hours as (${dropSome(`${s}.count`, `step = ${STEP.hour} and at < ${NOW} - $4::bigint`)})
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})

@@ -1,17 +1,20 @@
 /**
- * THE TABLES. A job is a body, written once and never changed, and one narrow row of what changes, which stands in exactly one of four
+ * THE TABLES. A job is a body, written once and never changed, and one narrow row of what changes, which stands in exactly one of five
  * places and moves from one to the next by `delete … returning` into `insert`, in one statement:
  *
  *   ready     pending                            by lane and due time: for claims
  *   due       scheduled, retrying                by due time: for promote
  *   running   running                            small, read as a whole for leases that ran out: an index on them cost every beat
  *   ended     completed, cancelled, failed, dead by queue, state and end: for prune
+ *   blocked   blocked                            until something opens it
  *
- * So a claim never meets a finished job, and no index holds what has passed. The four have the same columns; what a place does not need is
+ * So a claim never meets a finished job, and no index holds what has passed. The five have the same columns; what a place does not need is
  * null there and takes no room. (One table that is updated in place was measured: half the rate, twice the WAL; see docs/engines.md.)
  *
  * A lane is one (queue, type, priority), so that due times in it rise with time and a priority's head start is added when a claim merges.
  */
+import { MARKS_PER_FENCE, STATE, STEP } from "../numbers.ts";
+
 export function tables(schema: string): string {
   return `
   create table ${schema}.queue (
@@ -55,12 +58,12 @@ export function tables(schema: string): string {
   );
   create index job_newest on ${schema}.job (created_at, seq);
 
-  -- The columns of the four places; it never has a row itself.
+  -- The columns of the places; it never has a row itself.
   create table ${schema}.place (
     seq bigint not null,
     run_at bigint not null,
     updated_at bigint not null,
-    -- The last settlement that was applied: its fence × 8 + the number of its outcome.
+    -- The last settlement that was applied: its fence × ${MARKS_PER_FENCE} + the number of its outcome.
     settled bigint not null default 0,
     queue int not null,
     lane int not null,
@@ -68,7 +71,7 @@ export function tables(schema: string): string {
     fence int not null default 0,
     log_count int not null default 0,
     priority smallint not null,
-    -- 0 scheduled, 1 retrying, 2 pending, 3 running, 4 completed, 5 cancelled, 6 failed, 7 dead
+    -- ${inWords(STATE)}
     state smallint not null,
     retry_count smallint not null default 0,
     snoozes smallint not null default 0,
@@ -85,11 +88,11 @@ export function tables(schema: string): string {
     result text,
     lost_count smallint not null default 0
   );
-  ${PLACES.map((name) => placeTable(schema, name)).join("\n")}
+  ${PLACE_NAMES.map((name) => placeTable(schema, name)).join("\n")}
   create index ready_lane on ${schema}.ready (lane, run_at, seq);
   create index due_time on ${schema}.due (run_at, seq);
   create index ended_time on ${schema}.ended (queue, state, ended_at);
-  ${stateView(schema)}
+  ${stateView(schema, PLACE_NAMES)}
 
   -- Keys live apart from jobs, because they may outlive them. While the job is there, its own end gives the key's expiry;
   -- prune writes it here when it takes the job away.
@@ -145,7 +148,7 @@ export function tables(schema: string): string {
     amount bigint not null,
     primary key (queue, metric)
   );
-  -- step: 0 all time, 1 hour, 2 minute.
+  -- step: ${inWords(STEP)}.
   create table ${schema}.count (
     at bigint not null,
     amount bigint not null,
@@ -184,22 +187,46 @@ export function tables(schema: string): string {
   `;
 }
 
-/** Where a row of what changes can stand. */
-const PLACES = ["ready", "due", "running", "ended"] as const;
+/** For those who read the tables: "0 scheduled, 1 retrying …". */
+function inWords(numbers: Readonly<Record<string, number>>): string {
+  return Object.entries(numbers)
+    .map(([name, number]) => `${number} ${name}`)
+    .join(", ");
+}
 
-function stateView(schema: string): string {
-  return `create view ${schema}.state as ${PLACES.map((name) => `select * from ${schema}.${name}`).join(" union all ")};`;
+/** Where a row of what changes can stand, and the states that stand there. */
+export const PLACES = {
+  ready: [STATE.pending],
+  due: [STATE.scheduled, STATE.retrying],
+  running: [STATE.running],
+  ended: [STATE.completed, STATE.cancelled, STATE.failed, STATE.dead],
+  blocked: [STATE.blocked],
+} as const;
+const PLACE_NAMES = Object.keys(PLACES);
+/** Those that there were until version 5. */
+const FIRST_PLACES = ["ready", "due", "running", "ended"];
+
+function stateView(schema: string, places: readonly string[]): string {
+  return `create view ${schema}.state as ${places.map((name) => `select * from ${schema}.${name}`).join(" union all ")};`;
 }
 
 /** Upgrade: losses are counted. A job that shall not be retried was never to be run twice unasked, and that stays so. */
 export function addLosses(schema: string): string {
   return `
   drop view ${schema}.state;
-  ${["place", ...PLACES].map((name) => `alter table ${schema}.${name} add column lost_count smallint not null default 0;`).join("\n  ")}
-  ${stateView(schema)}
+  ${["place", ...FIRST_PLACES].map((name) => `alter table ${schema}.${name} add column lost_count smallint not null default 0;`).join("\n  ")}
+  ${stateView(schema, FIRST_PLACES)}
   alter table ${schema}.job add column max_lost smallint not null default 3;
   update ${schema}.job set max_lost = 0 where max_retries = 0;
   alter table ${schema}.job alter column max_lost drop default;`;
+}
+
+/** Upgrade: jobs can be blocked. */
+export function addBlocked(schema: string): string {
+  return `
+  ${placeTable(schema, "blocked")}
+  drop view ${schema}.state;
+  ${stateView(schema, PLACE_NAMES)}`;
 }
 
 /** Rows come and go by the thousand here, so dead ones are to be cleared by their number, not by their share of the table. */

@@ -1,36 +1,26 @@
-/** What is packed in Redis <-> values, in both directions, in one place. statements/parts.ts tells the packed forms. */
+/** What is packed in Redis <-> values, in both directions, in one place. layout.ts tells the packed forms. */
 import {
   type Attempt,
-  type JobError,
+  attemptOutcome,
+  isTerminal,
   type JobRecord,
   type JobSummaryRecord,
   type LogLine,
   type NewJob,
-  type PriorityLevel,
   type Progress,
   type Status,
   usualMaxLost,
 } from "../../core/job.ts";
-import { OUTCOME_KINDS, type Outcome, type Transition } from "../../core/lifecycle.ts";
+import type { Outcome, Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { ATTEMPT_OUTCOME, OUTCOME, STATE, statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
+import { encodeError, readError, withoutStack } from "../stored-error.ts";
 import { longId } from "./ids.ts";
+import { ATTEMPT, DUE, HEAD, HEAD_FLAG, KEY, LENGTH_DIGITS, LINE, RECORD, RECORD_FLAG, SCHEDULE, SCHEDULE_FLAG } from "./layout.ts";
 
-/** In the order of their numbers: what waits for its time, what can be claimed, what runs, what has ended. */
-const STATES = ["scheduled", "retrying", "pending", "running", "completed", "cancelled", "failed", "dead"] as const satisfies Status[];
-const STATE_NUMBER = Object.fromEntries(STATES.map((status, number) => [status, number])) as Record<Status, number>;
-
-export const stateNumber = (status: Status): number => STATE_NUMBER[status];
-export const statusOf = (state: number): Status => STATES[state]!;
-export const statesOf = (statuses: readonly Status[]): string => statuses.map(stateNumber).join("");
-export const ALL_STATES: string = statesOf(STATES);
-
-const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
-
-/** A cell of the tallies: state × 4 + level. */
-export function readCell(cell: number): { status: Status; level: PriorityLevel } {
-  return { status: statusOf(cell >> 2), level: LEVELS[cell & 3]! };
-}
+/** States as scripts take them: ",4,5,". */
+export const statesOf = (statuses: readonly Status[]): string => `,${statuses.map((status) => STATE[status]).join()},`;
 
 /** A reply of a script: integers are numbers, texts are bytes. */
 export type Reply = Buffer | number | null | readonly Reply[];
@@ -75,8 +65,9 @@ function encodeExtra(job: NewJob): string {
   return JSON.stringify(extra);
 }
 
-/** "d<ms>", "r<time>", or "" for now. */
+/** "d<ms>", "r<time>", "b" for a blocked job, or "" for now. */
 export function encodeWhen(job: NewJob): string {
+  if (job.blocked === true) return "b";
   if (job.runAt !== null) return `r${job.runAt}`;
   return job.delayMs > 0 ? `d${job.delayMs}` : "";
 }
@@ -85,17 +76,13 @@ export function encodeWhen(job: NewJob): string {
 export function encodeKey(job: NewJob): string {
   if (job.idempotencyKey === null) return "";
   const key = `${job.keyTtlMs}:${job.fingerprint}:${job.idempotencyKey}`;
-  return digits(Buffer.byteLength(key), 4) + key;
+  return digits(Buffer.byteLength(key), LENGTH_DIGITS) + key;
 }
 
 /** A number in so many digits. */
 export function digits(value: number, length: number): string {
   return String(value).padStart(length, "0");
 }
-
-const HEAD_BYTES = 18;
-const SCHEDULED = 1;
-const KEYED = 2;
 
 /** Names of lanes by their numbers, as one reply tells them. */
 export type LaneNames = ReadonlyMap<number, { readonly queue: string; readonly type: string }>;
@@ -112,38 +99,20 @@ export function readLanes(reply: Reply | undefined): LaneNames {
 
 // ── State records ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Where the fields of a packed state record begin. */
-const AT = {
-  state: 0,
-  flags: 1,
-  seq: 6,
-  fence: 13,
-  attempt: 17,
-  losses: 21,
-  retries: 22,
-  snoozes: 23,
-  runAt: 25,
-  startedAt: 31,
-  updatedAt: 37,
-  over: 43,
-  ran: 49,
-  history: 66,
-  workerLength: 72,
-  progressLength: 74,
-  errorLength: 78,
-  texts: 82,
-} as const;
-
-const KEY_GONE = 1;
-const HAS_RESULT = 4;
+const AT = RECORD.at;
+/** `retries` has a byte for each. */
+const LOSSES_AT = AT.retries;
+const RETRIES_AT = AT.retries + 1;
 
 const textIn = (bytes: Buffer, from: number, to?: number): string => bytes.toString("utf8", from, to);
 const time = (bytes: Buffer, at: number): number => bytes.readUIntBE(at, 6);
+/** A number of seven bytes. */
+const long = (bytes: Buffer, at: number): number => bytes.readUIntBE(at, 3) * 2 ** 32 + bytes.readUInt32BE(at + 3);
 const timeOrNull = (bytes: Buffer, at: number): number | null => bytes.readUIntBE(at, 6) || null;
 
 /** The sequence of a packed state record. */
 export function seqOf(record: Buffer): number {
-  return record.readUIntBE(AT.seq, 3) * 2 ** 32 + record.readUInt32BE(AT.seq + 3);
+  return long(record, AT.seq);
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -152,7 +121,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 export function readSummary(id: string, body: Buffer, record: Buffer | null, lanes: LaneNames): JobSummaryRecord {
   const job = readBody(id, body, lanes).job;
   if (record !== null) readRecord(job, record);
-  if (job.error !== null && job.error.stack !== null) job.error = { ...job.error, stack: null };
+  job.error = withoutStack(job.error);
   return job;
 }
 
@@ -163,7 +132,7 @@ export function readJob(id: string, body: Buffer, record: Buffer | null, lanes: 
   whole.result = null;
   if (record === null) return whole;
   const resultAt = readRecord(job, record);
-  if ((record[AT.flags]! & HAS_RESULT) !== 0) whole.result = textIn(record, resultAt);
+  if ((record[AT.flags]! & RECORD_FLAG.hasResult) !== 0) whole.result = textIn(record, resultAt);
   return whole;
 }
 
@@ -175,32 +144,32 @@ export function readLeased(id: string, body: Buffer, record: Buffer, lanes: Lane
 }
 
 function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<JobSummaryRecord>; payloadAt: number } {
-  const createdAt = time(body, 0);
-  const flags = body[6]!;
-  let at = HEAD_BYTES;
+  const createdAt = time(body, HEAD.at.created);
+  const flags = body[HEAD.at.flags]!;
+  let at = HEAD.bytes;
   let runAt = createdAt;
-  if ((flags & SCHEDULED) !== 0) {
+  if ((flags & HEAD_FLAG.scheduled) !== 0) {
     runAt = time(body, at);
-    at += 6;
+    at += DUE.bytes;
   }
   let idempotencyKey: string | null = null;
   let keyTtlMs = 0;
-  if ((flags & KEYED) !== 0) {
+  if ((flags & HEAD_FLAG.keyed) !== 0) {
     keyTtlMs = time(body, at);
-    const end = at + 7 + body[at + 6]!;
-    idempotencyKey = textIn(body, at + 7, end);
+    const end = at + KEY.bytes + body[at + KEY.at.length]!;
+    idempotencyKey = textIn(body, at + KEY.bytes, end);
     at = end;
   }
   const line = body.indexOf(10, at);
   const extra = line === at ? NO_EXTRA : (JSON.parse(textIn(body, at, line)) as Extra);
-  const lane = lanes.get(body.readUIntBE(8, 3))!;
+  const lane = lanes.get(body.readUIntBE(HEAD.at.lane, 3))!;
   const maxRetries = extra.maxRetries ?? USUAL.maxRetries;
   const job: Mutable<JobSummaryRecord> = {
     id,
     type: lane.type,
     queue: lane.queue,
-    priority: body.readInt8(7),
-    status: (flags & SCHEDULED) === 0 ? "pending" : "scheduled",
+    priority: body.readInt8(HEAD.at.priority),
+    status: (flags & HEAD_FLAG.scheduled) === 0 ? "pending" : "scheduled",
     maxRetries,
     retryCount: 0,
     maxLost: extra.maxLost ?? usualMaxLost(maxRetries),
@@ -231,29 +200,29 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
 /** Writes what the record says over what the body says. Tells where the result begins. */
 function readRecord(job: Mutable<JobSummaryRecord>, record: Buffer): number {
   const state = record[AT.state]!;
-  const workerEnd = AT.texts + record.readUInt16BE(AT.workerLength);
-  const progressEnd = workerEnd + record.readUInt32BE(AT.progressLength);
-  const errorEnd = progressEnd + record.readUInt32BE(AT.errorLength);
-  job.status = statusOf(state);
-  job.retryCount = record[AT.retries]!;
-  job.lostCount = record[AT.losses]!;
+  const workerEnd = RECORD.bytes + record.readUInt16BE(AT.wl);
+  const progressEnd = workerEnd + record.readUInt32BE(AT.pl);
+  const errorEnd = progressEnd + record.readUInt32BE(AT.el);
+  const status = statusOf(state);
+  job.status = status;
+  job.retryCount = record[RETRIES_AT]!;
+  job.lostCount = record[LOSSES_AT]!;
   job.attempt = record.readUInt32BE(AT.attempt);
   job.snoozes = record.readUInt16BE(AT.snoozes);
   job.fence = record.readUInt32BE(AT.fence);
   job.runAt = time(record, AT.runAt);
   job.startedAt = timeOrNull(record, AT.startedAt);
   job.updatedAt = time(record, AT.updatedAt);
-  job.completedAt = state >= 4 ? time(record, AT.over) : null;
+  job.completedAt = isTerminal(status) ? time(record, AT.over) : null;
   job.runMs = runTime(record.readDoubleBE(AT.ran));
-  if ((record[AT.flags]! & KEY_GONE) !== 0) job.idempotencyKey = null;
-  if (workerEnd > AT.texts) job.workerId = textIn(record, AT.texts, workerEnd);
+  if ((record[AT.flags]! & RECORD_FLAG.keyGone) !== 0) job.idempotencyKey = null;
+  if (workerEnd > RECORD.bytes) job.workerId = textIn(record, RECORD.bytes, workerEnd);
   if (progressEnd > workerEnd) job.progress = JSON.parse(textIn(record, workerEnd, progressEnd)) as Progress;
   if (errorEnd > progressEnd) job.error = readError(textIn(record, progressEnd, errorEnd));
   return errorEnd;
 }
 
 const runTime = (ran: number): number | null => (ran < 0 ? null : ran);
-const readError = (text: string): JobError | null => (text === "" ? null : (JSON.parse(text) as JobError));
 
 // ── Transitions ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -262,7 +231,7 @@ const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
 /** The part of a transition that many share, as SHAPE_FIELDS numbers. */
 export function encodeShape(transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean): string[] {
   return [
-    stateNumber(transition.to),
+    STATE[transition.to],
     transition.bumpFence ? 1 : 0,
     transition.giveBackAttempt ? 1 : 0,
     COUNTING[transition.retries],
@@ -271,7 +240,7 @@ export function encodeShape(transition: Transition, outcome: Outcome["kind"] | n
     modeOf(transition.error),
     transition.errorOnlyIfRunning ? 1 : 0,
     transition.endsAttempt ? 1 : 0,
-    outcome === null ? 0 : OUTCOME_KINDS.indexOf(outcome),
+    outcome === null ? 0 : OUTCOME[outcome],
     ifExpired ? 1 : 0,
     transition.delayMs === null ? 0 : 1,
     COUNTING[transition.losses],
@@ -285,26 +254,21 @@ function modeOf(value: unknown): number {
 }
 
 export const encodeNumber = (value: number | null): string => (value === null ? "" : String(value));
-/** The group comes first: a script finds it by its place. */
-export function encodeError(error: JobError | null | undefined): string {
-  if (error === null || error === undefined) return "";
-  const { group, ...rest } = error;
-  return JSON.stringify({ group, ...rest });
-}
+export const encodeErrorText = (error: Transition["error"]): string => encodeError(error) ?? "";
 
 // ── Attempts and lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const OUTCOMES = ["running", "completed", "cancelled", "failed"] as const satisfies Attempt["outcome"][];
+const OUTCOMES = Object.keys(ATTEMPT_OUTCOME) as Attempt["outcome"][];
 
 export function readAttempt(bytes: Buffer): Attempt {
-  const errorAt = 27 + bytes.readUInt16BE(25);
+  const errorAt = ATTEMPT.bytes + bytes.readUInt16BE(ATTEMPT.at.wl);
   return {
-    number: bytes.readUInt32BE(0),
-    workerId: errorAt === 27 ? null : textIn(bytes, 27, errorAt),
-    startedAt: time(bytes, 4),
-    endedAt: time(bytes, 10),
-    durationMs: runTime(bytes.readDoubleBE(16)),
-    outcome: OUTCOMES[bytes[24]!]!,
+    number: bytes.readUInt32BE(ATTEMPT.at.number),
+    workerId: errorAt === ATTEMPT.bytes ? null : textIn(bytes, ATTEMPT.bytes, errorAt),
+    startedAt: time(bytes, ATTEMPT.at.startedAt),
+    endedAt: time(bytes, ATTEMPT.at.endedAt),
+    durationMs: runTime(bytes.readDoubleBE(ATTEMPT.at.ran)),
+    outcome: OUTCOMES.find((outcome) => ATTEMPT_OUTCOME[outcome] === bytes[ATTEMPT.at.outcome])!,
     error: readError(textIn(bytes, errorAt)),
   };
 }
@@ -313,47 +277,44 @@ export function readAttempt(bytes: Buffer): Attempt {
 export function readLatestAttempt(record: Buffer): Attempt | null {
   const number = record.readUInt32BE(AT.attempt);
   if (number <= record.readUInt32BE(AT.history)) return null;
-  const state = record[AT.state]!;
-  const runs = state === STATE_NUMBER.running;
-  const workerEnd = AT.texts + record.readUInt16BE(AT.workerLength);
-  const errorAt = workerEnd + record.readUInt32BE(AT.progressLength);
+  const status = statusOf(record[AT.state]!);
+  const runs = status === "running";
+  const workerEnd = RECORD.bytes + record.readUInt16BE(AT.wl);
+  const errorAt = workerEnd + record.readUInt32BE(AT.pl);
   return {
     number,
-    workerId: workerEnd === AT.texts ? null : textIn(record, AT.texts, workerEnd),
+    workerId: workerEnd === RECORD.bytes ? null : textIn(record, RECORD.bytes, workerEnd),
     startedAt: time(record, AT.startedAt),
     endedAt: runs ? null : time(record, AT.over),
     durationMs: runs ? null : runTime(record.readDoubleBE(AT.ran)),
-    outcome: latestOutcome(statusOf(state)),
+    outcome: attemptOutcome(status),
     // While it runs, the record still has the error of the attempt before.
-    error: runs ? null : readError(textIn(record, errorAt, errorAt + record.readUInt32BE(AT.errorLength))),
+    error: runs ? null : readError(textIn(record, errorAt, errorAt + record.readUInt32BE(AT.el))),
   };
-}
-
-function latestOutcome(status: Status): Attempt["outcome"] {
-  return status === "running" || status === "completed" || status === "cancelled" ? status : "failed";
 }
 
 /** Lines are JSON texts, which hold also what UTF-8 does not. */
 export function readLogLine(bytes: Buffer, number: number): LogLine {
-  return { number, at: time(bytes, 0), attempt: bytes.readUInt32BE(6), text: JSON.parse(textIn(bytes, 10)) as string };
+  return {
+    number,
+    at: time(bytes, LINE.at.at),
+    attempt: bytes.readUInt32BE(LINE.at.attempt),
+    text: JSON.parse(textIn(bytes, LINE.bytes)) as string,
+  };
 }
 
 // ── Schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const HAS_NEXT = 2;
-const HAS_LAST = 4;
-const SCHEDULE_BYTES = 33;
-
 export function readSchedule(bytes: Buffer): ScheduleRecord {
-  const flags = bytes[7]!;
-  const specAt = SCHEDULE_BYTES + bytes[32]!;
+  const flags = bytes[SCHEDULE.at.flags]!;
+  const specAt = SCHEDULE.bytes + bytes[SCHEDULE.at.length]!;
   return {
     ...(JSON.parse(textIn(bytes, specAt)) as ScheduleSpec),
-    version: bytes.readUIntBE(0, 3) * 2 ** 32 + bytes.readUInt32BE(3),
-    nextTick: (flags & HAS_NEXT) === 0 ? null : time(bytes, 8),
-    lastTick: (flags & HAS_LAST) === 0 ? null : time(bytes, 14),
-    createdAt: time(bytes, 20),
-    updatedAt: time(bytes, 26),
-    lastJobId: specAt === SCHEDULE_BYTES ? null : longId(bytes.subarray(SCHEDULE_BYTES, specAt)),
+    version: long(bytes, SCHEDULE.at.version),
+    nextTick: (flags & SCHEDULE_FLAG.hasNext) === 0 ? null : time(bytes, SCHEDULE.at.nextTick),
+    lastTick: (flags & SCHEDULE_FLAG.hasLast) === 0 ? null : time(bytes, SCHEDULE.at.lastTick),
+    createdAt: time(bytes, SCHEDULE.at.createdAt),
+    updatedAt: time(bytes, SCHEDULE.at.updatedAt),
+    lastJobId: specAt === SCHEDULE.bytes ? null : longId(bytes.subarray(SCHEDULE.bytes, specAt)),
   };
 }

@@ -3,10 +3,11 @@ import { MAX_LOG_LINES } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { digits, encodeError, encodeNumber, encodeShape, listOf, readLanes, readLeased, type Reply, textOf } from "./codec.ts";
+import { digits, encodeErrorText, encodeNumber, encodeShape, listOf, readLanes, readLeased, type Reply, textOf } from "./codec.ts";
 import { byPartition, chunksOf, type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
 import { encodeJobs } from "./insert.ts";
+import { KIND_DIGITS } from "./layout.ts";
 import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
 
@@ -159,7 +160,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     const name = shape.join();
     let number = shapes.get(name);
     if (number === undefined) {
-      shapes.set(name, (number = digits(shapes.size + 1, 3)));
+      shapes.set(name, (number = digits(shapes.size + 1, KIND_DIGITS)));
       described.push(...shape);
     }
     const { delayMs, runMs, result, error } = transition;
@@ -167,7 +168,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     // What a shape does not have is not sent.
     if (delayMs !== null) args.push(String(delayMs));
     if (typeof result === "string") args.push(result);
-    if (error !== null && error !== undefined) args.push(encodeError(error));
+    if (error !== null && error !== undefined) args.push(encodeErrorText(error));
   }
   return [String(shapes.size), ...described, String(settlements.length), ...args];
 }

@@ -1,9 +1,11 @@
 import type { NewJob } from "../../core/job.ts";
 import { tenBitsOf } from "../../lib/id.ts";
+import { statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
-import { digits, encodeBody, encodeKey, encodeWhen, listOf, numberOf, readJob, readLanes, type Reply, statusOf, textOf } from "./codec.ts";
+import { digits, encodeBody, encodeKey, encodeWhen, listOf, numberOf, readJob, readLanes, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
+import { KIND_DIGITS } from "./layout.ts";
 import { INSERT } from "./statements/insert.ts";
 
 /** Jobs of one partition, and where they stand in the whole list. */
@@ -79,7 +81,7 @@ export function encodeJobs(jobs: readonly NewJob[]): string[] {
     const name = kind.join(" ");
     let number = kinds.get(name);
     if (number === undefined) {
-      kinds.set(name, (number = digits(kinds.size + 1, 3)));
+      kinds.set(name, (number = digits(kinds.size + 1, KIND_DIGITS)));
       described.push(...kind);
     }
     args.push(number + shortId(job.id) + encodeKey(job) + encodeBody(job));
@@ -99,6 +101,8 @@ function answerReader(now: number, details: readonly Reply[], holders: readonly 
         return { kind: "created", status: "pending", createdAt: now, runAt: now };
       case "S":
         return { kind: "created", status: "scheduled", createdAt: now, runAt: job.runAt ?? now + job.delayMs };
+      case "B":
+        return { kind: "created", status: "blocked", createdAt: now, runAt: now };
       case "i": {
         const [state, createdAt, runAt] = details.slice(at, (at += 3)).map(numberOf) as [number, number, number];
         return { kind: "created", status: statusOf(state), createdAt, runAt };

@@ -11,6 +11,7 @@
  *   <prefix>:{17}:a:<queue>        set     lanes that may hold pending jobs: what a claim of any type looks through
  *   <prefix>:{17}:d                zset    scheduled and retrying jobs by due time
  *   <prefix>:{17}:r                zset    running jobs by the end of their lease
+ *   <prefix>:{17}:b                zset    blocked jobs by the time since which they are
  *   <prefix>:{17}:e:<queue>        list    completed and cancelled jobs in the order of their end; who left again is passed over
  *   <prefix>:{17}:x                zset    dead and failed jobs
  *   <prefix>:{17}:i:<chunk>, :g    list    all jobs in the order of their creation, in short lists, and the zset that finds these

@@ -1,10 +1,10 @@
 import { MillraceError } from "../../core/errors.ts";
 import { type Filter, matcherOf } from "../../core/filter.ts";
-import type { JobSummaryRecord } from "../../core/job.ts";
+import { type JobSummaryRecord, STATUSES } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { searchFor } from "../../core/search.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import { ALL_STATES, listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
+import { listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
 import { COUNT, COUNT_FOUND, LIST, SEARCH } from "./statements/query.ts";
@@ -136,7 +136,7 @@ function readStretch({ session, keys }: Context, source: Source, query: ListQuer
 /** What every script is told that looks through jobs. */
 function wordsOf(source: Source, filter: Filter, want: number, most: number): string[] {
   const { status, type, queue, priority, tag, from, to, internal } = filter;
-  const states = status === undefined ? ALL_STATES : statesOf([...new Set(status)]);
+  const states = statesOf([...new Set(status ?? STATUSES)]);
   const [min, max, since, before] = [priority?.min, priority?.max, from, to].map((value) => (value === undefined ? "" : String(value)));
   const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag), internal === true ? "1" : ""];
   return [source.below!, before!, states, String(want), String(most), ...wanted];

@@ -1,9 +1,10 @@
 import { type Attempt, isTerminal, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { tenBitsOf } from "../../lib/id.ts";
+import { statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import {
-  encodeError,
+  encodeErrorText,
   encodeNumber,
   encodeShape,
   type LaneNames,
@@ -16,7 +17,6 @@ import {
   readSummary,
   type Reply,
   statesOf,
-  statusOf,
 } from "./codec.ts";
 import { byPartition, type Context } from "./context.ts";
 import { Doubt } from "./doubt.ts";
@@ -30,7 +30,7 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
   const what = [
     statesOf(move.from),
     encodeNumber(transition.delayMs),
-    encodeError(transition.error),
+    encodeErrorText(transition.error),
     ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {

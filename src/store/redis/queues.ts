@@ -1,10 +1,10 @@
-import { type Counter, COUNTERS, TIMES, type TimeKind } from "../../core/counters.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import { tenBitsOf } from "../../lib/id.ts";
+import { readField, readFigures, readTallyCell } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
-import { listOf, numberOf, readCell, type Reply, textOf } from "./codec.ts";
+import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { CONFIGURE, REGISTER, RERANK } from "./statements/queues.ts";
@@ -24,7 +24,7 @@ async function queueState({ session, keys }: Context, name: string): Promise<Que
     session.command("HGETALL", `${base}:t:${name}`),
   ]);
   const fields = readHash(settings);
-  const counts = [...readHash(tallies)].map(([cell, count]) => ({ ...readCell(Number(cell)), count: Number(count) }));
+  const counts = [...readHash(tallies)].map(([cell, count]) => ({ ...readTallyCell(Number(cell)), count: Number(count) }));
   return { name, settings: readSettings(fields), paused: fields.get("paused") === "1", counts: counts.filter(({ count }) => count !== 0) };
 }
 
@@ -128,20 +128,10 @@ async function periodsOf({ session, keys }: Context, partition: number, query: C
   return rows.filter((row) => row !== null);
 }
 
-/** Histograms are numbered by thousands, behind the counters. */
-const TIMES_FROM = 1000;
-
 function toRow(queue: string, at: number, fields: ReadonlyMap<string, string>): CounterRow | null {
   if (fields.size === 0) return null;
-  const counts: Partial<Record<Counter, number>> = {};
-  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
-  for (const [metric, value] of fields) {
-    const number = Number(metric);
-    const kind = TIMES[Math.floor(number / TIMES_FROM) - 1];
-    if (kind === undefined) counts[COUNTERS[number]!] = Number(value);
-    else (times[kind] ??= new Map()).set(number % TIMES_FROM, Number(value));
-  }
-  return { queue, at, counts, times };
+  const cells = Array.from(fields, ([field, value]) => [Number(field), Number(value)] as const);
+  return { queue, at, ...readFigures(cells, readField) };
 }
 
 // ── Workers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,5 @@
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
+import { tallyCells } from "../numbers.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./codec.ts";
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
@@ -113,7 +114,7 @@ export async function sweep(
   return removed;
 }
 
-const RUNNING_CELLS = ["12", "13", "14", "15"];
+const RUNNING_CELLS = tallyCells("running").map(String);
 
 /** Jobs that run and are not among the leases would run for ever. The tallies tell whether there are any. */
 async function repairLeases({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<void> {

@@ -1,50 +1,18 @@
 /** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost a third of the drain. */
-import { COUNTERS, type Counter, TIMES, type TimeKind } from "../../core/counters.ts";
-import { BUCKETS } from "../../core/histogram.ts";
 import {
   type Attempt,
-  type JobError,
   type JobRecord,
   type JobSummaryRecord,
-  levelOf,
   type LogLine,
   type NewJob,
-  type PriorityLevel,
   type Progress,
-  type Status,
   usualMaxLost,
 } from "../../core/job.ts";
-import { OUTCOME_KINDS, type Outcome } from "../../core/lifecycle.ts";
+import { statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
+import { readError, withoutStack } from "../stored-error.ts";
 
 export type Row = (string | number | Uint8Array | null)[];
-
-/** In the order of their numbers in the table: what waits for its time, what can be claimed, what runs, what has ended. */
-const STATES = ["scheduled", "retrying", "pending", "running", "completed", "cancelled", "failed", "dead"] as const satisfies Status[];
-export const FIRST_ENDED = 4;
-
-const STATE_NUMBER = Object.fromEntries(STATES.map((status, number) => [status, number])) as Record<Status, number>;
-
-export const stateNumber = (status: Status): number => STATE_NUMBER[status];
-export const statusOf = (state: number): Status => STATES[state]!;
-
-const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];
-export const levelNumber = (priority: number): number => LEVELS.indexOf(levelOf(priority));
-export const levelName = (number: number): PriorityLevel => LEVELS[number]!;
-
-/** One number for "the settlement of this fence with this outcome was applied". */
-export const settledMark = (fence: number, outcome: Outcome["kind"]): number => fence * 8 + OUTCOME_KINDS.indexOf(outcome) + 1;
-
-/** Counters come first, then one block of buckets for each time. */
-const FIRST_BUCKET = 100;
-export const counterMetric = (counter: Counter): number => COUNTERS.indexOf(counter);
-export const timeMetric = (time: TimeKind, bucket: number): number => FIRST_BUCKET + TIMES.indexOf(time) * BUCKETS + bucket;
-export const isBucket = (metric: number): boolean => metric >= FIRST_BUCKET;
-
-export function readMetric(metric: number): { counter: Counter } | { time: TimeKind; bucket: number } {
-  if (!isBucket(metric)) return { counter: COUNTERS[metric]! };
-  return { time: TIMES[Math.floor((metric - FIRST_BUCKET) / BUCKETS)]!, bucket: (metric - FIRST_BUCKET) % BUCKETS };
-}
 
 export const ID_BYTES = 16;
 
@@ -214,12 +182,6 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     runMs: row[AT.run_ms] as number | null,
   };
 }
-
-function withoutStack(error: JobError | null): JobError | null {
-  return error === null || error.stack === null ? error : { ...error, stack: null };
-}
-
-export const readError = (text: string | null): JobError | null => (text === null ? null : (JSON.parse(text) as JobError));
 
 export const ATTEMPT_COLUMNS = "number, worker, started_at, ended_at, run_ms, outcome, error";
 

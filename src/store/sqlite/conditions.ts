@@ -4,8 +4,9 @@
  */
 import type { Filter } from "../../core/filter.ts";
 import { type Search, searchFor, SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
+import { STATE } from "../numbers.ts";
+import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import type { Catalog } from "./catalog.ts";
-import { stateNumber } from "./codec.ts";
 
 export interface Conditions {
   /** For a `where`. */
@@ -18,6 +19,9 @@ export interface Conditions {
 
 /** SQLite reads all of a value to look at its beginning: a larger payload has to be looked at by itself. */
 export const LARGE_PAYLOAD_BYTES: number = 4 * SEARCHED_PAYLOAD_BYTES;
+
+/** The group of a job's error. */
+export const ERROR_GROUP: string = `substr(error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 
 /** In: text. Whether it stands in the part of a payload that is looked through, which is measured in bytes. */
 export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, ${SEARCHED_PAYLOAD_BYTES})), ?) > 0`;
@@ -33,7 +37,7 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
     texts.push(text);
     values.push(...given);
   };
-  if (status !== undefined) demand(`state in (${status.map(stateNumber).join(", ")})`);
+  if (status !== undefined) demand(`state in (${status.map((one) => STATE[one]).join(", ")})`);
   if (queue !== undefined) demand("queue = ?", catalog.findQueue(queue)?.id ?? 0);
   if (leftOut.length > 0) demand("queue not in (select value from json_each(?))", JSON.stringify(leftOut));
   if (type !== undefined)
@@ -43,8 +47,7 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
     );
   if (priority !== undefined) demand("priority between ? and ?", priority.min, priority.max);
   if (tag !== undefined) demand("instr(extra, ?) > 0", JSON.stringify(tag));
-  // Found by its place in the text: see encodeError.
-  if (group !== undefined) demand("substr(error, 11, 12) = ?", group);
+  if (group !== undefined) demand(`${ERROR_GROUP} = ?`, group);
   const search = q === undefined ? null : searchFor(q);
   if (search !== null) demand(...searched(catalog, search));
   const isExact = tag === undefined && search === null;

@@ -1,7 +1,8 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
+import { settledMark, STATE } from "../numbers.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
-import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf, settledMark, stateNumber } from "./codec.ts";
+import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
 import {
   ADD_LOG,
   CLAIM_FAR_JOB,
@@ -23,11 +24,6 @@ import type { Grant, GrantedLeases } from "./granted-leases.ts";
 import { insertJob } from "./insert.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
-
-const PENDING = stateNumber("pending");
-const RUNNING = stateNumber("running");
-const COMPLETED = stateNumber("completed");
-const CANCELLED = stateNumber("cancelled");
 
 export function settleJob(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
   const answer = applySettlement(tx, settlement, granted);
@@ -66,14 +62,14 @@ function completeJob(tx: Transaction, settlement: Settlement, mark: number, gran
 }
 
 function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number | null): void {
-  tx.ledger.move(queue, priority, RUNNING, COMPLETED);
+  tx.ledger.move(queue, priority, STATE.running, STATE.completed);
   tx.ledger.count(queue, "completed");
   tx.ledger.time(queue, "run", runMs ?? tx.now - startedAt);
   tx.ledger.time(queue, "wait", startedAt - runAt);
 }
 
 function holds(job: Facts | null, fence: number): job is Facts {
-  return job !== null && job.state === RUNNING && job.fence === fence;
+  return job !== null && job.state === STATE.running && job.fence === fence;
 }
 
 /** Why a lease does not hold, or `ok` for the repeat of the settlement that ended it. */
@@ -81,7 +77,7 @@ function answerRefused(job: Facts | null, fence: number, mark: number | null): L
   if (job === null) return "stale";
   if (job.settled === mark) return "ok";
   // A cancel raises the fence by one, and where it ended a lease it leaves its end in the row.
-  return job.state === CANCELLED && job.fence === fence + 1 && job.leaseUntil !== null ? "cancelled" : "stale";
+  return job.state === STATE.cancelled && job.fence === fence + 1 && job.leaseUntil !== null ? "cancelled" : "stale";
 }
 
 export function extendLease(tx: Transaction, lease: Lease & { readonly leaseMs: number }): LeaseAnswer {
@@ -155,7 +151,7 @@ function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseM
   else tx.on.run(CLAIM_FAR_JOB, leaseUntil, tx.now, tx.now, workerId, turn, seqOf(row));
   const { deadLetters } = queue.settings;
   const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId, deadLetters });
-  tx.ledger.move(queue.id, job.priority, PENDING, RUNNING);
+  tx.ledger.move(queue.id, job.priority, STATE.pending, STATE.running);
   return job;
 }
 

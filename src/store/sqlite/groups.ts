@@ -1,8 +1,10 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
+import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
-import { hexToId, idToBlob, readError, stateNumber } from "./codec.ts";
+import { readError } from "../stored-error.ts";
+import { hexToId, idToBlob } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
 
@@ -28,7 +30,7 @@ interface Place {
 function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] {
   const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   return queues
-    .flatMap(({ id }) => query.status.map((status) => ({ queue: id, state: stateNumber(status) })))
+    .flatMap(({ id }) => query.status.map((status) => ({ queue: id, state: STATE[status] })))
     .map((place) => ({ ...place, count: on.number(TALLY_OF_STATE, place.queue, place.state)! }))
     .filter(({ count }) => count > 0)
     .slice(0, MAX_CANDIDATES);

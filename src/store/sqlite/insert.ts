@@ -1,13 +1,11 @@
 import type { NewJob } from "../../core/job.ts";
 import { rank } from "../../core/rank.ts";
+import { STATE, statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
-import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row, stateNumber, statusOf } from "./codec.ts";
+import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row } from "./codec.ts";
 import type { QueueRow } from "./catalog.ts";
 import { COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
-
-const SCHEDULED = stateNumber("scheduled");
-const PENDING = stateNumber("pending");
 
 const ID = new Uint8Array(ID_BYTES);
 
@@ -19,21 +17,21 @@ export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
-  if (isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
+  if (job.blocked !== true && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
   return write(tx, queue, job, id);
 }
 
 function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer {
   const { now } = tx;
-  const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-  const state = runAt > now ? SCHEDULED : PENDING;
+  const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
+  const state = job.blocked === true ? STATE.blocked : runAt > now ? STATE.scheduled : STATE.pending;
   const changed = tx.on.run(
     INSERT_JOB,
     id,
     tx.catalog.lane(queue.id, job.type),
     queue.id,
     state,
-    state === PENDING ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
+    state === STATE.pending ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
     job.priority,
     runAt,
     job.payload,
@@ -51,7 +49,8 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.ledger.move(queue.id, job.priority, null, state);
   tx.ledger.count(queue.id, "enqueued");
-  tx.ring(state === PENDING ? { topic: "work", queue: job.queue } : { topic: "due", inMs: runAt - now });
+  if (state === STATE.pending) tx.ring({ topic: "work", queue: job.queue });
+  else if (state === STATE.scheduled) tx.ring({ topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };
 }
 

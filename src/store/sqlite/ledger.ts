@@ -1,14 +1,14 @@
 import type { Counter, TimeKind } from "../../core/counters.ts";
 import { bucketOf } from "../../core/histogram.ts";
+import { WAITING } from "../../core/job.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import { counterMetric, isBucket, levelNumber, timeMetric } from "./codec.ts";
+import { COUNTER, FIRST_BUCKET, firstBucketOf, levelNumber, LEVELS, STATE, STEP, tallyCell } from "../numbers.ts";
 import type { Connection } from "./connection.ts";
 import { ADD_COUNT, ADD_TALLY } from "./statements.ts";
 
-export const STEPS = { all: 0, hour: 1, minute: 2 } as const;
-
-const LEVELS = 4;
-const LAST_WAITING = 2;
+/** How many cells and metrics a queue may have here, where each is packed into one number with its queue. */
+const CELLS = tallyCell(Object.keys(STATE).length, 0);
+const METRICS = 1024;
 
 /**
  * Adds up what a transaction changes and writes it as a few rows at its end, in the same commit. So `stats` never counts jobs, and a
@@ -22,45 +22,44 @@ export class Ledger {
   /** How many jobs of a state this transaction has added so far, beyond what the table says. */
   added(queue: number, state: number): number {
     let added = 0;
-    for (let level = 0; level < LEVELS; level++) added += this.#tallies.get(queue * 32 + state * LEVELS + level) ?? 0;
+    for (const level of LEVELS.keys()) added += this.#tallies.get(queue * CELLS + tallyCell(state, level)) ?? 0;
     return added;
   }
 
   /** The same for all states that count against a queue's capacity. */
   waitingAdded(queue: number): number {
-    let added = 0;
-    for (let state = 0; state <= LAST_WAITING; state++) added += this.added(queue, state);
-    return added;
+    return WAITING.reduce((added, status) => added + this.added(queue, STATE[status]), 0);
   }
 
   /** A job left a state (null: it is new) and came to another (null: it is gone). */
   move(queue: number, priority: number, from: number | null, to: number | null): void {
     const level = levelNumber(priority);
-    if (from !== null) add(this.#tallies, queue * 32 + from * LEVELS + level, -1);
-    if (to !== null) add(this.#tallies, queue * 32 + to * LEVELS + level, 1);
+    if (from !== null) add(this.#tallies, queue * CELLS + tallyCell(from, level), -1);
+    if (to !== null) add(this.#tallies, queue * CELLS + tallyCell(to, level), 1);
   }
 
   count(queue: number, counter: Counter): void {
-    add(this.#counts, queue * 1024 + counterMetric(counter), 1);
+    add(this.#counts, queue * METRICS + COUNTER[counter], 1);
   }
 
   time(queue: number, kind: TimeKind, ms: number): void {
-    add(this.#counts, queue * 1024 + timeMetric(kind, bucketOf(ms)), 1);
+    add(this.#counts, queue * METRICS + firstBucketOf(kind) + bucketOf(ms), 1);
   }
 
   write(on: Connection, now: number): void {
     for (const [packed, delta] of this.#tallies) {
-      if (delta !== 0) on.run(ADD_TALLY, Math.floor(packed / 32), Math.floor(packed / LEVELS) % 8, packed % LEVELS, delta);
+      const cell = packed % CELLS;
+      if (delta !== 0) on.run(ADD_TALLY, Math.floor(packed / CELLS), Math.floor(cell / LEVELS.length), cell % LEVELS.length, delta);
     }
     const minute = now - (now % MINUTE_MS);
     const hour = now - (now % HOUR_MS);
     for (const [packed, delta] of this.#counts) {
-      const queue = Math.floor(packed / 1024);
-      const metric = packed % 1024;
-      on.run(ADD_COUNT, STEPS.minute, queue, minute, metric, delta);
-      if (isBucket(metric)) continue;
-      on.run(ADD_COUNT, STEPS.hour, queue, hour, metric, delta);
-      on.run(ADD_COUNT, STEPS.all, queue, 0, metric, delta);
+      const queue = Math.floor(packed / METRICS);
+      const metric = packed % METRICS;
+      on.run(ADD_COUNT, STEP.minute, queue, minute, metric, delta);
+      if (metric >= FIRST_BUCKET) continue;
+      on.run(ADD_COUNT, STEP.hour, queue, hour, metric, delta);
+      on.run(ADD_COUNT, STEP.all, queue, 0, metric, delta);
     }
     this.forget();
   }

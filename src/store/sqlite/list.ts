@@ -2,9 +2,10 @@ import { MillraceError } from "../../core/errors.ts";
 import { type Filter, leavesOut, type Matcher, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { type Search, searchFor } from "../../core/search.ts";
+import { STATE } from "../numbers.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Catalog, QueueRow } from "./catalog.ts";
-import { FIRST_ENDED, laneOf, readSummary, type Row, searchedOf, seqOf, stateNumber } from "./codec.ts";
+import { laneOf, readSummary, type Row, searchedOf, seqOf } from "./codec.ts";
 import { type Conditions, conditionsOf, leftOutBy } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
 import {
@@ -186,7 +187,7 @@ function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range):
   if (query.status === undefined) return null;
   const all = catalog.allQueues();
   const queues = all.filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
-  const picks = query.status.map((status) => pickOf(on, catalog, stateNumber(status), queues, all));
+  const picks = query.status.map((status) => pickOf(on, catalog, STATE[status], queues, all));
   if (picks.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES) return null;
   return picks
     .flatMap(({ seqs }) => seqs(range.below))
@@ -200,21 +201,21 @@ interface Pick {
   readonly seqs: (below: number) => number[];
 }
 
-/** Pending and ended jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
+/** Pending, ended and blocked jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
 function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
   const countIn = (some: readonly QueueRow[], which = state): number =>
     some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);
   const read = (text: string, ...values: number[]): number[] => (on.all(text, ...values) as [number][]).map(([seq]) => seq);
-  if (state >= FIRST_ENDED) {
+  if (state >= STATE.completed) {
     return { count: countIn(queues), seqs: (below) => queues.flatMap(({ id }) => read(SEQS_ENDED, state, below, id)) };
   }
-  if (state === stateNumber("pending")) {
+  if (state === STATE.pending) {
     const lanes = queues.flatMap(({ id }) => catalog.lanes(id, "*"));
     return { count: countIn(queues), seqs: (below) => lanes.flatMap((lane) => read(SEQS_OF_LANE, lane, below)) };
   }
-  if (state === stateNumber("running")) return { count: countIn(all), seqs: (below) => read(SEQS_RUNNING, state, below) };
+  if (state === STATE.running) return { count: countIn(all), seqs: (below) => read(SEQS_RUNNING, state, below) };
   // Those that wait for their time stand in one index: to find a few of one status there, all of both are looked at.
-  const count = countIn(all, stateNumber("scheduled")) + countIn(all, stateNumber("retrying"));
+  const count = countIn(all, STATE.scheduled) + countIn(all, STATE.retrying);
   return { count, seqs: (below) => read(SEQS_DUE, state, below) };
 }
 

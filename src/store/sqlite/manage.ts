@@ -1,11 +1,13 @@
-import type { Attempt, Status } from "../../core/job.ts";
+import { type Attempt, attemptOutcome, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
-import { idToBlob, laneOf, readAttempt, readError, readSummary, stateNumber, statusOf } from "./codec.ts";
+import { readError } from "../stored-error.ts";
+import { idToBlob, laneOf, readAttempt, readSummary } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { DELETE_ATTEMPTS, DELETE_JOB, DELETE_LOGS, DROP_KEY, FACTS_OF_JOB, FIND_SUMMARY, READ_ATTEMPTS } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
-import { applyTransition, attemptOutcome, factsOf } from "./transition.ts";
+import { applyTransition, factsOf } from "./transition.ts";
 
 export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer {
   const job = factsOf(tx, idToBlob(id));
@@ -48,14 +50,14 @@ export function attemptsOf(on: Connection, id: string): Attempt[] {
   const number = row[8] as number;
   const history = on.all(READ_ATTEMPTS, seq).map(readAttempt);
   if (number === 0 || history.some((attempt) => attempt.number === number)) return history;
-  const running = state === stateNumber("running");
+  const running = state === STATE.running;
   history.push({
     number,
     workerId: row[11] as string | null,
     startedAt: row[12] as number,
     endedAt: running ? null : (row[13] as number),
     durationMs: running ? null : (row[14] as number | null),
-    outcome: attemptOutcome(state),
+    outcome: attemptOutcome(statusOf(state)),
     error: running ? null : readError(row[15] as string | null),
   });
   return history;

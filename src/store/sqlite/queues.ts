@@ -1,10 +1,9 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import type { CounterQuery, CounterRow, QueueState } from "../store.ts";
-import type { Counter, TimeKind } from "../../core/counters.ts";
 import type { Catalog } from "./catalog.ts";
-import { levelName, readMetric, type Row, statusOf } from "./codec.ts";
+import { COUNTER, LEVELS, readFigures, readMetric, STEP, statusOf } from "../numbers.ts";
+import type { Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { STEPS } from "./ledger.ts";
 import { ALL_TALLIES, READ_COUNTS, READ_QUEUE_COUNTS, SET_QUEUE } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -14,7 +13,7 @@ export function queueStates(on: Connection, catalog: Catalog): QueueState[] {
     name,
     settings,
     paused,
-    counts: (counts.get(id) ?? []).map(([, state, level, count]) => ({ status: statusOf(state), level: levelName(level), count })),
+    counts: (counts.get(id) ?? []).map(([, state, level, count]) => ({ status: statusOf(state), level: LEVELS[level]!, count })),
   }));
 }
 
@@ -46,7 +45,7 @@ export function readCounters(on: Connection, catalog: Catalog, query: CounterQue
 }
 
 function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [number, number, number, number][] {
-  const step = STEPS[query.step];
+  const step = STEP[query.step];
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
   let rows: Row[] = [];
@@ -59,13 +58,7 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
 }
 
 function toCounterRow(catalog: Catalog, rows: [number, number, number, number][]): CounterRow {
-  const counts: Partial<Record<Counter, number>> = {};
-  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
-  for (const [, , metric, value] of rows) {
-    const what = readMetric(metric);
-    if ("counter" in what) counts[what.counter] = value;
-    else (times[what.time] ??= new Map()).set(what.bucket, value);
-  }
   const [queue, at] = rows[0]!;
-  return { queue: catalog.queueById(queue).name, at, counts, times };
+  const cells = rows.map(([, , metric, value]) => [metric, value] as const);
+  return { queue: catalog.queueById(queue).name, at, ...readFigures(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }

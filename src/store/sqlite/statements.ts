@@ -5,8 +5,16 @@
  * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
+import { STATE } from "../numbers.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
-import { IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
+import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
+
+/** The terms of the partial indexes: see migrations.ts. */
+const PENDING = `state = ${STATE.pending}`;
+const WAITS_FOR_TIME = `state <= ${STATE.retrying}`;
+const RUNNING = `state = ${STATE.running}`;
+/** Jobs that have ended, and blocked ones: what stays as it is until someone acts. Each is found there by its queue and state. */
+const AT_REST = `state >= ${STATE.completed}`;
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -34,24 +42,23 @@ export const FIND_LANE = "select id from millrace_lane where queue = ? and type 
 export const FIND_LANE_BY_ID = "select queue, type from millrace_lane where id = ?";
 /** Out: every lane in which a job is pending. Jumps from lane to lane in the index, however many jobs stand in each. */
 export const READY_LANES = `with recursive ready (lane) as (
-    select min(lane) from millrace_job where state = 2
+    select min(lane) from millrace_job where ${PENDING}
     union all
-    select (select min(lane) from millrace_job where state = 2 and lane > ready.lane) from ready where ready.lane is not null
+    select (select min(lane) from millrace_job where ${PENDING} and lane > ready.lane) from ready where ready.lane is not null
   ) select lane from ready where lane is not null`;
 /** In: lane, rank. Out: rank and due time of the first job of the lane from that rank on. */
-export const HEAD_OF_LANE = "select rank, run_at from millrace_job where state = 2 and lane = ? and rank >= ? order by rank, seq limit 1";
+export const HEAD_OF_LANE = `select rank, run_at from millrace_job where ${PENDING} and lane = ? and rank >= ? order by rank, seq limit 1`;
 /** In: lane, rank, most. Out: how many jobs of the lane have a lower rank. */
-export const COUNT_RANKED_BEFORE = "select count(*) from (select 1 from millrace_job where state = 2 and lane = ? and rank < ? limit ?)";
+export const COUNT_RANKED_BEFORE = `select count(*) from (select 1 from millrace_job where ${PENDING} and lane = ? and rank < ? limit ?)`;
 /** In: lane, rank, seq, most. Out: how many jobs of the lane have the same rank and came earlier. */
-export const COUNT_CAME_BEFORE =
-  "select count(*) from (select 1 from millrace_job where state = 2 and lane = ? and rank = ? and seq < ? limit ?)";
+export const COUNT_CAME_BEFORE = `select count(*) from (select 1 from millrace_job where ${PENDING} and lane = ? and rank = ? and seq < ? limit ?)`;
 /** In: id. Out: where a job stands. */
 export const STANDING_OF_JOB = "select seq, queue, state, rank from millrace_job where id = ?";
 /** In: queue, type. */
 export const ADD_LANE = "insert into millrace_lane (queue, type) values (?, ?) on conflict do nothing";
 
 /** In: queue. Out: how many wait there, which is what a capacity bounds. */
-export const COUNT_WAITING = "select coalesce(sum(count), 0) from millrace_tally where queue = ? and state <= 2";
+export const COUNT_WAITING = `select coalesce(sum(count), 0) from millrace_tally where queue = ? and state < ${STATE.running}`;
 export const ALL_TALLIES = "select queue, state, level, count from millrace_tally where count <> 0";
 /** In: queue, state. */
 export const TALLY_OF_STATE = "select coalesce(sum(count), 0) from millrace_tally where queue = ? and state = ?";
@@ -99,7 +106,7 @@ export const DROP_EXPIRED_KEYS = `delete from millrace_key where (queue, key) in
  * text: with a bound one SQLite plans the statement anew each time it runs, which costs ten times as much as running it.
  */
 export function readyJobs(lanes: number, limit: number): string {
-  const arm = `select ${JOB_COLUMNS} from millrace_job where lane = ? and state = 2`;
+  const arm = `select ${JOB_COLUMNS} from millrace_job where lane = ? and ${PENDING}`;
   return `${Array.from({ length: lanes }, () => arm).join(" union all ")} order by rank, seq limit ${limit}`;
 }
 /**
@@ -107,28 +114,28 @@ export function readyJobs(lanes: number, limit: number): string {
  * 10 µs a job in batches of 100, and 200 µs for a single one; a select and this take 6 and 110.
  */
 export const CLAIM_JOB = `update millrace_job
-  set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
+  set ${RUNNING}, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
   where seq = ?`;
 
 /** The same for a worker that is far away. In: lease_until, started_at, updated_at, worker, turn, seq. */
 export const CLAIM_FAR_JOB = `update millrace_job
-  set state = 3, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, turn = ?, progress = null
+  set ${RUNNING}, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, turn = ?, progress = null
   where seq = ?`;
 
 /** In: worker, turn. Out: what that claim took and is still running. */
-export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where state = 3 and worker = ? and turn = ? order by rank, seq`;
+export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where ${RUNNING} and worker = ? and turn = ? order by rank, seq`;
 /** In: lease_until, seq. */
 export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = ?";
 
 /** The usual end, apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
 export const COMPLETE_JOB = `update millrace_job
-  set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
-  where id = ? and state = 3 and fence = ? returning queue, priority, started_at, run_at`;
+  set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  where id = ? and ${RUNNING} and fence = ? returning queue, priority, started_at, run_at`;
 
 /** The same for a lease that was granted here. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
 export const COMPLETE_GRANTED = `update millrace_job
-  set state = 4, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
-  where seq = ? and id = ? and state = 3 and fence = ?`;
+  set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  where seq = ? and id = ? and ${RUNNING} and fence = ?`;
 
 /** In: id. Out: what a transition needs to know of the job that it changes. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
@@ -148,7 +155,7 @@ export const APPLY_TRANSITION = `update millrace_job
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** In: lease_until, id, fence. */
-export const EXTEND_LEASE = "update millrace_job set lease_until = ? where id = ? and state = 3 and fence = ?";
+export const EXTEND_LEASE = `update millrace_job set lease_until = ? where id = ? and ${RUNNING} and fence = ?`;
 
 /** In: progress, updated_at, seq. */
 export const SET_PROGRESS = "update millrace_job set progress = ?, updated_at = ? where seq = ?";
@@ -195,21 +202,21 @@ export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millr
   where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
 
 /** In: lane, seq to start below. Out: seqs of its pending jobs. */
-export const SEQS_OF_LANE = "select seq from millrace_job indexed by millrace_ready where state = 2 and lane = ? and seq < ?";
+export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ?`;
 /** In: state, seq to start below. Out: seqs, read through an index that holds few jobs but those of this state, in no order. */
-export const SEQS_DUE = "select seq from millrace_job indexed by millrace_due where state <= 1 and state = ? and seq < ?";
-export const SEQS_RUNNING = "select seq from millrace_job indexed by millrace_leased where state = 3 and state = ? and seq < ?";
+export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due where ${WAITS_FOR_TIME} and state = ? and seq < ?`;
+export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ?`;
 /** In: state, seq to start below, queue. */
-export const SEQS_ENDED = "select seq from millrace_job indexed by millrace_ended where state >= 4 and state = ? and seq < ? and queue = ?";
+export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended where ${AT_REST} and state = ? and seq < ? and queue = ?`;
 
 /**
  * In: queue, state, how many of those that ended last to look at; then from, to, lowest and highest priority, tag (each null: any).
- * Out: group of errors, lane, how many, first and last end, the id of the last. The group is found by its place in the text: see encodeError.
+ * Out: group of errors, lane, how many, first and last end, the id of the last.
  */
-export const COUNT_ERRORS = `select substr(error, 11, 12), lane, count(*), min(ended_at), max(ended_at),
+export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
   from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
-    where state >= 4 and queue = ?1 and state = ?2 order by ended_at desc limit ?3)
+    where ${AT_REST} and queue = ?1 and state = ?2 order by ended_at desc limit ?3)
   where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
     and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
     and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))
@@ -225,20 +232,19 @@ export const READ_LOGS = `select ${LOG_COLUMNS} from millrace_log where job = ? 
 // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** In: now, limit. */
-export const DUE_JOBS =
-  "select seq, queue, state, priority, run_at, lane, lower(hex(id)) from millrace_job where state <= 1 and run_at <= ? order by run_at, seq limit ?";
+export const DUE_JOBS = `select seq, queue, state, priority, run_at, lane, lower(hex(id)) from millrace_job where ${WAITS_FOR_TIME} and run_at <= ? order by run_at, seq limit ?`;
 /** In: rank, updated_at, seq. */
-export const PROMOTE_JOB = "update millrace_job set state = 2, rank = ?, updated_at = ? where seq = ?";
-export const NEXT_DUE = "select run_at from millrace_job where state <= 1 order by run_at limit 1";
+export const PROMOTE_JOB = `update millrace_job set ${PENDING}, rank = ?, updated_at = ? where seq = ?`;
+export const NEXT_DUE = `select run_at from millrace_job where ${WAITS_FOR_TIME} order by run_at limit 1`;
 
 /** In: now, limit. */
-export const EXPIRED_LEASES = `select ${SUMMARY_COLUMNS} from millrace_job where state = 3 and lease_until <= ? order by lease_until, seq limit ?`;
+export const EXPIRED_LEASES = `select ${SUMMARY_COLUMNS} from millrace_job where ${RUNNING} and lease_until <= ? order by lease_until, seq limit ?`;
 /** In: now. */
-export const NEXT_EXPIRY = "select lease_until from millrace_job where state = 3 and lease_until > ? order by lease_until limit 1";
+export const NEXT_EXPIRY = `select lease_until from millrace_job where ${RUNNING} and lease_until > ? order by lease_until limit 1`;
 
 const ENDED_JOB = "seq, id, state, priority, key, key_ttl, ended_at";
 /** In: queue, state, before, limit. The earliest ended first. */
-export const ENDED_BEFORE = `select ${ENDED_JOB} from millrace_job where state >= 4 and queue = ? and state = ? and ended_at <= ? order by ended_at, seq limit ?`;
+export const ENDED_BEFORE = `select ${ENDED_JOB} from millrace_job where ${AT_REST} and queue = ? and state = ? and ended_at <= ? order by ended_at, seq limit ?`;
 
 /** In: seq. */
 export const DELETE_JOB = "delete from millrace_job where seq = ?";
@@ -246,7 +252,7 @@ export const DELETE_ATTEMPTS = "delete from millrace_attempt where job = ?";
 export const DELETE_LOGS = "delete from millrace_log where job = ?";
 
 /** In: from (exclusive), to (inclusive), queue. Out: pending jobs there whose rank may be of another head start. */
-export const JOBS_TO_RERANK = "select seq, priority, run_at from millrace_job where seq > ? and seq <= ? and queue = ? and state = 2";
+export const JOBS_TO_RERANK = `select seq, priority, run_at from millrace_job where seq > ? and seq <= ? and queue = ? and ${PENDING}`;
 /** In: rank, seq. */
 export const SET_RANK = "update millrace_job set rank = ? where seq = ?";
 export const HIGHEST_SEQ = "select coalesce(max(seq), 0) from millrace_job";

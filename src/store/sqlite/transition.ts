@@ -1,13 +1,11 @@
 import { countsRunTime, counterOf } from "../../core/counters.ts";
-import { isTerminal, type JobError } from "../../core/job.ts";
+import { attemptOutcome, isTerminal } from "../../core/job.ts";
 import type { Outcome, Transition } from "../../core/lifecycle.ts";
 import { rank } from "../../core/rank.ts";
-import { FIRST_ENDED, stateNumber, statusOf } from "./codec.ts";
+import { STATE, statusOf } from "../numbers.ts";
+import { encodeError } from "../stored-error.ts";
 import { ADD_ATTEMPT, APPLY_TRANSITION, DROP_KEY, FACTS_OF_JOB } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
-
-const RUNNING = stateNumber("running");
-const CANCELLED = stateNumber("cancelled");
 
 /** What a transition needs to know of the job that it changes. */
 export interface Facts {
@@ -69,15 +67,15 @@ export interface Applied {
 
 /** Writes a transition whose condition was checked in this transaction. */
 export function applyTransition(tx: Transaction, job: Facts, { transition, settled }: Applied): void {
-  const to = stateNumber(transition.to);
-  const wasRunning = job.state === RUNNING;
+  const to = STATE[transition.to];
+  const wasRunning = job.state === STATE.running;
   const ends = wasRunning && transition.endsAttempt;
   const runMs = ends ? (transition.runMs ?? tx.now - job.startedAt!) : job.runMs;
   const error = writesError(transition, wasRunning) ? encodeError(transition.error) : job.error;
   const runAt = transition.delayMs === null ? job.runAt : tx.now + transition.delayMs;
   const queue = tx.catalog.queueById(job.queue);
 
-  if (job.state >= FIRST_ENDED) leaveTheEnd(tx, job);
+  if (isTerminal(statusOf(job.state))) leaveTheEnd(tx, job);
   else if (ends && !isTerminal(transition.to)) {
     tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, tx.now, runMs, "failed", error);
   }
@@ -113,13 +111,6 @@ function writesError(transition: Transition, wasRunning: boolean): boolean {
   return transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning);
 }
 
-/** The group comes first: COUNT_ERRORS finds it by its place. */
-export function encodeError(error: JobError | null | undefined): string | null {
-  if (error === null || error === undefined) return null;
-  const { group, ...rest } = error;
-  return JSON.stringify({ group, ...rest });
-}
-
 function retriesAfter(job: Facts, transition: Transition): number {
   if (transition.retries === "reset") return 0;
   return job.retryCount + (transition.retries === "add" ? 1 : 0);
@@ -139,24 +130,17 @@ function snoozesAfter(job: Facts, transition: Transition): number {
 function leaveTheEnd(tx: Transaction, job: Facts): void {
   if (!keepsKey(tx, job)) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
   if (job.attempt === 0) return;
-  const outcome = attemptOutcome(job.state);
+  const outcome = attemptOutcome(statusOf(job.state));
   tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, job.endedAt, job.runMs, outcome, job.error);
-}
-
-/** How the last attempt of a job in this state ended, where the row itself tells it. */
-export function attemptOutcome(state: number): "running" | "completed" | "failed" | "cancelled" {
-  const status = statusOf(state);
-  if (status === "running" || status === "completed" || status === "cancelled") return status;
-  return "failed";
 }
 
 /** A key that has expired by time may be another job's by now. Only a cancelled job can come back after that. */
 function keepsKey(tx: Transaction, job: Facts): boolean {
-  return job.key !== null && !(job.state === CANCELLED && job.endedAt! + job.keyTtl! <= tx.now);
+  return job.key !== null && !(job.state === STATE.cancelled && job.endedAt! + job.keyTtl! <= tx.now);
 }
 
 function countTransition(tx: Transaction, job: Facts, transition: Transition, outcome: Outcome["kind"] | null, runMs: number | null): void {
-  tx.ledger.move(job.queue, job.priority, job.state, stateNumber(transition.to));
+  tx.ledger.move(job.queue, job.priority, job.state, STATE[transition.to]);
   const counter = counterOf(transition.to);
   if (counter !== null) tx.ledger.count(job.queue, counter);
   if (outcome === "lost") tx.ledger.count(job.queue, "lost");

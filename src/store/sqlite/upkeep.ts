@@ -1,9 +1,9 @@
 import { rank } from "../../core/rank.ts";
+import { STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
-import { hexToId, laneOf, queueIdOf, readSummary, stateNumber } from "./codec.ts";
+import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { STEPS } from "./ledger.ts";
 import { deleteJob } from "./manage.ts";
 import {
   DROP_DEAD_WORKERS,
@@ -27,14 +27,12 @@ import {
 } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
-const PENDING = stateNumber("pending");
-
 export function promoteJobs(tx: Transaction, limit: number, tell: boolean): Promoted {
   const due = tx.on.all(DUE_JOBS, tx.now, limit) as [number, number, number, number, number, number, string][];
   for (const [seq, queueId, state, priority, runAt] of due) {
     const queue = tx.catalog.queueById(queueId);
     tx.on.run(PROMOTE_JOB, rank(runAt, priority, queue.settings.headStartMs), tx.now, seq);
-    tx.ledger.move(queueId, priority, state, PENDING);
+    tx.ledger.move(queueId, priority, state, STATE.pending);
     tx.ring({ topic: "work", queue: queue.name });
   }
   const answer = { moved: due.length, nextInMs: untilNext(tx.on.number(NEXT_DUE), tx.now) };
@@ -72,7 +70,7 @@ interface Ended {
   readonly endedAt: number;
 }
 
-const PRUNED_STATES = [stateNumber("completed"), stateNumber("cancelled")];
+const PRUNED_STATES = [STATE.completed, STATE.cancelled];
 
 export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): number {
   let removed = 0;
@@ -119,8 +117,8 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   return (
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
     tx.on.run(DROP_DEAD_WORKERS, tx.now, limit) +
-    tx.on.run(DROP_OLD_COUNTS, STEPS.minute, tx.now - keep.minutesMs, limit) +
-    tx.on.run(DROP_OLD_COUNTS, STEPS.hour, tx.now - keep.hoursMs, limit) +
+    tx.on.run(DROP_OLD_COUNTS, STEP.minute, tx.now - keep.minutesMs, limit) +
+    tx.on.run(DROP_OLD_COUNTS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
     tx.on.run(DROP_OLD_MARKS, tx.now, limit)

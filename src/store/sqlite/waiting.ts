@@ -1,12 +1,11 @@
 /** Where pending jobs stand, for people who wait for them. All of it is read from the heads of lanes, or counted up to a bound. */
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
+import { STATE } from "../numbers.ts";
 import type { OldestPending } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
-import { idToBlob, stateNumber } from "./codec.ts";
+import { idToBlob } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { COUNT_CAME_BEFORE, COUNT_RANKED_BEFORE, HEAD_OF_LANE, STANDING_OF_JOB } from "./statements.ts";
-
-const PENDING = stateNumber("pending");
 
 /** Of each queue that has pending jobs, when the longest due of them was due. */
 export function oldestPending(on: Connection, catalog: Catalog): OldestPending[] {
@@ -38,7 +37,7 @@ function* headsOf(on: Connection, lane: number, isStrict: boolean): Generator<nu
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
 export function countAhead(on: Connection, catalog: Catalog, id: string, types: readonly string[] | "*", most: number): number | null {
   const found = on.get(STANDING_OF_JOB, idToBlob(id)) as [seq: number, queue: number, state: number, rank: number] | undefined;
-  if (found === undefined || found[2] !== PENDING) return null;
+  if (found === undefined || found[2] !== STATE.pending) return null;
   const [seq, queue, , rank] = found;
   let count = 0;
   for (const lane of catalog.lanes(queue, types)) {

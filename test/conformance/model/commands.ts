@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { STATUSES } from "../../../src/core/job.ts";
-import { CANCEL, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
+import { CANCEL, type Move, OPEN, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
 import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
 import { BOOM, claimOf, type Held, settlementOf, type World } from "../world.ts";
 import { comparable, same } from "./compare.ts";
@@ -23,6 +23,7 @@ const common = {
   maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
   tags: fc.subarray(["red", "blue"]),
+  blocked: fc.constantFrom(false, false, false, false, true),
 };
 
 const wishes = fc.oneof(
@@ -38,11 +39,11 @@ const wishes = fc.oneof(
 );
 
 const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), async (list, model, world) => {
-  const jobs = list.map((wish) => world.job(wish));
+  const jobs = list.map(({ blocked, ...wish }) => ({ ...world.job(wish), blocked }));
   const answers = await world.store.insert(jobs);
   jobs.forEach((job, index) => {
     const expected = model.reference.insert(job);
-    happened(`insert ${expected.kind}`);
+    happened(`insert ${job.blocked ? "blocked " : ""}${expected.kind}`);
     const answer = answers[index]!;
     same(answer.kind === "known" ? { ...answer, job: comparable(answer.job) } : answer, expected, `answer to insert ${job.id}`);
     model.inserted.push(job);
@@ -195,6 +196,20 @@ const exchange = command(
   },
 );
 
+/** A wait in the middle of the work: nothing that a worker can report yet, but every store obeys it. */
+const suspend = command("suspend", fc.record({ which, pick: fc.nat() }), async (input, model, world) => {
+  const lease = someLease(model, input.which, input.pick);
+  if (lease === undefined) return;
+  const transition = { ...OPEN.transition, to: "blocked", giveBackAttempt: true, delayMs: null } as const;
+  const { settled } = await world.store.exchange(
+    [{ id: lease.id, fence: lease.fence, outcome: "release", transition, ifExpired: false }],
+    [],
+  );
+  const expected = model.reference.suspend(lease.id, lease.fence);
+  happened(`suspend ${expected}`);
+  same(settled, [expected], "the answer to a suspension");
+});
+
 const repeat = command("repeat a settlement", fc.nat(), async (pick, model, world) => {
   const earlier = pickFrom(model.sent, pick);
   if (earlier === undefined) return;
@@ -234,7 +249,8 @@ const note = command(
 
 // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const MOVES = { cancel: CANCEL, retry: RETRY, "run now": RUN_NOW };
+const OPEN_LATER: Move = { ...OPEN, transition: { ...OPEN.transition, to: "scheduled", delayMs: 1_000 } };
+const MOVES = { cancel: CANCEL, retry: RETRY, "run now": RUN_NOW, open: OPEN, "open later": OPEN_LATER };
 
 /** Ids of any job, and once more of those that a move is for. */
 function likely(model: Model, kind: ChangeKind | "remove"): string[] {
@@ -242,6 +258,8 @@ function likely(model: Model, kind: ChangeKind | "remove"): string[] {
     cancel: ["running"],
     retry: ["dead", "failed", "cancelled"],
     "run now": ["scheduled", "retrying"],
+    open: ["blocked"],
+    "open later": ["blocked"],
     remove: ["completed", "dead"],
   }[kind];
   const fitting = [...model.reference.jobs.values()].filter(({ record }) => wanted.includes(record.status)).map(({ record }) => record.id);
@@ -392,6 +410,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [3, claim],
   [3, settle],
   [2, exchange],
+  [1, suspend],
   [1, repeat],
   [1, extend],
   [1, note],
@@ -401,6 +420,8 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [2, change("cancel")],
   [2, change("retry")],
   [1, change("run now")],
+  [2, change("open")],
+  [1, change("open later")],
   [1, remove],
   [2, prune],
   [1, sweep],

@@ -56,7 +56,7 @@ export interface Report {
   readonly ifExpired: boolean;
 }
 
-export type ChangeKind = "cancel" | "retry" | "run now";
+export type ChangeKind = "cancel" | "retry" | "run now" | "open" | "open later";
 export type ModelChange = { kind: "ok"; was: Status } | { kind: "refused"; status: Status } | { kind: "missing" };
 
 const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
@@ -88,7 +88,7 @@ export class Reference {
     const holder = this.#livingKey(job.queue, job.idempotencyKey);
     if (holder !== undefined) return this.#answerFor(holder, job);
     const { capacity } = this.queue(job.queue).settings;
-    if (capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
+    if (job.blocked !== true && capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
     return this.#store(job);
   }
 
@@ -101,9 +101,9 @@ export class Reference {
 
   #store(job: NewJob): InsertAnswer {
     const { now } = this;
-    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-    const status: Status = runAt > now ? "scheduled" : "pending";
-    const { delayMs: _delay, runAt: _runAt, fingerprint, ...given } = job;
+    const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
+    const status: Status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
+    const { delayMs: _delay, runAt: _runAt, blocked: _blocked, fingerprint, ...given } = job;
     this.jobs.set(job.id, {
       record: {
         ...given,
@@ -188,6 +188,19 @@ export class Reference {
     }
     if (!ifExpired && job.settled?.fence === fence && job.settled.outcome === outcome.kind) return "ok";
     return this.#refusal(job, fence);
+  }
+
+  /** The job waits for something in the middle of its work. */
+  suspend(id: string, fence: number): LeaseAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return "stale";
+    if (job.record.status !== "running" || job.record.fence !== fence) {
+      return job.settled?.fence === fence && job.settled.outcome === "release" ? "ok" : this.#refusal(job, fence);
+    }
+    job.record.attempt -= 1;
+    this.#enter(job, "blocked");
+    job.settled = { fence, outcome: "release" };
+    return "ok";
   }
 
   #end(job: ModelJob, { outcome, delayMs, deadLetters }: Report): void {
@@ -310,13 +323,15 @@ export class Reference {
       cancel: !ENDED.includes(was),
       retry: ["dead", "failed", "cancelled"].includes(was),
       "run now": ["scheduled", "retrying"].includes(was),
+      open: was === "blocked",
+      "open later": was === "blocked",
     };
     if (!allowed[kind]) return { kind: "refused", status: was };
     if (kind === "cancel") this.#cancel(job);
     else if (kind === "retry") this.#startAgain(job);
     if (kind !== "cancel") {
-      record.runAt = this.now;
-      this.#enter(job, "pending");
+      record.runAt = this.now + (kind === "open later" ? 1_000 : 0);
+      this.#enter(job, kind === "open later" ? "scheduled" : "pending");
     }
     return { kind: "ok", was };
   }

@@ -24,6 +24,7 @@ async function oneOfEach(world: World): Promise<Record<Status, string>> {
     running: (await world.running()).id,
     pending: (await world.add()).id,
     scheduled: (await world.add({ delay: 1_000 })).id,
+    blocked: (await world.block()).id,
   };
   for (const [status, id] of Object.entries(ids)) expect(await world.status(id)).toBe(status);
   return ids;
@@ -33,7 +34,7 @@ export function changeSuite(engine: Engine): void {
   const keeps = keepsOn(engine);
 
   describe("cancel", () => {
-    for (const was of ["pending", "scheduled", "retrying"] as const) {
+    for (const was of ["pending", "scheduled", "retrying", "blocked"] as const) {
       keeps(`a ${was} job is cancelled at once, and never starts again (S30)`, async (world) => {
         const id = (await oneOfEach(world))[was];
         const before = await world.find(id);

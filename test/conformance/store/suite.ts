@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { Engine } from "../harness.ts";
 import { allowanceSuite } from "./allowance.ts";
+import { blockedSuite } from "./blocked.ts";
 import { bulkSuite } from "./bulk.ts";
 import { changeSuite } from "./change.ts";
 import { claimSuite } from "./claim.ts";
@@ -36,6 +37,7 @@ const FAMILIES = [
   settleSuite,
   followUpSuite,
   changeSuite,
+  blockedSuite,
   querySuite,
   searchSuite,
   groupSuite,

@@ -42,8 +42,8 @@ describe("a frame", () => {
     expect(lines[0]).toMatch(/^millrace top +memory: \(--url\) {2}\d\d:\d\d:\d\d {2}q quits$/);
     expect(lines[1]).toBe("done 0   failed 1   retried 0   dead 1   workers 1   busy 0 of 10 slots");
     const text = lines.join("\n");
-    expect(text).toMatch(/^held \(paused\) +1 +0 +0 +0 +0 +0$/m);
-    expect(text).toMatch(/^default +0 +0 +0 +0 +0 +1$/m);
+    expect(text).toMatch(/^held \(paused\) +1 +0 +0 +0 +0 +0 +0$/m);
+    expect(text).toMatch(/^default +0 +0 +0 +0 +0 +0 +1$/m);
     expect(text).toMatch(/^w-\S+ +\S+ +idle +0\/10 /m);
     expect(text).toMatch(/^ +1x +\d+s +broken +no \\u001b\[2Jluck$/m);
   });

@@ -58,7 +58,7 @@ describe("cancel", () => {
     await expect(client.cancel(id)).rejects.toMatchObject({
       code: "wrong_status",
       jobId: id,
-      message: `job ${id} is completed: only scheduled, pending, retrying and running jobs can be cancelled`,
+      message: `job ${id} is completed: only scheduled, pending, retrying, blocked and running jobs can be cancelled`,
     });
   });
 

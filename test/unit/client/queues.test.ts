@@ -11,7 +11,7 @@ describe("a queue", () => {
       {
         name: "b",
         paused: false,
-        counts: { scheduled: 0, pending: 0, running: 0, retrying: 0, completed: 0, failed: 0, dead: 0, cancelled: 0 },
+        counts: { scheduled: 0, pending: 0, running: 0, retrying: 0, blocked: 0, completed: 0, failed: 0, dead: 0, cancelled: 0 },
         waiting: { critical: 0, high: 0, default: 0, low: 0 },
         rate: 0,
         oldestWaitingMs: null,

@@ -91,6 +91,13 @@ describe("a job is not running because", () => {
     expect(codes(later, { paused: true, workers: [] })).toEqual(["due_later", "paused", "no_worker"]);
   });
 
+  test("it waits for something else, and then it would still be kept waiting", () => {
+    expect(explain(factsOf(jobIn("blocked")))).toEqual([
+      { code: "blocked", message: expect.stringMatching(/no worker takes it until then.*cancel it/) as string },
+    ]);
+    expect(codes(jobIn("blocked"), { paused: true, workers: [] })).toEqual(["blocked", "paused", "no_worker"]);
+  });
+
   test("it was lost and waits to run again", () => {
     const error = { ...ERROR, name: "LeaseLost", message: "the lease ran out", kind: "lost" } as const;
     const job = jobIn("retrying", { runAt: NOW + 1000, attempt: 3, retryCount: 1, lostCount: 2, maxLost: 3, error });

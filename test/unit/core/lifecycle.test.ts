@@ -7,6 +7,7 @@ import {
   MAX_SNOOZES,
   MIN_SNOOZE_MS,
   type Outcome,
+  OPEN,
   RETRY,
   RUN_NOW,
   settle,
@@ -165,7 +166,14 @@ describe("a change by hand", () => {
     expect(RUN_NOW.transition).toMatchObject({ to: "pending", retries: "keep", losses: "keep", delayMs: 0 });
   });
 
-  test("and every status is either waiting, running or an end", () => {
-    expect([...WAITING, "running", ...TERMINAL].sort()).toEqual([...STATUSES].sort());
+  test("opens a blocked job, and nothing else", () => {
+    expect(OPEN).toMatchObject({
+      from: ["blocked"],
+      transition: { to: "pending", delayMs: 0, retries: "keep", losses: "keep", bumpFence: false },
+    });
+  });
+
+  test("and every status is either waiting, running, blocked or an end", () => {
+    expect([...WAITING, "running", "blocked", ...TERMINAL].sort()).toEqual([...STATUSES].sort());
   });
 });

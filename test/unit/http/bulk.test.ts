@@ -10,7 +10,7 @@ describe("bulk operations over HTTP", () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       action: "cancel",
-      filter: { type: "a", from: "2020-01-01T00:00:00.000Z", status: ["scheduled", "pending", "retrying", "running"] },
+      filter: { type: "a", from: "2020-01-01T00:00:00.000Z", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
       matched: 1,
       matched_is_capped: false,
       dry_run: true,

@@ -1,4 +1,4 @@
-import { CircleHelp, Clock, Layers, ListOrdered, type LucideIcon, Pause, UserX } from "lucide-react";
+import { CircleHelp, Clock, Hourglass, Layers, ListOrdered, type LucideIcon, Pause, UserX } from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Job } from "../../../core/job.ts";
@@ -21,6 +21,7 @@ const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
   no_free_slot: Layers,
   due_later: Clock,
   overdue: Clock,
+  blocked: Hourglass,
   position: ListOrdered,
   running: CircleHelp,
   ended: CircleHelp,

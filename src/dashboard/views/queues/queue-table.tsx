@@ -14,7 +14,7 @@ import { session } from "../../session.ts";
 import { useWatched } from "../../watched.ts";
 import { QueueSettings } from "./queue-settings.tsx";
 
-const COUNTED = ["pending", "running", "scheduled", "retrying", "dead", "completed"] as const satisfies Status[];
+const COUNTED = ["pending", "running", "scheduled", "retrying", "blocked", "dead", "completed"] as const satisfies Status[];
 
 const COLUMNS: readonly Column<Queue>[] = [
   {

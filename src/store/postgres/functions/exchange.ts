@@ -1,8 +1,23 @@
 /** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
+import { counterMetric, STATE } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { leaseAnswer } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
-import { addDeltas, addMoves, bringIn, bucket, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+import {
+  addDeltas,
+  addMoves,
+  arrive,
+  bringIn,
+  bucket,
+  changed,
+  completedMark,
+  hasEnded,
+  impatiently,
+  newState,
+  NOW,
+  PLANNED,
+  tallyOf,
+} from "./snippets.ts";
 
 /** The usual end, apart because it is hot. Tells how many were applied. */
 const complete = (s: string): string => `
@@ -14,8 +29,8 @@ const complete = (s: string): string => `
     insert into ${s}.ended
     select ${changed("g", {
       updated_at: "v_now",
-      settled: "g.fence * 8::bigint + 1",
-      state: "4",
+      settled: completedMark("g.fence"),
+      state: `${STATE.completed}`,
       ended_at: "v_now",
       lease_until: "null",
       turn: "null",
@@ -23,10 +38,10 @@ const complete = (s: string): string => `
       error: "null",
       result: "g.new_result",
     })} from gone g
-  ), counted as (${addMoves(s, "gone", 3, 4, {
-    metrics: ",33",
+  ), counted as (${addMoves(s, "gone", STATE.running, STATE.completed, {
+    metrics: `,${counterMetric("completed")}`,
     amounts: ", total",
-    ones: `array_agg(${bucket(0, "coalesce(new_run_ms, v_now - started_at)")}::smallint) || array_agg(${bucket(1, "started_at - run_at")}::smallint)`,
+    ones: `array_agg(${bucket("run", "coalesce(new_run_ms, v_now - started_at)")}::smallint) || array_agg(${bucket("wait", "started_at - run_at")}::smallint)`,
   })})
   select count(*) into v_done from gone`;
 
@@ -53,7 +68,7 @@ const settleOthers = (s: string): string => `
         state: "g.to_state",
         retry_count: "(case when g.reset then 0 else (g.r).retry_count + g.retry end)::smallint",
         snoozes: "(case when g.reset then 0 else (g.r).snoozes + g.snooze end)::smallint",
-        ended_at: "case when g.to_state >= 4 then v_now end",
+        ended_at: `case when ${hasEnded("g.to_state")} then v_now end`,
         lease_until: "null",
         turn: "null",
         run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end",
@@ -63,25 +78,23 @@ const settleOthers = (s: string): string => `
       },
     )})::${s}.place as p
     from gone g
-  ), to_ready as (insert into ${s}.ready select (p).* from after where to_state = 2)
-  , to_due as (insert into ${s}.due select (p).* from after where to_state < 2)
-  , to_ended as (insert into ${s}.ended select (p).* from after where to_state >= 4)
+  ), ${arrive(s, "to_state")}
   , history as (
     insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
-    select (p).id, number, (p).worker, (p).started_at, v_now, ran_ms, 'failed', (p).error from after where ends and to_state < 4
+    select (p).id, number, (p).worker, (p).started_at, v_now, ran_ms, 'failed', (p).error from after where ends and not ${hasEnded("to_state")}
     on conflict do nothing
   ), counted as (${addDeltas(
     s,
     `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
-      (12 + ${level("(a.p).priority")}, -1), (a.to_state * 4 + ${level("(a.p).priority")}, 1), (a.counter, 1),
-      (case when a.lost then 38 end, 1), (case when a.timed then ${bucket(0, "a.ran_ms")} end, 1),
-      (case when a.timed then ${bucket(1, "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,
+      (${tallyOf(STATE.running, "(a.p).priority")}, -1), (${tallyOf("a.to_state", "(a.p).priority")}, 1), (a.counter, 1),
+      (case when a.lost then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "a.ran_ms")} end, 1),
+      (case when a.timed then ${bucket("wait", "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,
   )})
-  select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = 2)
+  select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = ${STATE.pending})
   into v_done, v_others, v_woken from after`;
 
 /** The leases that a call is about, each with whether it is settled only if it has run out. */
-const LEASES = `select i.ord, i.id, i.fence, i.fence * 8::bigint + 1 as mark, false as done, false as if_expired
+const LEASES = `select i.ord, i.id, i.fence, ${completedMark("i.fence")} as mark, false as done, false as if_expired
     from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)
   union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others), i.if_expired from ${OTHERS}`;
 
@@ -103,18 +116,20 @@ export const leaveHeldLeasesOut = (s: string, leases: string): string => `
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}
-    when st.state = 5 and st.lease_until is not null and st.fence = i.fence + 1 then ${leaseAnswer("cancelled")}
-    when st.state = 3 and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
+    when st.state = ${STATE.cancelled} and st.lease_until is not null and st.fence = i.fence + 1 then ${leaseAnswer("cancelled")}
+    when st.state = ${STATE.running} and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
 
 /** What every job says that follows a settlement, one JSON object each, with the number of that settlement. */
-const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, max_retries smallint,
+const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, blocked boolean, max_retries smallint,
   max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text)`;
+
+const DUE_AT = "(case when i.blocked then v_now else v_now + i.delay end)";
 
 /** Brings in the jobs that follow what was settled. One whose id is known came with the first try of this very call. */
 const follow = (s: string): string => `
   with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, v_now + i.delay as due_at, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
+    select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
     where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and not exists (select from ${s}.job j where j.id = i.id)
   )${bringIn(s)}`;
 
@@ -209,9 +224,9 @@ const GRANTED = {
 
 /** Gives a lease on each of the rows that are gone from `ready`, and answers the jobs in order. */
 const grant = (s: string): string => `, moved as (
-    insert into ${s}.running select ${changed("s", { ...GRANTED, state: "3", turn: "v_claim.turn", progress: "null" })} from gone s
-  ), counted as (${addMoves(s, "gone", 2, 3)})
-  select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${jobColumnsWith({ ...GRANTED, state: "3::smallint", progress: "null::text" })}
+    insert into ${s}.running select ${changed("s", { ...GRANTED, state: `${STATE.running}`, turn: "v_claim.turn", progress: "null" })} from gone s
+  ), counted as (${addMoves(s, "gone", STATE.pending, STATE.running)})
+  select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${jobColumnsWith({ ...GRANTED, state: `${STATE.running}::smallint`, progress: "null::text" })}
   from gone s join ${s}.job j on j.id = s.id order by s.run_at - s.priority * v_queue.head_start, s.seq`;
 
 /**

@@ -1,6 +1,7 @@
 /** Jobs come in. */
+import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { bringIn, impatiently, NOW, PLANNED, waitAtMost } from "./snippets.ts";
+import { bringIn, impatiently, isKeptForATime, newState, NOW, PLANNED, waitAtMost } from "./snippets.ts";
 
 /** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -30,10 +31,10 @@ begin
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload from item
   ), now_ready as (
     insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 2, v_now, v_now from item where delay = 0
+    select id, seq, queue, lane, priority, ${STATE.pending}, v_now, v_now from item where delay = 0
   ), later as (
     insert into ${s}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 0, v_now + delay, v_now from item where p_delays is not null and delay > 0
+    select id, seq, queue, lane, priority, ${STATE.scheduled}, v_now + delay, v_now from item where p_delays is not null and delay > 0
   )
   insert into ${s}.delta (at, queue, metrics, amounts)
   select v_now, d.queue, array_agg(d.metric), array_agg(d.amount)
@@ -43,13 +44,18 @@ end $$;`;
 
 /** The items of a careful insert, numbered from 1 in the caller's order, each with what was decided about it so far. */
 const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
-  p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, v_kinds) with ordinality
+  p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, v_kinds) with ordinality
   i(id, queue, lane, priority, delay, run_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint,
-    kind, ord)`;
+    blocked, kind, ord)`;
+
+/** When an item is due. One that is blocked is due now, as far as it tells. */
+const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
+/** Whether an item will count against a capacity. */
+const COUNTS = `i.kind = ${ADMITTED.created} and i.blocked is not true`;
 
 export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_priorities smallint[], p_delays bigint[], p_run_ats bigint[],
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
-  p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[]`;
+  p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[], p_blocked boolean[]`;
 
 /** Finds the items whose key is known and somebody else holds its row. The keys of all others are locked for what follows. */
 const leaveItemsOfHeldKeysOut = (s: string): string => `
@@ -130,7 +136,7 @@ begin
       (case when j.id is not null then ${ADMITTED.knownId}
         when i.ord = any(v_held) then ${ADMITTED.leftOut}
         when k.job is null or (case when k.expires_at is not null then k.expires_at <= v_now
-          else holder.id is null or coalesce(e.state in (4, 5) and e.ended_at + holder.key_ttl <= v_now, false) end) then ${ADMITTED.created}
+          else holder.id is null or coalesce(${isKeptForATime("e.state")} and e.ended_at + holder.key_ttl <= v_now, false) end) then ${ADMITTED.created}
         when k.fingerprint <> i.fingerprint then ${ADMITTED.conflict}
         when k.expires_at is null then ${ADMITTED.knownKey}
         else ${ADMITTED.pruned} end)::smallint as kind
@@ -147,15 +153,15 @@ begin
     with bounded as materialized (select id, capacity from ${s}.queue where id = any(p_queues) and capacity is not null)
     , waiting as materialized (
       select queue, sum(amount) as amount from (
-        select queue, amount from ${s}.tally where queue in (select id from bounded) and metric < 12
-        union all select queue, amount from ${s}.cell where queue in (select id from bounded) and metric < 12
+        select queue, amount from ${s}.tally where queue in (select id from bounded) and metric < ${tallyMetric(STATE.running, 0)}
+        union all select queue, amount from ${s}.cell where queue in (select id from bounded) and metric < ${tallyMetric(STATE.running, 0)}
       ) cells group by queue
     ), room as materialized (
       select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
     )
-    select array_agg((case when i.kind = ${ADMITTED.created} and i.nth > i.places then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
+    select array_agg((case when ${COUNTS} and i.nth > i.places then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
     from (
-      select i.ord, i.kind, count(*) filter (where i.kind = ${ADMITTED.created}) over (partition by i.queue order by i.ord) as nth, r.places
+      select i.ord, i.kind, i.blocked, count(*) filter (where ${COUNTS}) over (partition by i.queue order by i.ord) as nth, r.places
       from ${ITEMS} left join room r on r.queue = i.queue
     ) i;
   end if;
@@ -178,16 +184,16 @@ begin
   end if;
 
   with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
+    select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
   )${bringIn(s)};
 
   return query
     select i.ord::int, i.kind,
-      (case when i.kind = ${ADMITTED.created} then (case when i.due_at > v_now then 0 else 2 end) when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
+      (case when i.kind = ${ADMITTED.created} then ${newState("i.due_at")} when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
       (case when i.kind = ${ADMITTED.knownId} then j.created_at else v_now end),
       (case when i.kind = ${ADMITTED.knownId} then st.run_at when i.kind = ${ADMITTED.full} then (select capacity from ${s}.queue where id = i.queue) else i.due_at end),
       v_holders[i.ord]
-    from (select i.*, greatest(v_now, coalesce(i.run_at, v_now + i.delay)) as due_at from ${ITEMS}) i
+    from (select i.*, ${DUE_AT} as due_at from ${ITEMS}) i
     left join ${s}.job j on i.kind = ${ADMITTED.knownId} and j.id = i.id
     left join lateral (select state, run_at from ${s}.state where id = i.id) st on i.kind = ${ADMITTED.knownId}
     order by i.ord;
@@ -207,5 +213,5 @@ begin
   delete from ${s}.key k using unnest(p_queues, p_keys) i(queue, key)
   where k.queue = i.queue and k.key = i.key and (case when k.expires_at is not null then k.expires_at <= v_now
     else not exists (select from ${s}.job where id = k.job) or exists (
-      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = k.job and e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now) end);
+      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = k.job and ${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now) end);
 end $$;`;

@@ -1,12 +1,12 @@
 /** Jobs are managed: moves that somebody asked for, and removal. */
+import { STATE } from "../../numbers.ts";
+import { PLACES } from "../tables.ts";
 import { CHANGED } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { addDeltas, attemptOutcome, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+import { addDeltas, arrive, attemptOutcome, changed, hasEnded, impatiently, isKeptForATime, NOW, PLANNED, tallyOf } from "./snippets.ts";
 
 /** How often one looks for jobs that move while one looks. */
 const MOST_LOOKS = 5;
-
-const PLACES = { ready: "2", due: "0,1", running: "3", ended: "4,5,6,7" } as const;
 
 /** The jobs that are left and have a key, each with the key's row. */
 const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
@@ -63,7 +63,7 @@ begin
   ${impatiently};
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
-    if p_to < 4 and p_from && '{4,5,6,7}'::smallint[] then
+    if not ${hasEnded("p_to")} and p_from && '{${PLACES.ended.join()}}'::smallint[] then
       if p_careful then
         ${leaveJobsOfHeldKeysOut(s, "true")};
       else
@@ -73,7 +73,7 @@ begin
       select coalesce(array_agg(j.id), '{}') into v_keyless
       from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane join ${s}.ended e on e.id = j.id
         left join ${s}.key k on k.queue = l.queue and k.key = j.key
-      where j.key is not null and (k.job is distinct from j.id or (e.state in (4, 5) and e.ended_at + j.key_ttl <= v_now));
+      where j.key is not null and (k.job is distinct from j.id or (${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now));
     end if;
     if p_careful then
       ${leaveHeldJobsOut(s, Object.keys(PLACES))};
@@ -83,7 +83,7 @@ begin
     with ${Object.entries(PLACES)
       .map(
         ([place, states]) =>
-          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states}}'::smallint[] and state = any(p_from) returning *)`,
+          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states.join()}}'::smallint[] and state = any(p_from) returning *)`,
       )
       .join(", ")},
     gone as (${Object.keys(PLACES)
@@ -99,28 +99,26 @@ begin
           state: "p_to",
           retry_count: "(case when p_reset then 0 else g.retry_count + p_retry end)::smallint",
           snoozes: "(case when p_reset then 0 else g.snoozes + p_snooze end)::smallint",
-          ended_at: "case when p_to >= 4 then v_now end",
-          lease_until: "case when p_to = 5 and g.state = 3 then g.lease_until end",
+          ended_at: `case when ${hasEnded("p_to")} then v_now end`,
+          lease_until: `case when p_to = ${STATE.cancelled} and g.state = ${STATE.running} then g.lease_until end`,
           turn: "null",
-          run_ms: "case when p_ends and g.state = 3 then coalesce(p_run_ms, v_now - g.started_at) else g.run_ms end",
-          error: "case when p_keep_error or (p_error_if_running and g.state <> 3) then g.error else p_error end",
+          run_ms: `case when p_ends and g.state = ${STATE.running} then coalesce(p_run_ms, v_now - g.started_at) else g.run_ms end`,
+          error: `case when p_keep_error or (p_error_if_running and g.state <> ${STATE.running}) then g.error else p_error end`,
           result: "case when p_keep_result then g.result else p_result end",
           lost_count: "(case when p_reset_losses then 0 else g.lost_count + p_loss end)::smallint",
         })})::${s}.place as p
       from gone g
-    ), to_ready as (insert into ${s}.ready select (p).* from after where p_to = 2)
-    , to_due as (insert into ${s}.due select (p).* from after where p_to < 2)
-    , to_ended as (insert into ${s}.ended select (p).* from after where p_to >= 4)
+    ), ${arrive(s, "p_to")}
     , history as (
       insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
-      select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = 3 then (p).run_ms else was_run_ms end,
-        case when was = 3 then 'failed' else ${attemptOutcome("was")} end, case when was = 3 then (p).error else was_error end
-      from after where number > 0 and (was >= 4 or (was = 3 and p_ends and p_to < 4))
+      select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = ${STATE.running} then (p).run_ms else was_run_ms end,
+        case when was = ${STATE.running} then 'failed' else ${attemptOutcome("was")} end, case when was = ${STATE.running} then (p).error else was_error end
+      from after where number > 0 and (${hasEnded("was")} or (was = ${STATE.running} and p_ends and not ${hasEnded("p_to")}))
       on conflict do nothing
     ), counted as (${addDeltas(
       s,
       `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
-        (a.was * 4 + ${level("(a.p).priority")}, -1), (p_to * 4 + ${level("(a.p).priority")}, 1), (p_counter, 1)) c(metric, amount)
+        (${tallyOf("a.was", "(a.p).priority")}, -1), (${tallyOf("p_to", "(a.p).priority")}, 1), (p_counter, 1)) c(metric, amount)
         where c.metric is not null`,
     )})
     select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;
@@ -175,7 +173,7 @@ begin
       , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
       , logs as (delete from ${s}.log l using s where l.job = s.id)
       , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
-      , counted as (${addDeltas(s, `select s.queue, s.state * 4 + ${level("s.priority")} as metric, -1 as amount from s`)})
+      , counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
       select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}
       from unnest(p_ids) with ordinality i(id, ord) join s on s.id = i.id join j on j.id = i.id;
     -- What is still there is in another state; what came into a wanted one since one looked is deleted by the next turn.

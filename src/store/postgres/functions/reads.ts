@@ -1,6 +1,7 @@
 /** Jobs and figures are looked at. Functions too: to plan one of these anew costs more than to run it. */
-import { FIRST_BUCKET, FIRST_COUNTER, JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { attemptOutcome, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
+import { FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
+import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
+import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
 
 /** In: ids. Out: the jobs that are there, in no order. */
 export const find = (s: string): string => `
@@ -19,8 +20,8 @@ begin
   return query
     select number, worker, started_at, ended_at, run_ms, outcome, error from ${s}.attempt where job = p_id
     union all
-    select st.attempt, st.worker, st.started_at, st.ended_at, case when st.state <> 3 then st.run_ms end, ${attemptOutcome("st.state")},
-      case when st.state <> 3 then st.error end
+    select st.attempt, st.worker, st.started_at, st.ended_at, case when st.state <> ${STATE.running} then st.run_ms end, ${attemptOutcome("st.state")},
+      case when st.state <> ${STATE.running} then st.error end
     from ${s}.state st where st.id = p_id and st.attempt > 0
       and not exists (select from ${s}.attempt a where a.job = p_id and a.number = st.attempt)
     order by 1;
@@ -58,16 +59,16 @@ begin
   return query
     with cell as (
       select queue, metric, amount from ${s}.tally
-      union all select queue, metric, amount from ${s}.cell where metric <= ${FIRST_COUNTER}
+      union all select queue, metric, amount from ${s}.cell where ${isTallied("metric")}
     ), sums as (select queue, metric, sum(amount)::bigint as amount from cell group by queue, metric)
     select q.name, q.paused, q.capacity, q.head_start, q.dead_letters, q.keep_age, q.keep_count, q.keep_at_least,
-      json_agg(json_build_array(t.metric, t.amount)) filter (where t.metric < ${FIRST_COUNTER} and t.amount <> 0)
+      json_agg(json_build_array(t.metric, t.amount)) filter (where t.metric <> ${FIRST_COUNTER} and t.amount <> 0)
     from ${s}.queue q left join sums t on t.queue = q.id
     group by q.id having q.configured or bool_or(t.metric = ${FIRST_COUNTER}) order by q.name;
 end $$;`;
 
 /**
- * In: step (0 all, 1 hour, 2 minute), length of its periods, queue (null: all), from, to.
+ * In: step, length of its periods, queue (null: all), from, to.
  * Out: queue, start of period, metric, amount; and a row without a queue whose start is the time.
  */
 export const counters = (s: string): string => `
@@ -80,8 +81,8 @@ begin
       select queue, at, metric, amount from ${s}.count where step = p_step and at >= p_from and at < p_to
       union all
       select * from (
-        select queue, case when p_step = 0 then 0 else at - at % p_length end as at, metric, amount from ${s}.cell
-        where metric >= ${FIRST_COUNTER} and (p_step = 2 or metric < ${FIRST_BUCKET})
+        select queue, case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount from ${s}.cell
+        where ${isCounted("metric")} and (p_step = ${STEP.minute} or not ${isBucket("metric")})
       ) fresh where at >= p_from and at < p_to
     ) c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
     group by q.name, c.at, c.metric having sum(c.amount) <> 0;

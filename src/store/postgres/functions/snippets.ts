@@ -1,6 +1,22 @@
 /** Pieces of SQL that the functions share. */
+import type { TimeKind } from "../../../core/counters.ts";
 import { BUCKETS, bucketBound } from "../../../core/histogram.ts";
-import { FIRST_BUCKET } from "../codec.ts";
+import {
+  counterMetric,
+  FIRST_BUCKET,
+  FIRST_COUNTER,
+  FIRST_LATER_STATE,
+  FIRST_LATER_TALLY,
+  firstBucketOf,
+  LAST_LATER_TALLY,
+  LEVELS,
+  MARKS_PER_FENCE,
+  OUTCOME,
+  STATE,
+  tallyMetric,
+  THRESHOLDS,
+} from "../../numbers.ts";
+import { PLACES } from "../tables.ts";
 
 /** The server's time in whole milliseconds. A test may rule it: then it is given. */
 export const NOW = "coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
@@ -25,15 +41,47 @@ export const waitAtMost = (ms: number): string => `perform set_config('lock_time
 const PATIENCE_MS = 100;
 export const impatiently: string = waitAtMost(PATIENCE_MS);
 
-/** The level that a priority counts under: 0 low, 1 default, 2 high, 3 critical. */
-export const level = (priority: string): string =>
-  `(case when ${priority} >= 20 then 3 when ${priority} >= 10 then 2 when ${priority} >= 0 then 1 else 0 end)`;
+/** The number of the level that a priority counts under. */
+const levelOf = (priority: string): string =>
+  `(case ${THRESHOLDS.map(({ level, from }) => `when ${priority} >= ${from} then ${level}`).join(" ")} else 0 end)`;
+
+/** Whether a priority counts under this level. */
+function isOfLevel(level: number): string {
+  const from = THRESHOLDS.find((threshold) => threshold.level === level)?.from;
+  const above = THRESHOLDS.find((threshold) => threshold.level === level + 1)?.from;
+  if (from === undefined) return `priority < ${above}`;
+  return above === undefined ? `priority >= ${from}` : `priority between ${from} and ${above - 1}`;
+}
+
+/** The metric of the tally of a state and a priority: of one that is known here, or of one that only a row tells. */
+export function tallyOf(state: number | string, priority: string): string {
+  if (typeof state === "number") return `${tallyMetric(state, 0)} + ${levelOf(priority)}`;
+  const later = FIRST_LATER_TALLY - FIRST_LATER_STATE * LEVELS.length;
+  return `${state} * ${LEVELS.length} + ${state} / ${FIRST_LATER_STATE} * ${later} + ${levelOf(priority)}`;
+}
+
+const isLaterTally = (metric: string): string => `(${metric} between ${FIRST_LATER_TALLY} and ${LAST_LATER_TALLY})`;
+/** Whether a metric is kept with the tallies. */
+export const isTallied = (metric: string): string => `(${metric} <= ${FIRST_COUNTER} or ${isLaterTally(metric)})`;
+/** Whether a metric is kept by periods: counters and buckets. */
+export const isCounted = (metric: string): string => `(${metric} >= ${FIRST_COUNTER} and not ${isLaterTally(metric)})`;
+export const isBucket = (metric: string): string => `(${metric} >= ${FIRST_BUCKET})`;
+export const isTallyOfEnded = (metric: string): string =>
+  `(${metric} between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.dead, LEVELS.length - 1)})`;
+
+/** Whether a state is an end. */
+export const hasEnded = (state: string): string => `(${state} between ${STATE.completed} and ${STATE.dead})`;
+/** Whether a job in this state is kept for a time only, and so is its key. */
+export const isKeptForATime = (state: string): string => `${state} in (${STATE.completed}, ${STATE.cancelled})`;
+
+/** The mark of a lease that was completed. */
+export const completedMark = (fence: string): string => `${fence} * ${MARKS_PER_FENCE}::bigint + ${OUTCOME.completed + 1}`;
 
 const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(bucket)).reverse();
 
 /** The metric of a time in a histogram: the number of bounds below it. `width_bucket` counts bounds at or below, so all is negated. */
-export const bucket = (kind: 0 | 1, ms: string): string =>
-  `(${FIRST_BUCKET + kind * BUCKETS + BUCKETS - 1} - width_bucket(-(${ms})::float8, '{${BOUNDS.join(",")}}'::float8[]))`;
+export const bucket = (time: TimeKind, ms: string): string =>
+  `(${firstBucketOf(time) + BUCKETS - 1} - width_bucket(-(${ms})::float8, '{${BOUNDS.join(",")}}'::float8[]))`;
 
 /** Turns rows (queue, metric, amount) into one row of `delta` a queue. */
 export const addDeltas = (schema: string, rows: string): string => `
@@ -51,35 +99,44 @@ export const addMoves = (
   more: { metrics?: string; amounts?: string; ones?: string } = {},
 ): string => `
   insert into ${schema}.delta (at, queue, ones, metrics, amounts)
-  select v_now, queue, ones, '{${[from, to].flatMap((state) => [0, 1, 2, 3].map((nth) => state * 4 + nth)).join(",")}${more.metrics ?? ""}}',
-    array[-low, -normal, -high, -critical, low, normal, high, critical${more.amounts ?? ""}]
+  select v_now, queue, ones, '{${[from, to].flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join(",")}${more.metrics ?? ""}}',
+    array[${LEVELS.map((_, level) => `-level_${level}`).join(", ")}, ${LEVELS.map((_, level) => `level_${level}`).join(", ")}${more.amounts ?? ""}]
   from (
-    select queue, ${more.ones ?? "null::smallint[]"} as ones, count(*)::int as total, count(*) filter (where priority < 0)::int as low,
-      count(*) filter (where priority between 0 and 9)::int as normal, count(*) filter (where priority between 10 and 19)::int as high,
-      count(*) filter (where priority >= 20)::int as critical
+    select queue, ${more.ones ?? "null::smallint[]"} as ones, count(*)::int as total,
+      ${LEVELS.map((_, level) => `count(*) filter (where ${isOfLevel(level)})::int as level_${level}`).join(", ")}
     from ${moved} group by queue
   ) counted`;
 
 /**
  * Puts new jobs where they belong and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its
- * queue, and when it is due.
+ * queue, when it is due (`due_at`), and its state (`new_state`).
  */
 export const bringIn = (schema: string): string => `
   , body as (
     insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
-  ), now_ready as (
-    insert into ${schema}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 2, v_now, v_now from item where due_at = v_now
-  ), later as (
-    insert into ${schema}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, 0, due_at, v_now from item where due_at > v_now
-  )
+  ), ${(["ready", "due", "blocked"] as const)
+    .map(
+      (place) => `to_${place} as (
+    insert into ${schema}.${place} (id, seq, queue, lane, priority, state, run_at, updated_at)
+    select id, seq, queue, lane, priority, new_state, due_at, v_now from item where new_state in (${PLACES[place].join()}))`,
+    )
+    .join(", ")}
   ${addDeltas(
     schema,
     `select i.queue, c.metric, 1 as amount from item i
-     cross join lateral (values ((case when i.due_at > v_now then 0 else 8 end) + ${level("i.priority")}), (32)) c(metric)`,
+     cross join lateral (values (${tallyOf("i.new_state", "i.priority")}), (${counterMetric("enqueued")})) c(metric)`,
   )}`;
+
+/** The state of a new item `i` that is due then. */
+export const newState = (dueAt: string): string =>
+  `(case when i.blocked then ${STATE.blocked} when ${dueAt} > v_now then ${STATE.scheduled} else ${STATE.pending} end)::smallint`;
+
+/** Puts each row `p` of `after` where its new state stands: no transition leads to a lease. */
+export const arrive = (schema: string, to: string): string =>
+  (["ready", "due", "ended", "blocked"] as const)
+    .map((place) => `to_${place} as (insert into ${schema}.${place} select (p).* from after where ${to} in (${PLACES[place].join()}))`)
+    .join("\n  , ");
 
 /** The columns of a place, in order. */
 export const PLACE_COLUMNS = [
@@ -118,4 +175,5 @@ export function changed(from: string, changes: Partial<Record<PlaceColumn, strin
 
 /** How the last attempt of a job in this state ended, where its row tells it. */
 export const attemptOutcome = (state: string): string =>
-  `(case ${state} when 3 then 'running' when 4 then 'completed' when 5 then 'cancelled' else 'failed' end)`;
+  `(case ${state} when ${STATE.running} then 'running' when ${STATE.completed} then 'completed' when ${STATE.cancelled} then 'cancelled'
+    else 'failed' end)`;

@@ -1,6 +1,8 @@
 /** What is done on its own time. Any number of processes may call these at once. */
+import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
+import { LEVELS, STATE, STEP, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { addDeltas, changed, impatiently, level, NOW, PLANNED } from "./snippets.ts";
+import { addDeltas, changed, impatiently, isBucket, isCounted, isKeptForATime, isTallied, NOW, PLANNED, tallyOf } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
 /**
@@ -22,11 +24,11 @@ begin
     delete from ${s}.due where ctid = any(array(
       select ctid from ${s}.due where run_at >= v_floor and run_at <= v_now order by run_at, seq limit p_limit for update skip locked))
     returning *
-  ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: "2" })} from gone g)
+  ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: `${STATE.pending}` })} from gone g)
   , counted as (${addDeltas(
     s,
     `select g.queue, c.metric, c.amount from gone g
-     cross join lateral (values (g.state * 4 + ${level("g.priority")}, -1), (8 + ${level("g.priority")}, 1)) c(metric, amount)`,
+     cross join lateral (values (${tallyOf("g.state", "g.priority")}, -1), (${tallyOf(STATE.pending, "g.priority")}, 1)) c(metric, amount)`,
   )})
   select count(*), array_agg(distinct queue), max(run_at), array_agg(id order by seq) filter (where p_tell),
     array_agg(lane order by seq) filter (where p_tell) into out_moved, out_queues, out_last, out_ids, out_lanes from gone;
@@ -51,18 +53,18 @@ begin
   perform pg_advisory_xact_lock(hashtext('${s}.prune'), p_queue);
   v_now := ${NOW};
   select coalesce(sum(amount), 0) - p_count into v_beyond from (
-    select amount from ${s}.tally where queue = p_queue and metric between 16 and 23
-    union all select amount from ${s}.cell where queue = p_queue and metric between 16 and 23) cells;
+    select amount from ${s}.tally where queue = p_queue and metric between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.cancelled, LEVELS.length - 1)}
+    union all select amount from ${s}.cell where queue = p_queue and metric between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.cancelled, LEVELS.length - 1)}) cells;
   with old as materialized (
-    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = 4 and ended_at <= v_now - p_keep order by ended_at limit p_limit)
+    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = ${STATE.completed} and ended_at <= v_now - p_keep order by ended_at limit p_limit)
     union all
-    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = 5 and ended_at <= v_now - p_keep order by ended_at limit p_limit)
+    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = ${STATE.cancelled} and ended_at <= v_now - p_keep order by ended_at limit p_limit)
   ), chosen as materialized (
     select id from (select id, ended_at, row_number() over (order by ended_at, seq) as nth from old) o
     where nth <= p_limit and (nth <= v_beyond or ended_at < v_now - p_age)
   ), s as (
     delete from ${s}.ended where id = any(array(
-      select e.id from chosen c join ${s}.ended e on e.id = c.id where e.state in (4, 5) for update of e skip locked))
+      select e.id from chosen c join ${s}.ended e on e.id = c.id where ${isKeptForATime("e.state")} for update of e skip locked))
     returning *
   ), j as (delete from ${s}.job using s where job.id = s.id returning job.*)
   , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
@@ -70,7 +72,7 @@ begin
   , keys as (
     update ${s}.key k set expires_at = s.ended_at + j.key_ttl, state = s.state from j join s on s.id = j.id
     where k.queue = s.queue and k.key = j.key and k.job = j.id
-  ), counted as (${addDeltas(s, `select s.queue, s.state * 4 + ${level("s.priority")} as metric, -1 as amount from s`)})
+  ), counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
   select count(*) into v_removed from s;
   return v_removed;
 end $$;`;
@@ -86,17 +88,17 @@ begin
   with gone as (delete from ${s}.delta where ctid = any(array(select ctid from ${s}.delta limit p_limit)) returning *)
   , cell as materialized (
     select queue, minute, metric, sum(amount) as amount from (
-      select d.queue, d.at - d.at % 60000 as minute, u.metric, u.amount from gone d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
-      union all select d.queue, d.at - d.at % 60000, u.metric, 1 from gone d cross join lateral unnest(d.ones) u(metric)
+      select d.queue, d.at - d.at % ${MINUTE_MS} as minute, u.metric, u.amount from gone d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
+      union all select d.queue, d.at - d.at % ${MINUTE_MS}, u.metric, 1 from gone d cross join lateral unnest(d.ones) u(metric)
     ) cells group by queue, minute, metric having sum(amount) <> 0
   ), tallied as (
-    insert into ${s}.tally (queue, metric, amount) select queue, metric, sum(amount) from cell where metric <= 32 group by queue, metric
+    insert into ${s}.tally (queue, metric, amount) select queue, metric, sum(amount) from cell where ${isTallied("metric")} group by queue, metric
     on conflict (queue, metric) do update set amount = tally.amount + excluded.amount
   ), counted as (
     insert into ${s}.count (step, at, queue, metric, amount)
     select p.step, p.at, c.queue, c.metric, sum(c.amount) from cell c
-    cross join lateral (values (0, 0), (1, c.minute - c.minute % 3600000), (2, c.minute)) p(step, at)
-    where c.metric >= 32 and (p.step = 2 or c.metric < 100) group by p.step, p.at, c.queue, c.metric
+    cross join lateral (values (${STEP.all}, 0), (${STEP.hour}, c.minute - c.minute % ${HOUR_MS}), (${STEP.minute}, c.minute)) p(step, at)
+    where ${isCounted("c.metric")} and (p.step = ${STEP.minute} or not ${isBucket("c.metric")}) group by p.step, p.at, c.queue, c.metric
     on conflict (step, at, queue, metric) do update set amount = count.amount + excluded.amount
   )
   select count(*) into v_folded from gone;
@@ -127,7 +129,7 @@ begin
   end if;
   if p_ids is null then return; end if;
   select * into v_job from ${s}.admit(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
-    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints);
+    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked);
   if v_job.out_kind = ${ADMITTED.full} then
     out_answer := 2;
   elsif v_job.out_kind = ${ADMITTED.created} then

@@ -1,23 +1,29 @@
+import { countsRunTime } from "../../../core/counters.ts";
+import { OUTCOME_KINDS } from "../../../core/lifecycle.ts";
+import { COUNTER, MARKS_PER_FENCE, OUTCOME, STATE, tallyCell } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
+import { ENDED, HEAD, HEAD_FLAG, isSet, KIND_DIGITS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, SHAPE_FIELDS, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
- * After TRANSITION: the usual end of a job, for which EXCHANGE does what transition() would do by cutting and joining. SETTLED reads of a
- * record what a settlement has to know: state, flags, lane, fence, runAt, startedAt, end, last settlement, lengths of worker and progress.
+ * After TRANSITION: the usual end of a job, for which EXCHANGE does what transition() would do by cutting and joining.
  */
 const COMPLETE = `
-local SETTLED = '>BBxI3xxxxxxxI4xxxxxxxxI6I6xxxxxxI6xxxxxxxxI5xxxxxxxxxxI2I4'
-local stamp = pack('>I6', now)
-local stamps = stamp .. stamp
-local NO_ERROR = '\\0\\0\\0\\0'
+local stamp = ${ENDED.pack({ over: "now" })}
+local stamps = stamp .. stamp -- updatedAt and over
+local NO_ERROR = pack('${RECORD.format("el", "el")}', 0)
 
 -- Whether a shape is that end, and how records begin after it, by whether their key is another's.
 local function describeEnd(shape)
-  shape.isUsualEnd = shape[1] == 4 and shape[2] == 0 and shape[3] == 0 and shape[4] == 0 and shape[5] == 0 and shape[6] > 0
+  shape.isUsualEnd = shape[1] == ${STATE.completed} and shape[2] == 0 and shape[3] == 0 and shape[4] == 0 and shape[5] == 0 and shape[6] > 0
     and shape[7] == 1 and shape[9] == 1 and shape[13] == 0
-  shape.first = { [0] = shape[6] == 2 and '\\4\\4' or '\\4\\0', [1] = shape[6] == 2 and '\\4\\5' or '\\4\\1' }
+  local hasResult = shape[6] == 2 and ${RECORD_FLAG.hasResult} or 0
+  shape.first = {}
+  for _, keyGone in ipairs({ 0, ${RECORD_FLAG.keyGone} }) do
+    shape.first[keyGone] = pack('${RECORD.format("state", "flags")}', ${STATE.completed}, hasResult + keyGone)
+  end
 end
 
 local ends, endLeft, endSets = 0, {}, {}
@@ -26,11 +32,11 @@ local ends, endLeft, endSets = 0, {}, {}
 local completed = {}
 local function countCompleted()
   for kind, times in pairs(completed) do
-    local priority, lane = open('>bI3', kind)
+    local priority, lane = open('${RECORD.format("priority", "lane")}', kind)
     local queue = laneOf(lane).queue
-    add(queue.tally, 12 + level(priority), -times)
-    add(queue.tally, 16 + level(priority), times)
-    add(queue.counts, 1, times)
+    add(queue.tally, ${tallyCell(STATE.running, 0)} + level(priority), -times)
+    add(queue.tally, ${tallyCell(STATE.completed, 0)} + level(priority), times)
+    add(queue.counts, ${COUNTER.completed}, times)
   end
 end
 `;
@@ -38,7 +44,7 @@ end
 /** After TRANSITION: jobs leave their lanes in rank order and become running. */
 const TAKE = `
 local function step(head)
-  head.rank, head.seq = tonumber(head.found[head.at + 1]), open('>I7', head.found[head.at])
+  head.rank, head.seq = tonumber(head.found[head.at + 1]), ${MEMBER.open("head.found[head.at]", "seq")}
 end
 
 -- Up to limit members over several lanes: some heads of each are read, merged, and read again where they ran out.
@@ -112,28 +118,48 @@ end
 
 -- The record of a job that is granted, if somebody had it before.
 local function granted(record, claim)
-  local _, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, _, _, _, ran, settled, _, history, logs, wl, pl, el, at =
-    open(F, record)
-  return pack(F, 3, (flags % 2) + (flags >= 4 and 4 or 0), priority, lane, seq, fence + 1, attempt + 1, retries, snoozes, runAt, now, now,
-    now + claim.leaseMs, ran, settled, claim.turn, history, logs, #claim.worker, 0, el) .. claim.worker .. sub(record, at + wl + pl)
+  local ${RECORD.names}, at = open(F, record)
+  local kept = (${isSet("flags", RECORD_FLAG.keyGone)} and ${RECORD_FLAG.keyGone} or 0) + (${isSet("flags", RECORD_FLAG.hasResult)} and ${RECORD_FLAG.hasResult} or 0)
+  return ${RECORD.pack({
+    state: STATE.running,
+    flags: "kept",
+    fence: "fence + 1",
+    attempt: "attempt + 1",
+    startedAt: "now",
+    updatedAt: "now",
+    over: "now + claim.leaseMs",
+    turn: "claim.turn",
+    wl: "#claim.worker",
+    pl: 0,
+  })} .. claim.worker .. sub(record, at + wl + pl)
 end
 
 -- Gives the jobs to the claim; its answer gets (id, body, record) of each.
 local function grant(members, claim, queue)
   local ids, sets, leases, size = {}, {}, {}, #claim.answer
-  for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+  for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
   local bodies, records = mget('j', ids), mget('s', ids)
   local untilWhen, answer, counted = now + claim.leaseMs, claim.answer, {}
-  -- Most were never touched: all that follows the sequence but runAt is the same for them.
-  local middle = pack('>I4I4I2I2', 1, 1, 0, 0)
-  local tail = pack('>I6I6I6dI5I4I4I2I2I4I4', now, now, untilWhen, -1, 0, claim.turn, 0, 0, #claim.worker, 0, 0) .. claim.worker
+  -- Most were never touched: all but priority, lane, sequence and runAt is the same for them.
+  local granting = ${RECORD.packNew({
+    state: STATE.running,
+    fence: 1,
+    attempt: 1,
+    startedAt: "now",
+    updatedAt: "now",
+    over: "untilWhen",
+    ran: -1,
+    turn: "claim.turn",
+    wl: "#claim.worker",
+  })} .. claim.worker
+  local begin, middle, tail = ${RECORD.cut("granting", "state", "flags")}, ${RECORD.cut("granting", "fence", "snoozes")}, ${RECORD.rest("granting", "startedAt")}
   for index, id in ipairs(ids) do
     local body, record = bodies[index], records[index]
     if body then
       if record then record = granted(record, claim)
-      elseif string.byte(body, 7) % 2 == 1 then record = granted(fresh(body), claim)
-      else record = '\\3\\0' .. sub(body, 8, 18) .. middle .. sub(body, 1, 6) .. tail end
-      local kind = sub(body, 8, 11)
+      elseif ${isSet(`string.byte(body, ${HEAD.at.flags + 1})`, HEAD_FLAG.scheduled)} then record = granted(fresh(body), claim)
+      else record = begin .. ${HEAD.cut("body", "priority", "seq")} .. middle .. ${HEAD.cut("body", "created")} .. tail end
+      local kind = ${HEAD.cut("body", "priority", "lane")}
       counted[kind] = (counted[kind] or 0) + 1
       sets[#sets + 1] = id
       sets[#sets + 1] = record
@@ -144,10 +170,10 @@ local function grant(members, claim, queue)
     end
   end
   for kind, times in pairs(counted) do
-    local priority, lane = open('>bI3', kind)
+    local priority, lane = open('${HEAD.format("priority", "lane")}', kind)
     laneOf(lane)
-    add(queue.tally, 8 + level(priority), -times)
-    add(queue.tally, 12 + level(priority), times)
+    add(queue.tally, ${tallyCell(STATE.pending, 0)} + level(priority), -times)
+    add(queue.tally, ${tallyCell(STATE.running, 0)} + level(priority), times)
   end
   many('HSET', B .. 's', sets)
   many('ZADD', B .. 'r', leases)
@@ -158,23 +184,20 @@ local function grantAgain(claim)
   local answer, untilWhen = claim.answer, now + claim.leaseMs
   for from = 0, redis.call('ZCARD', B .. 'r') - 1, 500 do
     local members, ids = redis.call('ZRANGE', B .. 'r', from, from + 499), {}
-    for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+    for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
     for index, record in ipairs(mget('s', ids)) do
-      local state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, updatedAt, _, ran, settled, turn, history,
-        logs, wl, pl, el, at = open(F, record)
-      if turn == claim.turn and sub(record, at, at + wl - 1) == claim.worker and #answer < claim.limit * 3 then
+      local lane, turn, wl = ${RECORD.open("record", "lane", "turn", "wl")}
+      if turn == claim.turn and sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl) == claim.worker and #answer < claim.limit * 3 then
         answer[#answer + 1] = ids[index]
         answer[#answer + 1] = redis.call('HGET', B .. 'j', ids[index])
-        answer[#answer + 1] = pack(F, state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, updatedAt, untilWhen,
-          ran, settled, turn, history, logs, wl, pl, el) .. sub(record, at)
+        answer[#answer + 1] = ${RECORD.cut("record", "state", "updatedAt")} .. pack('${RECORD.format("over", "over")}', untilWhen) .. ${RECORD.rest("record", "ran")}
         laneOf(lane)
       end
     end
   end
   for index = 1, #answer, 3 do
-    local _, _, _, _, seq = open(F, answer[index + 2])
     redis.call('HSET', B .. 's', answer[index], answer[index + 2])
-    redis.call('ZADD', B .. 'r', untilWhen, pack('>I7', seq) .. answer[index])
+    redis.call('ZADD', B .. 'r', untilWhen, ${RECORD.cut("answer[index + 2]", "seq")} .. answer[index])
   end
 end
 `;
@@ -200,6 +223,11 @@ end
 
 const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, REPEATS, ALWAYS];
 
+/** Lua: whether the outcome of a shape says how long handlers run. */
+const IS_TIMED = OUTCOME_KINDS.filter(countsRunTime)
+  .map((kind) => `shape[10] == ${OUTCOME[kind]}`)
+  .join(" or ");
+
 /** Settles, then claims; the figures are not written yet. */
 const BODY = `
 local p = 3
@@ -210,7 +238,7 @@ for index = 1, tonumber(ARGV[2]) do
   describeEnd(shape)
   shape.delay, shape.result, shape.error = shape[12], shape[6] == 2 and 1 or 0, shape[7] == 2 and 1 or 0
   shape.length = 3 + shape.delay + shape.result + shape.error
-  shapes[string.format('%03d', index)] = shape
+  shapes[string.format('%0${KIND_DIGITS}d', index)] = shape
   p = p + ${SHAPE_FIELDS}
 end
 
@@ -219,8 +247,8 @@ p = p + 1
 if settlements > 0 then
   local ids, records, shapeOf, at = {}, {}, {}, p
   for index = 1, settlements do
-    local shape = shapes[sub(ARGV[at], 1, 3)]
-    ids[index] = sub(ARGV[at], 4)
+    local shape = shapes[sub(ARGV[at], 1, ${KIND_DIGITS})]
+    ids[index] = sub(ARGV[at], ${KIND_DIGITS + 1})
     shapeOf[index] = shape
     at = at + shape.length
   end
@@ -228,20 +256,22 @@ if settlements > 0 then
   for index, id in ipairs(ids) do
     local shape, fence, record, answer = shapeOf[index], tonumber(ARGV[p + 1]), records[id], 's'
     if record then
-      local state, flags, lane, present, runAt, startedAt, over, settled, wl, pl = open(SETTLED, record)
-      local mark, patient = fence * 8 + shape[10] + 1, shape[11] == 1
-      if state == 3 and present == fence then
+      local state, flags, lane, present, runAt, startedAt, over, settled, wl, pl =
+        ${RECORD.open("record", "state", "flags", "lane", "fence", "runAt", "startedAt", "over", "settled", "wl", "pl")}
+      local mark, patient = fence * ${MARKS_PER_FENCE} + shape[10] + 1, shape[11] == 1
+      if state == ${STATE.running} and present == fence then
         if not patient or over <= now then
           local queue, ran = laneOf(lane).queue, tonumber(ARGV[p + 2])
           local counts = queue.counts
           if shape.isUsualEnd then
             ran = ran or now - startedAt
-            local kind = sub(record, 3, 6)
+            local kind = ${RECORD.cut("record", "priority", "lane")}
             completed[kind] = (completed[kind] or 0) + 1
             ends = ends + 1
-            endLeft[ends] = sub(record, 7, 13) .. id
-            record = shape.first[flags % 2] .. sub(record, 3, 37) .. stamps .. pack('>dI5', ran, mark) .. sub(record, 63, 78) .. NO_ERROR
-              .. sub(record, 83, 82 + wl + pl) .. (shape.result == 1 and ARGV[p + 3] or '')
+            endLeft[ends] = ${RECORD.cut("record", "seq")} .. id
+            record = shape.first[flags % ${2 * RECORD_FLAG.keyGone}] .. ${RECORD.cut("record", "priority", "startedAt")} .. stamps
+              .. pack('${RECORD.format("ran", "settled")}', ran, mark) .. ${RECORD.cut("record", "turn", "pl")} .. NO_ERROR
+              .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.result == 1 and ARGV[p + 3] or '')
             endSets[2 * ends - 1] = id
             endSets[2 * ends] = record
             queue.ended[#queue.ended + 1] = stamp .. id
@@ -252,12 +282,12 @@ if settlements > 0 then
             local error = shape.error == 1 and ARGV[p + 3 + shape.delay + shape.result] or nil
             records[id], ran = transition(id, record, shape, delay, ran, result, error, mark)
           end
-          if shape[10] <= 2 then
+          if ${IS_TIMED} then
             local run, wait = RUN + bucket(ran), WAIT + bucket(startedAt - runAt)
             counts[run] = (counts[run] or 0) + 1
             counts[wait] = (counts[wait] or 0) + 1
-          elseif shape[10] == 5 then
-            add(counts, 6, 1)
+          elseif shape[10] == ${OUTCOME.lost} then
+            add(counts, ${COUNTER.lost}, 1)
             rings.lease = true
           end
           answer = 'o'

@@ -1,11 +1,12 @@
+import { GROUP_AT, GROUP_LENGTH } from "../../stored-error.ts";
+import { HEAD, MEMBER, RECORD } from "../layout.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * Counts dead and failed jobs by the group of their error and their lane, a stretch at a time, those that ended last first. The group is found
- * by its place in the error's text: see encodeError. A body is read only where a filter asks for what it alone knows.
+ * Counts dead and failed jobs by the group of their error and their lane, a stretch at a time, those that ended last first. A body is read only where a filter asks for what it alone knows.
  *
- * In: now; how many to pass over, how many to look at; the states wanted, as digits; lowest and highest priority, created at or after, created
+ * In: now; how many to pass over, how many to look at; the states wanted; lowest and highest priority, created at or after, created
  *     before, tag (each "": any).
  * Out: { (group, lane, how many, first end, last end, id of the last) …, how many were looked at, lanes }
  */
@@ -30,23 +31,23 @@ local function isTagged(body)
 end
 
 local function isMeant(id, state, priority)
-  if not string.find(wanted, string.format('%d', state), 1, true) then return false end
+  if not string.find(wanted, ',' .. state .. ',', 1, true) then return false end
   if lowest and (priority < lowest or priority > highest) then return false end
   if not asksBody then return true end
   local body = redis.call('HGET', B .. 'j', id)
-  local created = open(H, body)
+  local created = ${HEAD.open("body", "created")}
   if (from and created < from) or (to and created >= to) then return false end
   return tag == '' or isTagged(body)
 end
 
 local members = redis.call('ZREVRANGE', B .. 'x', skip, skip + most - 1)
 local ids = {}
-for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
 local records, groups, rows = mget('s', ids), {}, {}
 for index, id in ipairs(ids) do
-  local state, _, priority, number, _, _, _, _, _, _, _, _, over, _, _, _, _, _, wl, pl, el, at = open(F, records[index])
+  local state, priority, number, over, wl, pl, el, at = ${RECORD.open("records[index]", "state", "priority", "lane", "over", "wl", "pl", "el")}
   if el > 0 and isMeant(id, state, priority) then
-    local group = sub(records[index], at + wl + pl + 10, at + wl + pl + 21)
+    local group = sub(records[index], at + wl + pl + ${GROUP_AT - 1}, at + wl + pl + ${GROUP_AT + GROUP_LENGTH - 2})
     local key = group .. number
     local row = groups[key]
     if not row then

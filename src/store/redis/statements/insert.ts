@@ -1,15 +1,25 @@
+import { COUNTER, LEVELS, STATE, tallyCells } from "../../numbers.ts";
+import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
+import { WAITING } from "../../../core/job.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /** How many jobs one list of the index of creation holds: as many as fill a block of 8 KiB, which the allocator has without waste. */
 const CHUNK = 340;
 
+/** Where in the argument of a job its id begins, the length of its key, and the key. */
+const ID_FROM = 1 + KIND_DIGITS;
+const LENGTH_FROM = ID_FROM + ID_CHARS;
+const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
+/** Lua: the id of a job in its argument. */
+export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, ${LENGTH_FROM - 1})`;
+
 /**
  * After LEDGER. Reads jobs from the arguments, from `p` on, and decides and stores each. Nothing is written before all is decided.
  *
- * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: three digits for the kind, the id,
- *   if keyed four digits for the length of the key and the key, then the body. Every argument costs time on both sides, so there is only one.
- *   when: "" now, "d<ms>" after so long, "r<time>" at that time    key: "<ttl>:<fingerprint>:<text>"
+ * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: digits for the kind, the id,
+ *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so there is only one.
+ *   when: "" now, "d<ms>" after so long, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
  * Jobs of a kind have all but id, sequence, key and body in common, and are counted together.
  */
 export const INSERT_JOBS = `
@@ -19,7 +29,7 @@ local letters, details, holders, news, created = {}, {}, {}, {}, 0
 local rings = { work = {}, due = false }
 
 local function timeOf(when)
-  if when == '' then return now end
+  if when == '' or when == 'b' then return now end
   local time = tonumber(sub(when, 2))
   if string.byte(when) == 100 then time = now + time end
   return math.max(now, time)
@@ -34,10 +44,13 @@ local function readKinds()
       byName[name] = { queue = queueOf(ARGV[at]), name = name, set = {}, length = 0 }
       given[#given + 1] = byName[name]
     end
-    local runAt, keyed = timeOf(ARGV[at + 3]), ARGV[at + 4] == '1'
-    kinds[string.format('%03d', index)] = {
-      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, isLater = runAt > now,
-      letter = runAt > now and 'S' or 'P', keyed = keyed, flags = (runAt > now and 1 or 0) + (keyed and 2 or 0), times = 0
+    local runAt, isBlocked, keyed = timeOf(ARGV[at + 3]), ARGV[at + 3] == 'b', ARGV[at + 4] == '1'
+    local state, letter = ${STATE.pending}, 'P'
+    if isBlocked then state, letter = ${STATE.blocked}, 'B' elseif runAt > now then state, letter = ${STATE.scheduled}, 'S' end
+    kinds[string.format('%0${KIND_DIGITS}d', index)] = {
+      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
+      isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, keyed = keyed, times = 0,
+      flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + (keyed and ${HEAD_FLAG.keyed} or 0)
     }
   end
   first = p + 1 + 5 * tonumber(ARGV[p])
@@ -60,8 +73,9 @@ end
 
 -- A stored job that is sent again.
 local function answerSame(i, id, body)
-  local created = open(H, body)
-  local state, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(body))
+  local created = ${HEAD.open("body", "created")}
+  local record = redis.call('HGET', B .. 's', id) or fresh(body)
+  local state, runAt = ${RECORD.open("record", "state", "runAt")}
   answer(i, 'i', state, created, runAt)
 end
 
@@ -75,17 +89,17 @@ local function answerHolder(i, field, fingerprint)
   end
   local found = redis.call('HGET', B .. 'k', field)
   if not found then return false end
-  local state, expiry, ttl, at = open('>BI6I6', found)
-  local id, same = sub(found, at, at + 21), sub(found, at + 22) == fingerprint
-  if state < 8 then
+  local ${HOLDER.names}, at = open('${HOLDER.format()}', found)
+  local id, same = sub(found, at, at + ${ID_CHARS - 1}), sub(found, at + ${ID_CHARS}) == fingerprint
+  if state ~= ${HELD} then
     if expiry <= now then return false end
     if same then answer(i, 'p', id, state) else answer(i, 'c', id) end
     return true
   end
   local record = redis.call('HGET', B .. 's', id)
   if record then
-    local status, _, _, _, _, _, _, _, _, _, _, _, over = open(F, record)
-    if (status == 4 or status == 5) and over + ttl <= now then return false end
+    local status, over = ${RECORD.open("record", "state", "over")}
+    if (status == ${STATE.completed} or status == ${STATE.cancelled}) and over + ttl <= now then return false end
   elseif redis.call('HEXISTS', B .. 'j', id) == 0 then
     return false
   end
@@ -94,12 +108,12 @@ local function answerHolder(i, field, fingerprint)
 end
 
 local function readKey(id, queue, argument)
-  local text = sub(argument, 30, 29 + tonumber(sub(argument, 26, 29)))
+  local text = sub(argument, ${KEY_FROM}, ${KEY_FROM - 1} + tonumber(sub(argument, ${LENGTH_FROM}, ${KEY_FROM - 1})))
   local one = string.find(text, ':', 1, true)
   local two = string.find(text, ':', one + 1, true)
   local key = { id = id, ttl = tonumber(sub(text, 1, one - 1)), fingerprint = sub(text, one + 1, two - 1), text = sub(text, two + 1) }
   key.field = queue.name .. ' ' .. key.text
-  key.bodyAt = 30 + #text
+  key.bodyAt = ${KEY_FROM} + #text
   return key
 end
 
@@ -107,7 +121,7 @@ local function hasRoom(queue)
   if not queue.capacity then return true end
   if not queue.room then
     queue.room = queue.capacity
-    for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue.name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) do
+    for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue.name, ${tallyCells(...WAITING).join(", ")})) do
       queue.room = queue.room - (tonumber(cell) or 0)
     end
   end
@@ -117,15 +131,15 @@ end
 
 local function decideAll()
   local ids, seen = {}, {}
-  for i = 1, total do ids[i] = sub(ARGV[first + i - 1], 4, 25) end
+  for i = 1, total do ids[i] = ${idIn("ARGV[first + i - 1]")} end
   for i, known in ipairs(mget('j', ids)) do
     local id, argument = ids[i], ARGV[first + i - 1]
-    local kind = kinds[sub(argument, 1, 3)]
+    local kind = kinds[sub(argument, 1, ${KIND_DIGITS})]
     local key = kind.keyed and readKey(id, kind.queue, argument) or nil
     if known then answerSame(i, id, known)
     elseif seen[id] then letters[i] = seen[id]
     elseif key and answerHolder(i, key.field, key.fingerprint) then key = nil
-    elseif not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
+    elseif not kind.isBlocked and not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
     else
       letters[i] = kind.letter
       seen[id] = kind.letter
@@ -166,12 +180,12 @@ end
 local function prepareKinds()
   for _, kind in pairs(kinds) do
     local queue = kind.queue
-    kind.head = pack('>I6BbI3', now, kind.flags, kind.priority, kind.lane.number)
+    kind.head = pack('${HEAD.format("created", "lane")}', now, kind.flags, kind.priority, kind.lane.number)
     kind.rank = kind.runAt - kind.priority * queue.headStart
-    kind.tail = kind.isLater and pack('>I6', kind.runAt) or ''
+    kind.tail = kind.runAt > now and ${DUE.pack({ runAt: "kind.runAt" })} or ''
     if kind.times > 0 then
-      add(queue.tally, level(kind.priority) + (kind.isLater and 0 or 8), kind.times)
-      add(queue.counts, 0, kind.times)
+      add(queue.tally, kind.state * ${LEVELS.length} + level(kind.priority), kind.times)
+      add(queue.counts, ${COUNTER.enqueued}, kind.times)
     end
   end
 end
@@ -183,33 +197,40 @@ local function storeAll(base, last, places)
   local already = redis.call('HINCRBY', B .. 'v', 'jobs', created) - created
   numberLanes()
   prepareKinds()
-  local bodies, ids, seqs, due = {}, {}, {}, {}
+  local bodies, ids, seqs, due, records, blocked = {}, {}, {}, {}, {}, {}
   for place, new in ipairs(news) do
     local i, id, kind, key = new[1], new[2], new[3], new[4]
     local argument, seq = ARGV[first + i - 1], base + (places and places[i] or i - 1)
     if seq <= last then seq = last + 1 end
     last = seq
-    local packed = pack('>I7', seq)
+    local packed = ${MEMBER.pack({})}
     ids[place] = id
     seqs[place] = seq
     bodies[2 * place - 1] = id
     if key then
-      bodies[2 * place] = kind.head .. packed .. kind.tail .. pack('>I6B', key.ttl, #key.text) .. key.text .. sub(argument, key.bodyAt)
-      redis.call('HSET', B .. 'k', key.field, pack('>BI6I6', 8, 0, key.ttl) .. id .. key.fingerprint)
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. ${KEY.pack({ ttl: "key.ttl", length: "#key.text" })} .. key.text .. sub(argument, key.bodyAt)
+      redis.call('HSET', B .. 'k', key.field, ${HOLDER.pack({ state: HELD, expiry: 0, ttl: "key.ttl" })} .. id .. key.fingerprint)
       redis.call('ZREM', B .. 'kx', key.field)
     else
-      bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, 26)
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, ${LENGTH_FROM})
     end
-    if kind.isLater then
-      due[#due + 1] = kind.runAt
-      due[#due + 1] = packed .. id
-      if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
-    else
+    if kind.isPending then
       local lane = kind.lane
       local set, length = lane.set, lane.length
       set[length + 1] = kind.rank
       set[length + 2] = packed .. id
       lane.length = length + 2
+    elseif kind.isBlocked then
+      -- Its body does not tell that it is blocked: its record does, from the first.
+      local record = fresh(bodies[2 * place])
+      records[#records + 1] = id
+      records[#records + 1] = pack('${RECORD.format("state", "state")}', kind.state) .. ${RECORD.rest("record", "flags")}
+      blocked[#blocked + 1] = now
+      blocked[#blocked + 1] = packed .. id
+    else
+      due[#due + 1] = kind.runAt
+      due[#due + 1] = packed .. id
+      if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
     end
   end
   redis.call('HSET', B .. 'v', 'seq', string.format('%.0f', last))
@@ -222,6 +243,8 @@ local function storeAll(base, last, places)
     end
   end
   many('ZADD', B .. 'd', due)
+  many('HSET', B .. 's', records)
+  many('ZADD', B .. 'b', blocked)
   index(ids, seqs, already)
   writeLedger()
 end
@@ -240,7 +263,7 @@ end
  *     jobs in the whole call, joined by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
  * Out: "register", when a queue has to be put into the registry first and nothing was done; else
  *     { now, base, letters, details, bodies of known keys: (body, record) …, lanes as (number, queue, type) …, rings }
- *     A letter a job: P new and pending, S new and scheduled, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
+ *     A letter a job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
  *     gone (id, state), c the key is another's (id), f the queue is full (capacity); details has what stands in brackets, in order.
  */
 export const INSERT: Script = script(

@@ -1,3 +1,5 @@
+import { STATE } from "../../numbers.ts";
+import { LINE, RECORD } from "../layout.ts";
 import { RECORDS, REFUSAL, TIME } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -18,13 +20,13 @@ local records = mget('s', ids)
 for index, id in ipairs(ids) do
   local record, fence, answer = records[index], tonumber(ARGV[3 * index]), 's'
   if record then
-    local state, flags, priority, lane, seq, present = open(F, record)
-    if state == 3 and present == fence then
+    local state, flags, present = ${RECORD.open("record", "state", "flags", "fence")}
+    if state == ${STATE.running} and present == fence then
       local untilWhen = now + tonumber(ARGV[3 * index + 1])
       sets[#sets + 1] = id
-      sets[#sets + 1] = sub(record, 1, 43) .. pack('>I6', untilWhen) .. sub(record, 50)
+      sets[#sets + 1] = ${RECORD.cut("record", "state", "updatedAt")} .. pack('${RECORD.format("over", "over")}', untilWhen) .. ${RECORD.rest("record", "ran")}
       leases[#leases + 1] = untilWhen
-      leases[#leases + 1] = pack('>I7', seq) .. id
+      leases[#leases + 1] = ${RECORD.cut("record", "seq")} .. id
       answer = 'o'
     else answer = refusal(state, flags, present, fence) end
   end
@@ -52,21 +54,21 @@ while p <= #ARGV do
   local id, fence, progress, lines, answer = ARGV[p], tonumber(ARGV[p + 1]), ARGV[p + 2], tonumber(ARGV[p + 3]), 's'
   local record = redis.call('HGET', B .. 's', id)
   if record then
-    local state, flags, priority, lane, seq, present, attempt, retries, snoozes, runAt, startedAt, updatedAt, over, ran, settled, turn, history,
-      logs, wl, pl, el, at = open(F, record)
-    if state == 3 and present == fence then
+    local given = fence
+    local ${RECORD.names}, at = open(F, record)
+    if state == ${STATE.running} and fence == given then
       local former = sub(record, at + wl, at + wl + pl - 1)
       if progress ~= '' then
         former = progress
         updatedAt = now
       end
       local texts = {}
-      for line = 1, math.min(lines, most - logs) do texts[line] = pack('>I6I4', now, attempt) .. ARGV[p + 3 + line] end
+      for line = 1, math.min(lines, most - logs) do texts[line] = ${LINE.pack({ at: "now" })} .. ARGV[p + 3 + line] end
       many('RPUSH', B .. 'o:' .. id, texts)
-      redis.call('HSET', B .. 's', id, pack(F, state, flags, priority, lane, seq, present, attempt, retries, snoozes, runAt, startedAt, updatedAt,
-        over, ran, settled, turn, history, logs + #texts, wl, #former, el) .. sub(record, at, at + wl - 1) .. former .. sub(record, at + wl + pl))
+      redis.call('HSET', B .. 's', id, ${RECORD.pack({ logs: "logs + #texts", pl: "#former" })}
+        .. sub(record, at, at + wl - 1) .. former .. sub(record, at + wl + pl))
       answer = 'o'
-    else answer = refusal(state, flags, present, fence) end
+    else answer = refusal(state, flags, fence, given) end
   end
   answers[#answers + 1] = answer
   p = p + 4 + lines

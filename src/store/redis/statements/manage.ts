@@ -1,3 +1,5 @@
+import { STATE } from "../../numbers.ts";
+import { holderId, RECORD } from "../layout.ts";
 import { LANES, LEDGER, RECORDS, SHAPE_FIELDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -7,12 +9,12 @@ import { ALWAYS, type Script, script } from "./script.ts";
  */
 export const FORGET = `
 local function forget(id, body, record)
-  local state, _, priority, lane, seq, _, _, _, _, _, _, _, _, _, _, _, history, logs = open(F, record)
+  local state, priority, lane, seq, history, logs = ${RECORD.open("record", "state", "priority", "lane", "seq", "history", "logs")}
   redis.call('HDEL', B .. 'j', id)
   redis.call('HDEL', B .. 's', id)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
-  if state > 5 then redis.call('ZREM', B .. 'x', pack('>I7', seq) .. id) end
+  if state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
   local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
   if chunk then
     redis.call('LREM', B .. 'i:' .. chunk, 1, id)
@@ -24,13 +26,13 @@ end
 -- The holder of a key if it is this job.
 local function ownKey(id, field)
   local found = redis.call('HGET', B .. 'k', field)
-  return found and sub(found, 14, 35) == id and found or nil
+  return found and ${holderId("found")} == id and found or nil
 end
 `;
 
 /**
  * Applies a move.
- * In: now; the states it is for, as digits; delay or ""; error; the numbers of its shape; ids.
+ * In: now; the states it is for; delay or ""; error; the numbers of its shape; ids.
  * Out: { answers, lanes, rings }; an answer is "" missing, a number (the state that forbade it), or { was, body, record } without bodies.
  */
 export const CHANGE: Script = script(
@@ -53,7 +55,7 @@ for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (
 -- A key that has expired may be another's by now: the job goes on without it for good.
 local function losesKey(id, body, state, over)
   local text, ttl = keyIn(body)
-  if not text or (state ~= 4 and state ~= 5) or over + ttl > now then return false end
+  if not text or (state ~= ${STATE.completed} and state ~= ${STATE.cancelled}) or over + ttl > now then return false end
   local field = laneOf(laneIn(body)).queue.name .. ' ' .. text
   if ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
   return true
@@ -63,10 +65,10 @@ for index, id in ipairs(ids) do
   local body, record = bodies[index], records[id]
   if not body then answers[index] = ''
   else
-    local state, _, _, _, _, _, _, _, _, _, _, _, over = open(F, record)
-    if not string.find(from, state, 1, true) then answers[index] = state
+    local state, over = ${RECORD.open("record", "state", "over")}
+    if not string.find(from, ',' .. state .. ',', 1, true) then answers[index] = state
     else
-      if state == 3 then rings.lease = true end
+      if state == ${STATE.running} then rings.lease = true end
       local after = transition(id, record, shape, tonumber(ARGV[3]), nil, nil, ARGV[4], nil, losesKey(id, body, state, over))
       records[id] = after
       answers[index] = { state, summary(body, after) }
@@ -81,7 +83,7 @@ return { answers, laneNames(), ringList() }
 
 /**
  * Deletes jobs that are over.
- * In: now; the states it is for, as digits; ids. Out: { answers, lanes } as above, with the job before it went.
+ * In: now; the states it is for; ids. Out: { answers, lanes } as above, with the job before it went.
  */
 export const REMOVE: Script = script(
   "remove",
@@ -100,8 +102,8 @@ for index = 3, #ARGV do
   if not body then answers[index - 2] = ''
   else
     local record = redis.call('HGET', B .. 's', id) or fresh(body)
-    local state, _, _, lane = open(F, record)
-    if not string.find(ARGV[2], state, 1, true) then answers[index - 2] = state
+    local state, lane = ${RECORD.open("record", "state", "lane")}
+    if not string.find(ARGV[2], ',' .. state .. ',', 1, true) then answers[index - 2] = state
     else
       answers[index - 2] = { state, summary(body, record) }
       local text = keyIn(body)

@@ -1,4 +1,11 @@
 /** Parts that scripts share. Each says what it needs to stand before it. */
+import { counterOf } from "../../../core/counters.ts";
+import { BUCKETS, STEPS_PER_DOUBLING } from "../../../core/histogram.ts";
+import { STATUSES } from "../../../core/job.ts";
+import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
+import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
+import { ATTEMPT_OUTCOME, COUNTER, firstFieldOf, LEVELS, STATE, THRESHOLDS } from "../../numbers.ts";
+import { ATTEMPT, DUE, ENDED, HEAD, HEAD_FLAG, isSet, KEY, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 
 /** now, micros (real time, also when a test turns `now`), and B, the beginning of all names. */
 export const TIME = `
@@ -9,25 +16,14 @@ local B = string.sub(KEYS[1], 1, -2)
 `;
 
 /**
- * The two packed forms, and bulk calls.
+ * State records and heads of bodies (see layout.ts), and bulk calls.
  *
- * F, a state record: state, flags (1 its key is another's, 2 a cancel ended its lease, 4 it has a result), priority, lane, sequence, fence,
- * attempt, retries (and LOSS for each attempt that was lost: a byte of each), snoozes, runAt, startedAt, updatedAt, the end (of its lease while it runs, of the job when it is over, else 0), run time
- * (-1: none), the last settlement (fence × 8 + outcome + 1), turn of the claim, highest attempt in the history, number of log lines, lengths
- * of worker, progress and error; then these three, and the result.
- *
- * H, the head of a body: createdAt, flags (1 scheduled: runAt follows; 2 keyed: ttl, length and text of the key follow), priority, lane,
- * sequence; then what the client packed, in which scripts know only the first line end: what follows is the payload.
- *
- * Members of sorted sets are the sequence in seven bytes and the id, so that equal scores go by sequence.
- *
- * What every job goes through is cut and joined from these bytes by their places, because to unpack and pack twenty fields takes as long as
- * all commands for the job together.
+ * What every job goes through is cut and joined from their bytes by the places of fields, because to unpack and pack twenty fields takes as
+ * long as all commands for the job together.
  */
 export const RECORDS = `
-local F = '>BBbI3I7I4I4I2I2I6I6I6I6dI5I4I4I2I2I4I4'
-local H = '>I6BbI3I7'
-local LOSS = 256
+local F = '${RECORD.format()}'
+local H = '${HEAD.format()}'
 local pack, open, sub = struct.pack, struct.unpack, string.sub
 
 local function many(command, key, args)
@@ -50,30 +46,30 @@ end
 
 -- The record of a job that nobody has touched yet.
 local function fresh(body)
-  local created, flags, priority, lane, seq, at = open(H, body)
-  local state, run = 2, created
-  if flags % 2 == 1 then
-    state = 0
-    run = open('>I6', body, at)
+  local ${HEAD.names}, at = open(H, body)
+  local state, runAt = ${STATE.pending}, created
+  if ${isSet("flags", HEAD_FLAG.scheduled)} then
+    state = ${STATE.scheduled}
+    runAt = open('${DUE.format()}', body, at)
   end
-  return pack(F, state, 0, priority, lane, seq, 0, 0, 0, 0, run, 0, created, 0, -1, 0, 0, 0, 0, 0, 0, 0)
+  return ${RECORD.packNew({ state: "state", priority: "priority", lane: "lane", seq: "seq", runAt: "runAt", updatedAt: "created", ran: -1 })}
 end
 
 -- The key of a body and its ttl, or nil, and where the client's own text begins.
 local function keyIn(body)
-  local _, flags, _, _, _, at = open(H, body)
-  if flags % 2 == 1 then at = at + 6 end
-  if flags < 2 then return nil, 0, at end
-  local ttl, length, from = open('>I6B', body, at)
+  local flags, at = ${HEAD.open("body", "flags")}, ${HEAD.bytes + 1}
+  if ${isSet("flags", HEAD_FLAG.scheduled)} then at = at + ${DUE.bytes} end
+  if not (${isSet("flags", HEAD_FLAG.keyed)}) then return nil, 0, at end
+  local ttl, length, from = open('${KEY.format()}', body, at)
   return sub(body, from, from + length - 1), ttl, from + length
 end
 
 local function laneIn(body)
-  return (open('>I3', body, 9))
+  return (${HEAD.open("body", "lane")})
 end
 
 local function level(priority)
-  if priority >= 20 then return 3 elseif priority >= 10 then return 2 elseif priority >= 0 then return 1 end
+  ${THRESHOLDS.map(({ level, from }) => `if priority >= ${from} then return ${level} end`).join("\n  ")}
   return 0
 end
 `;
@@ -90,7 +86,7 @@ local function queueOf(name)
   if queue then return queue end
   local found = redis.call('HMGET', B .. 'q:' .. name, 'known', 'paused', 'headStart', 'deadLetters', 'capacity')
   queue = {
-    name = name, known = found[1], paused = found[2] == '1', headStart = tonumber(found[3]) or 8796093022208,
+    name = name, known = found[1], paused = found[2] == '1', headStart = tonumber(found[3]) or ${QUEUE_DEFAULTS.headStartMs},
     deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), tally = {}, counts = {}, ended = {}
   }
   queues[name] = queue
@@ -128,11 +124,10 @@ end
 `;
 
 /**
- * After LANES: tallies (state × 4 + level) and counters (0 enqueued, 1 completed, 2 failed, 3 dead, 4 retried, 5 cancelled, 6 lost; RUN and
- * WAIT + bucket for the histograms, of which only the minutes are kept).
+ * After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, of which only the minutes are kept.
  */
 export const LEDGER = `
-local RUN, WAIT = 1000, 2000
+local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
 
 local function add(row, cell, times)
   row[cell] = (row[cell] or 0) + times
@@ -140,8 +135,8 @@ end
 
 local function move(queue, priority, from, to)
   local level = level(priority)
-  if from then add(queue.tally, from * 4 + level, -1) end
-  if to then add(queue.tally, to * 4 + level, 1) end
+  if from then add(queue.tally, from * ${LEVELS.length} + level, -1) end
+  if to then add(queue.tally, to * ${LEVELS.length} + level, 1) end
 end
 
 local buckets = {}
@@ -149,10 +144,10 @@ local function bucket(ms)
   if not (ms > 1) then return 0 end
   local known = buckets[ms]
   if known then return known end
-  known = math.ceil(math.log(ms) / math.log(2) * 4)
-  while known > 0 and 2 ^ ((known - 1) / 4) >= ms do known = known - 1 end
-  while 2 ^ (known / 4) < ms do known = known + 1 end
-  if known > 107 then known = 107 end
+  known = math.ceil(math.log(ms) / math.log(2) * ${STEPS_PER_DOUBLING})
+  while known > 0 and 2 ^ ((known - 1) / ${STEPS_PER_DOUBLING}) >= ms do known = known - 1 end
+  while 2 ^ (known / ${STEPS_PER_DOUBLING}) < ms do known = known + 1 end
+  if known > ${BUCKETS - 1} then known = ${BUCKETS - 1} end
   buckets[ms] = known
   return known
 end
@@ -165,7 +160,7 @@ local function addTo(period, start, queue, metric, times)
 end
 
 local function writeLedger()
-  local minute, hour = now - now % 60000, now - now % 3600000
+  local minute, hour = now - now % ${MINUTE_MS}, now - now % ${HOUR_MS}
   for name, queue in pairs(queues) do
     for cell, change in pairs(queue.tally) do
       if change ~= 0 then redis.call('HINCRBY', B .. 't:' .. name, cell, change) end
@@ -181,6 +176,12 @@ local function writeLedger()
 end
 `;
 
+/** Lua: the counter that a job entering a state raises, by the state. */
+const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
+  const counter = counterOf(status);
+  return counter === null ? [] : [`[${STATE[status]}] = ${COUNTER[counter]}`];
+}).join(", ");
+
 /** How many numbers a shape has. */
 export const SHAPE_FIELDS = 13;
 
@@ -190,56 +191,60 @@ export const SHAPE_FIELDS = 13;
  * error (1 null, 2 given), error only if running, ends the attempt, outcome, only if expired, 1 if a delay is given, losses (1 add, 2 reset) }.
  */
 export const TRANSITION = `
-local left, sets, due, dead, stories = {}, {}, {}, {}, {}
+local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
 local rings = { work = {}, due = false, lease = false }
-local COUNTER = { [1] = 4, [4] = 1, [5] = 5, [6] = 2, [7] = 3 }
+local COUNTER = { ${COUNTER_OF_STATE} }
 
 local function attemptOf(number, worker, startedAt, endedAt, ran, outcome, error)
-  return pack('>I4I6I6dBI2', number, startedAt, endedAt, ran, outcome, #worker) .. worker .. error
+  return ${ATTEMPT.pack({ wl: "#worker" })} .. worker .. error
 end
 
 local function enter(id, member, state, priority, lane, runAt)
-  if state == 4 or state == 5 then
+  if state == ${STATE.completed} or state == ${STATE.cancelled} then
     local list = lane.queue.ended
-    list[#list + 1] = pack('>I6', now) .. id
-  elseif state == 2 then
+    list[#list + 1] = ${ENDED.pack({ over: "now" })} .. id
+  elseif state == ${STATE.pending} then
     local list = lane.entered
     list[#list + 1] = runAt - priority * lane.queue.headStart
     list[#list + 1] = member
     rings.work[lane.queue.name] = true
-  elseif state < 2 then
+  elseif state <= ${STATE.retrying} then
     due[#due + 1] = runAt
     due[#due + 1] = member
     if not rings.due or runAt < rings.due then rings.due = runAt end
-  elseif state > 5 then
+  elseif state == ${STATE.failed} or state == ${STATE.dead} then
     dead[#dead + 1] = now
     dead[#dead + 1] = member
+  elseif state == ${STATE.blocked} then
+    blocked[#blocked + 1] = now
+    blocked[#blocked + 1] = member
   end
 end
 
 local function leave(member, state, number)
-  if state == 3 then left[#left + 1] = member
-  elseif state == 2 then redis.call('ZREM', B .. 'w:' .. number, member)
-  elseif state < 2 then redis.call('ZREM', B .. 'd', member)
-  elseif state > 5 then redis.call('ZREM', B .. 'x', member) end
+  if state == ${STATE.running} then left[#left + 1] = member
+  elseif state == ${STATE.pending} then redis.call('ZREM', B .. 'w:' .. number, member)
+  elseif state <= ${STATE.retrying} then redis.call('ZREM', B .. 'd', member)
+  elseif state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', member)
+  elseif state == ${STATE.blocked} then redis.call('ZREM', B .. 'b', member) end
 end
 
 -- The record after it, and how long the attempt ran.
 local function transition(id, record, shape, delay, runMs, result, error, mark, keyGone)
-  local state, flags, priority, number, seq, fence, attempt, retries, snoozes, runAt, startedAt, _, over, ran, settled, turn, history, logs,
-    wl, pl, el, at = open(F, record)
-  local running, to, lane, member = state == 3, shape[1], laneOf(number), pack('>I7', seq) .. id
-  local queue = lane.queue
+  local ${RECORD.names}, at = open(F, record)
+  local running, to, place, member = state == ${STATE.running}, shape[1], laneOf(lane), ${MEMBER.pack({})} .. id
+  local queue, hasEnded = place.queue, to >= ${STATE.completed} and to <= ${STATE.dead}
   local errorAt = at + wl + pl
 
-  if state > 3 and attempt > history then
-    local outcome = 3
-    if state == 4 then outcome = 1 elseif state == 5 then outcome = 2 end
+  if state >= ${STATE.completed} and state <= ${STATE.dead} and attempt > history then
+    local outcome = ${ATTEMPT_OUTCOME.failed}
+    if state == ${STATE.completed} then outcome = ${ATTEMPT_OUTCOME.completed}
+    elseif state == ${STATE.cancelled} then outcome = ${ATTEMPT_OUTCOME.cancelled} end
     local story = attemptOf(attempt, sub(record, at, at + wl - 1), startedAt, over, ran, outcome, sub(record, errorAt, errorAt + el - 1))
     stories[#stories + 1] = { id, story }
     history = attempt
   end
-  local hasResult, kept = flags >= 4, ''
+  local hasResult, kept = ${isSet("flags", RECORD_FLAG.hasResult)}, ''
   if shape[6] == 1 then hasResult = false
   elseif shape[6] == 2 then hasResult, kept = true, result
   elseif hasResult then kept = sub(record, errorAt + el) end
@@ -247,27 +252,36 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
   elseif shape[7] == 1 then error = '' end
   if running and shape[9] == 1 then
     ran = runMs or now - startedAt
-    if to < 4 then
-      stories[#stories + 1] = { id, attemptOf(attempt, sub(record, at, at + wl - 1), startedAt, now, ran, 3, error) }
+    if not hasEnded then
+      stories[#stories + 1] = { id, attemptOf(attempt, sub(record, at, at + wl - 1), startedAt, now, ran, ${ATTEMPT_OUTCOME.failed}, error) }
       history = attempt
     end
   end
   if shape[4] == 1 then retries = retries + 1
-  elseif shape[4] == 2 then retries, snoozes = retries - retries % LOSS, 0 end
-  if shape[13] == 1 then retries = retries + LOSS
-  elseif shape[13] == 2 then retries = retries % LOSS end
+  elseif shape[4] == 2 then retries, snoozes = retries - retries % ${LOSS}, 0 end
+  if shape[13] == 1 then retries = retries + ${LOSS}
+  elseif shape[13] == 2 then retries = retries % ${LOSS} end
   if delay then runAt = now + delay end
 
-  leave(member, state, number)
-  enter(id, member, to, priority, lane, runAt)
+  leave(member, state, lane)
+  enter(id, member, to, priority, place, runAt)
   move(queue, priority, state, to)
   if COUNTER[to] then add(queue.counts, COUNTER[to], 1) end
 
-  local changed = (keyGone or flags % 2 == 1) and 1 or 0
-  if to == 5 and running then changed = changed + 2 end
-  if hasResult then changed = changed + 4 end
-  local after = pack(F, to, changed, priority, number, seq, fence + shape[2], attempt - shape[3], retries, snoozes + shape[5], runAt, startedAt,
-    now, to > 3 and now or 0, ran, mark or settled, turn, history, logs, wl, pl, #error) .. sub(record, at, errorAt - 1) .. error .. kept
+  local changed = (keyGone or ${isSet("flags", RECORD_FLAG.keyGone)}) and ${RECORD_FLAG.keyGone} or 0
+  if to == ${STATE.cancelled} and running then changed = changed + ${RECORD_FLAG.leaseCancelled} end
+  if hasResult then changed = changed + ${RECORD_FLAG.hasResult} end
+  local after = ${RECORD.pack({
+    state: "to",
+    flags: "changed",
+    fence: "fence + shape[2]",
+    attempt: "attempt - shape[3]",
+    snoozes: "snoozes + shape[5]",
+    updatedAt: "now",
+    over: "hasEnded and now or 0",
+    settled: "mark or settled",
+    el: "#error",
+  })} .. sub(record, at, errorAt - 1) .. error .. kept
   sets[#sets + 1] = id
   sets[#sets + 1] = after
   return after, ran
@@ -285,6 +299,7 @@ local function flush()
   many('ZADD', B .. 'd', due)
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
   many('ZADD', B .. 'x', dead)
+  many('ZADD', B .. 'b', blocked)
   for _, story in ipairs(stories) do redis.call('RPUSH', B .. 'h:' .. story[1], story[2]) end
 end
 
@@ -301,7 +316,7 @@ export const SUMMARY = `
 local function summary(body, record)
   local _, _, text = keyIn(body)
   local line = string.find(body, '\\n', text, true)
-  local _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, wl, pl, el, from = open(F, record)
+  local wl, pl, el, from = ${RECORD.open("record", "wl", "pl", "el")}
   return sub(body, 1, line), sub(record, 1, from + wl + pl + el - 1)
 end
 `;
@@ -309,7 +324,7 @@ end
 /** After RECORDS: why a lease does not hold: c it was cancelled, s it is stale. */
 export const REFUSAL = `
 local function refusal(state, flags, present, fence)
-  if state == 5 and math.floor(flags / 2) % 2 == 1 and present == fence + 1 then return 'c' end
+  if state == ${STATE.cancelled} and ${isSet("flags", RECORD_FLAG.leaseCancelled)} and present == fence + 1 then return 'c' end
   return 's'
 end
 `;

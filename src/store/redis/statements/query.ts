@@ -1,6 +1,8 @@
 import { INTERNAL_MARK } from "../../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
+import { STATE } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
+import { HEAD, MEMBER, RECORD } from "../layout.ts";
 import { LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -67,7 +69,8 @@ const SHOW_NONE = `
 local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
 local function show(id, body)
   if from or to then
-    local created = open('>I6', body or redis.call('HGET', B .. 'j', id))
+    body = body or redis.call('HGET', B .. 'j', id)
+    local created = ${HEAD.open("body", "created")}
     isOver = from and created < from
     if isOver or (to and created >= to) then return isOver end
   end
@@ -129,8 +132,8 @@ local function placeOf(id, body, record)
   if find(lower(sub(body, line + 1, line + ${SEARCHED_PAYLOAD_BYTES})), text, 1, true) then return 1 end
   local number = laneIn(body)
   if typeHas[number] == nil then typeHas[number] = find(lower(laneOf(number).type), text, 1, true) and true or false end
-  if typeHas[number] or has(sub(body, 19, line - 1)) or (isLikeId and find(longId(id), text, 1, true)) then return 0 end
-  local _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, wl, pl, el, at = open(F, record)
+  if typeHas[number] or has(sub(body, ${HEAD.bytes + 1}, line - 1)) or (isLikeId and find(longId(id), text, 1, true)) then return 0 end
+  local wl, pl, el, at = ${RECORD.open("record", "wl", "pl", "el")}
   if el > 0 and has(sub(record, at + wl + pl, at + wl + pl + el - 1)) then return 0 end
   return nil
 end
@@ -141,7 +144,7 @@ local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 local leavesOut, isOwn = ARGV[13] ~= '1', {}
 local jobs, looked, passed, shown, isState, isOver = {}, 0, 0, 0, {}, false
-for state in string.gmatch(ARGV[4], '.') do isState[tonumber(state)] = true end
+for state in string.gmatch(ARGV[4], '%d+') do isState[tonumber(state)] = true end
 
 -- Whether a job is our own, and these are left out. Each is counted.
 local function isLeftOut(number)
@@ -151,7 +154,7 @@ local function isLeftOut(number)
 end
 
 local function isWanted(record)
-  local priority, number = open('>bI3', record, 3)
+  local priority, number = ${RECORD.open("record", "priority", "lane")}
   if leavesOut and isLeftOut(number) then return false end
   if not isState[string.byte(record)] then return false end
   if low and (priority < low or priority > high) then return false end
@@ -164,7 +167,7 @@ end
 /**
  * Looks at jobs by falling sequence, from below a given one. A job is passed over by its state before its body is read, which may be large.
  *
- * In: now; below, a sequence or ""; created before, or ""; the states wanted, as digits; how many jobs to show, and about how many to
+ * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to
  *     look at, at most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" if jobs of our
  *     own are meant, too.
  * Out: { jobs as (id, body, record, 1 if what is searched for stands in the payload) without bodies …, from below which sequence to go on ("":
@@ -175,11 +178,14 @@ local function answer(last)
   return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown, passed }
 end
 
--- Few jobs run, wait for their time or are dead, as a rule: then they are picked, wherever they are among all others.
-local PLACE = { ['0'] = 'd', ['1'] = 'd', ['3'] = 'r', ['6'] = 'x', ['7'] = 'x' }
+-- Few jobs run, wait for their time, are blocked or dead, as a rule: then they are picked, wherever they are among all others.
+local PLACE = {
+  [${STATE.scheduled}] = 'd', [${STATE.retrying}] = 'd', [${STATE.running}] = 'r', [${STATE.failed}] = 'x', [${STATE.dead}] = 'x',
+  [${STATE.blocked}] = 'b'
+}
 local function placesToPick()
   local places, size = {}, 0
-  for state in string.gmatch(ARGV[4], '.') do
+  for state in pairs(isState) do
     local place = PLACE[state]
     if not place then return nil end
     if not places[place] then size = size + redis.call('ZCARD', B .. place) end
@@ -192,8 +198,8 @@ local function pick(places, below)
   local members = {}
   for place in pairs(places) do
     for _, member in ipairs(redis.call('ZRANGE', B .. place, 0, -1)) do
-      local seq = open('>I7', member)
-      if seq < below then members[#members + 1] = { seq, sub(member, 8) } end
+      local seq = ${MEMBER.open("member", "seq")}
+      if seq < below then members[#members + 1] = { seq, ${MEMBER.rest("member")} } end
     end
   end
   table.sort(members, function (a, b) return a[1] > b[1] end)
@@ -217,13 +223,13 @@ local function chunksBefore(time)
     local middle = math.floor((low + high) / 2)
     local chunk = redis.call('ZRANGE', B .. 'g', middle, middle)[1]
     local body = redis.call('HGET', B .. 'j', redis.call('LINDEX', B .. 'i:' .. chunk, 0))
-    if open(H, body) < time then low = middle + 1 else high = middle end
+    if ${HEAD.open("body", "created")} < time then low = middle + 1 else high = middle end
   end
   return low
 end
 
 local function walk(below, before)
-  local unseen = isState[0] or isState[2]
+  local unseen = isState[${STATE.scheduled}] or isState[${STATE.pending}]
   local left = redis.call('ZCOUNT', B .. 'g', '-inf', '(' .. string.format('%.0f', below))
   if before then left = math.min(left, chunksBefore(before)) end
   local first = below < 2 ^ 53
@@ -238,8 +244,8 @@ local function walk(below, before)
         body = redis.call('HGET', B .. 'j', id)
         record = fresh(body)
       end
-      local _, seq
-      if record then _, _, _, _, seq = open(F, record) end
+      local seq
+      if record then seq = ${RECORD.open("record", "seq")} end
       if not first or seq < below then
         looked = looked + 1
         if record and isWanted(record) and show(id, body, record) then return answer(seq) end

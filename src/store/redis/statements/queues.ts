@@ -1,3 +1,5 @@
+import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
+import { MEMBER, RECORD } from "../layout.ts";
 import { RECORDS, TIME } from "./parts.ts";
 import { ALWAYS, plainScript, type Script, script } from "./script.ts";
 
@@ -12,10 +14,10 @@ export const CONFIGURE: Script = script(
 local key, queue = B .. 'q:' .. ARGV[2], ARGV[2]
 if ARGV[3] ~= '1' and redis.call('HEXISTS', key, 'known') == 0 then return 'register' end
 ${ALWAYS}
-local before = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+local before = tonumber(redis.call('HGET', key, 'headStart')) or ${QUEUE_DEFAULTS.headStartMs}
 redis.call('HSET', key, 'known', 1)
 for index = 4, #ARGV, 2 do redis.call('HSET', key, ARGV[index], ARGV[index + 1]) end
-local after = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+local after = tonumber(redis.call('HGET', key, 'headStart')) or ${QUEUE_DEFAULTS.headStartMs}
 if before ~= after then
   redis.call('SUNIONSTORE', B .. 'u:' .. queue, B .. 'u:' .. queue, B .. 'a:' .. queue)
   redis.call('HDEL', key, 'cursor')
@@ -39,13 +41,13 @@ local lane = redis.call('HGET', key, 'lane')
 if not lane or redis.call('SISMEMBER', todo, lane) == 0 then lane = redis.call('SRANDMEMBER', todo) end
 if not lane then return 0 end
 ${ALWAYS}
-local headStart = tonumber(redis.call('HGET', key, 'headStart')) or 8796093022208
+local headStart = tonumber(redis.call('HGET', key, 'headStart')) or ${QUEUE_DEFAULTS.headStartMs}
 local found = redis.call('ZSCAN', B .. 'w:' .. lane, redis.call('HGET', key, 'cursor') or '0', 'COUNT', ARGV[3])
 local ids, ranks = {}, {}
-for index = 1, #found[2], 2 do ids[#ids + 1] = sub(found[2][index], 8) end
+for index = 1, #found[2], 2 do ids[#ids + 1] = ${MEMBER.rest("found[2][index]")} end
 for index, record in ipairs(mget('s', ids)) do
   record = record or fresh(redis.call('HGET', B .. 'j', ids[index]))
-  local _, _, priority, _, _, _, _, _, _, runAt = open(F, record)
+  local priority, runAt = ${RECORD.open("record", "priority", "runAt")}
   ranks[#ranks + 1] = runAt - priority * headStart
   ranks[#ranks + 1] = found[2][2 * index - 1]
 end

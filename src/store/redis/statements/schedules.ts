@@ -1,32 +1,33 @@
-import { INSERT_JOBS } from "./insert.ts";
+import { isSet, SCHEDULE, SCHEDULE_FLAG } from "../layout.ts";
+import { idIn, INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { plainScript, type Script, script } from "./script.ts";
 
 /**
- * The packed form of a schedule: version, flags (1 paused, 2 has a next tick, 4 has a last one), next tick, last tick, createdAt, updatedAt,
- * length of the last job's id (0 or 22); then this id, and the schedule as it was given, in JSON.
+ * How a schedule is read and written: see layout.ts.
  *
  * A version is the partition's own count × 1,024 + the number of the partition: no name ever has it twice, wherever it lived before.
  */
-const SCHEDULE = `
-local S = '>I7BI6I6I6I6B'
+const SCHEDULE_RECORDS = `
+local pack = struct.pack
 local function versionOf(partition)
   return redis.call('HINCRBY', B .. 'v', 'versions', 1) * 1024 + partition
 end
 
 local function writeSchedule(name, version, paused, nextTick, lastTick, createdAt, job, spec)
-  local flags = (paused and 1 or 0) + (nextTick and 2 or 0) + (lastTick and 4 or 0)
-  redis.call('HSET', B .. 'z', name, struct.pack(S, version, flags, nextTick or 0, lastTick or 0, createdAt, now, #job) .. job .. spec)
+  local flags = (paused and ${SCHEDULE_FLAG.paused} or 0) + (nextTick and ${SCHEDULE_FLAG.hasNext} or 0) + (lastTick and ${SCHEDULE_FLAG.hasLast} or 0)
+  local record = ${SCHEDULE.pack({ nextTick: "nextTick or 0", lastTick: "lastTick or 0", updatedAt: "now", length: "#job" })}
+  redis.call('HSET', B .. 'z', name, record .. job .. spec)
   if nextTick and not paused then redis.call('ZADD', B .. 'zd', nextTick, name) else redis.call('ZREM', B .. 'zd', name) end
 end
 
 local function readSchedule(name)
   local record = redis.call('HGET', B .. 'z', name)
   if not record then return nil end
-  local version, flags, nextTick, lastTick, createdAt, _, length, at = struct.unpack(S, record)
+  local ${SCHEDULE.names}, at = struct.unpack('${SCHEDULE.format()}', record)
   return {
-    record = record, version = version, paused = flags % 2 == 1, nextTick = math.floor(flags / 2) % 2 == 1 and nextTick or nil,
-    lastTick = flags >= 4 and lastTick or nil, createdAt = createdAt, job = string.sub(record, at, at + length - 1),
+    record = record, version = version, paused = ${isSet("flags", SCHEDULE_FLAG.paused)}, nextTick = ${isSet("flags", SCHEDULE_FLAG.hasNext)} and nextTick or nil,
+    lastTick = ${isSet("flags", SCHEDULE_FLAG.hasLast)} and lastTick or nil, createdAt = createdAt, job = string.sub(record, at, at + length - 1),
     spec = string.sub(record, at + length)
   }
 end
@@ -40,7 +41,7 @@ end
 export const PUT_SCHEDULE: Script = script(
   "putSchedule",
   TIME,
-  SCHEDULE,
+  SCHEDULE_RECORDS,
   `
 local name = ARGV[3]
 if redis.call('HEXISTS', B .. 'zm', name) == 1 then return 2 end
@@ -61,7 +62,7 @@ return 1
 export const DEPART: Script = script(
   "depart",
   TIME,
-  SCHEDULE,
+  SCHEDULE_RECORDS,
   `
 local name = ARGV[2]
 if redis.call('HEXISTS', B .. 'zm', name) == 1 then return 2 end
@@ -81,7 +82,7 @@ return 1
 export const ARRIVE: Script = script(
   "arrive",
   TIME,
-  SCHEDULE,
+  SCHEDULE_RECORDS,
   `
 local name = ARGV[3]
 if redis.call('HGET', B .. 'za', name) == ARGV[4] then return end
@@ -94,7 +95,7 @@ writeSchedule(name, versionOf(ARGV[2]), ARGV[8] == '1', tonumber(ARGV[9]), tonum
 export const LEAVE: Script = script(
   "leave",
   TIME,
-  SCHEDULE,
+  SCHEDULE_RECORDS,
   `
 local stored = readSchedule(ARGV[2])
 if not stored or stored.version ~= tonumber(ARGV[3]) or redis.call('HDEL', B .. 'zm', ARGV[2]) == 0 then return end
@@ -168,12 +169,12 @@ export const TICK: Script = script(
   RECORDS,
   LANES,
   LEDGER,
-  SCHEDULE,
+  SCHEDULE_RECORDS,
   INSERT_JOBS,
   `
 p = 8
 readKinds()
-local job = total == 1 and sub(ARGV[first], 4, 25)
+local job = total == 1 and ${idIn("ARGV[first]")}
 if job and redis.call('HEXISTS', B .. 'j', job) == 1 then return { 'ticked' } end
 local name, tick = ARGV[3], tonumber(ARGV[5])
 local stored = readSchedule(name)

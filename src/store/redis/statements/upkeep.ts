@@ -1,3 +1,5 @@
+import { STATE, tallyCells } from "../../numbers.ts";
+import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { FORGET } from "./manage.ts";
 import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
@@ -19,21 +21,19 @@ if limit > 0 then members = redis.call('ZRANGEBYSCORE', B .. 'd', '-inf', now, '
 if #members > 0 then
   ${ALWAYS}
   local ids = {}
-  for index, member in ipairs(members) do ids[index] = sub(member, 8) end
+  for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
   local records = mget('s', ids)
   for index, id in ipairs(ids) do
     local record = records[index] or fresh(redis.call('HGET', B .. 'j', id))
-    local state, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, _, _, ran, settled, turn, history, logs, wl, pl,
-      el, at = open(F, record)
-    enter(id, members[index], 2, priority, laneOf(lane), runAt)
-    move(laneOf(lane).queue, priority, state, 2)
+    local ${RECORD.names}, at = open(F, record)
+    enter(id, members[index], ${STATE.pending}, priority, laneOf(lane), runAt)
+    move(laneOf(lane).queue, priority, state, ${STATE.pending})
     if ARGV[3] == '1' then
       told[#told + 1] = id
       told[#told + 1] = lane
     end
     sets[#sets + 1] = id
-    sets[#sets + 1] = pack(F, 2, flags, priority, lane, seq, fence, attempt, retries, snoozes, runAt, startedAt, now, 0, ran, settled, turn,
-      history, logs, wl, pl, el) .. sub(record, at)
+    sets[#sets + 1] = ${RECORD.pack({ state: STATE.pending, updatedAt: "now", over: 0 })} .. sub(record, at)
   end
   many('ZREM', B .. 'd', members)
   flush()
@@ -65,7 +65,7 @@ for index = 1, #found, 2 do
     next = math.max(0, over - now)
     break
   end
-  local id = sub(found[index], 8)
+  local id = ${MEMBER.rest("found[index]")}
   local body, record = redis.call('HGET', B .. 'j', id), redis.call('HGET', B .. 's', id)
   if body and record then
     laneOf(laneIn(body))
@@ -95,7 +95,7 @@ export const PRUNE: Script = script(
   `
 local queue, age, keep, least, limit = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local kept = 0
-for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue, 16, 17, 18, 19, 20, 21, 22, 23)) do kept = kept + (tonumber(cell) or 0) end
+for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue, ${tallyCells("completed", "cancelled").join(", ")})) do kept = kept + (tonumber(cell) or 0) end
 
 local function outlive(id, body, state, over)
   local text, ttl = keyIn(body)
@@ -105,7 +105,7 @@ local function outlive(id, body, state, over)
   if not own then return end
   if over + ttl <= now then redis.call('HDEL', B .. 'k', field)
   else
-    redis.call('HSET', B .. 'k', field, pack('>BI6I6', state, over + ttl, ttl) .. sub(own, 14))
+    redis.call('HSET', B .. 'k', field, ${HOLDER.pack({ expiry: "over + ttl" })} .. ${HOLDER.rest("own")})
     redis.call('ZADD', B .. 'kx', over + ttl, field)
   end
 end
@@ -113,18 +113,15 @@ end
 local entries = redis.call('LRANGE', B .. 'e:' .. queue, 0, 2 * limit - 1)
 local removed, passed = 0, 0
 for _, entry in ipairs(entries) do
-  local over, id = open('>I6', entry), sub(entry, 7)
+  local over, id = ${ENDED.open("entry", "over")}, ${ENDED.rest("entry")}
   local record = redis.call('HGET', B .. 's', id)
-  local state, stands, flags = 0, 0, 0
-  if record then
-    local found, ownFlags, _, _, _, _, _, _, _, _, _, _, ownEnd = open(F, record)
-    state, flags, stands = found, ownFlags, ownEnd
-  end
-  if (state == 4 or state == 5) and stands == over then
+  local state, flags, stands
+  if record then state, flags, stands = ${RECORD.open("record", "state", "flags", "over")} end
+  if (state == ${STATE.completed} or state == ${STATE.cancelled}) and stands == over then
     local ago = now - over
     if removed == limit or ago < least or (ago <= age and kept <= keep) then break end
     local body = redis.call('HGET', B .. 'j', id)
-    if flags % 2 == 0 then outlive(id, body, state, over) end
+    if not (${isSet("flags", RECORD_FLAG.keyGone)}) then outlive(id, body, state, over) end
     forget(id, body, record)
     removed = removed + 1
     kept = kept - 1
@@ -179,8 +176,9 @@ export const REPAIR: Script = script(
 local found = redis.call('HSCAN', B .. 's', ARGV[2], 'COUNT', 250)
 for index = 1, #found[2], 2 do
   local id = found[2][index]
-  local state, _, _, _, seq, _, _, _, _, _, _, _, over = open(F, found[2][index + 1])
-  if state == 3 then redis.call('ZADD', B .. 'r', 'NX', over, pack('>I7', seq) .. id) end
+  local record = found[2][index + 1]
+  local state, over = ${RECORD.open("record", "state", "over")}
+  if state == ${STATE.running} then redis.call('ZADD', B .. 'r', 'NX', over, ${RECORD.cut("record", "seq")} .. id) end
 end
 return found[1]
 `,

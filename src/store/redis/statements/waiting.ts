@@ -1,4 +1,6 @@
 import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
+import { STATE } from "../../numbers.ts";
+import { MEMBER, RECORD } from "../layout.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -21,8 +23,9 @@ local function headsOf(key, isStrict)
   while from do
     local head = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     if #head == 0 then break end
-    local id = sub(head[1], 8)
-    local _, _, _, _, _, _, _, _, _, runAt = open(F, redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id)))
+    local id = ${MEMBER.rest("head[1]")}
+    local record = redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id))
+    local runAt = ${RECORD.open("record", "runAt")}
     oldest = math.min(oldest, runAt)
     from = isStrict and string.format('%.0f', (math.floor(tonumber(head[2]) / STRICT) + 1) * STRICT) or nil
   end
@@ -56,9 +59,10 @@ export const AHEAD: Script = script(
 local id, most = ARGV[2], tonumber(ARGV[3])
 local body = redis.call('HGET', B .. 'j', id)
 if not body then return nil end
-local state, _, _, own, seq = open(F, redis.call('HGET', B .. 's', id) or fresh(body))
-if state ~= 2 then return nil end
-local rank = redis.call('ZSCORE', B .. 'w:' .. own, pack('>I7', seq) .. id)
+local record = redis.call('HGET', B .. 's', id) or fresh(body)
+local state, own, seq = ${RECORD.open("record", "state", "lane", "seq")}
+if state ~= ${STATE.pending} then return nil end
+local rank = redis.call('ZSCORE', B .. 'w:' .. own, ${RECORD.cut("record", "seq")} .. id)
 if not rank then return nil end
 
 local function countBefore(key)
@@ -66,7 +70,7 @@ local function countBefore(key)
   local high = low + redis.call('ZCOUNT', key, rank, rank)
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if open('>I7', redis.call('ZRANGE', key, middle, middle)[1]) < seq then low = middle + 1 else high = middle end
+    if ${MEMBER.open("redis.call('ZRANGE', key, middle, middle)[1]", "seq")} < seq then low = middle + 1 else high = middle end
   end
   return low
 end

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucketOf } from "../../../../src/core/histogram.ts";
-import { decodeText, encodeText, readMetric, texts, timeMetric } from "../../../../src/store/postgres/codec.ts";
+import { decodeText, encodeText, texts } from "../../../../src/store/postgres/codec.ts";
 import { payloadsOf, readPayload, readTopic, topicOf } from "../../../../src/store/postgres/topics.ts";
 
 const anyText = fc.string({
@@ -26,14 +25,6 @@ describe("texts", () => {
 
   test("in an array are quoted, and nothing is null by accident", () => {
     expect(texts(["a", null, "null", "", 'say "\\"', "{a,b}"])).toBe(String.raw`{"a",null,"null","","say \"\\\"","{a,b}"}`);
-  });
-});
-
-describe("metrics", () => {
-  test("of times tell kind and bucket", () => {
-    for (const time of ["run", "wait"] as const) {
-      for (const ms of [0, 1, 500, 86_400_000]) expect(readMetric(timeMetric(time, bucketOf(ms)))).toEqual({ time, bucket: bucketOf(ms) });
-    }
   });
 });
 

@@ -1,0 +1,144 @@
+/**
+ * THE NUMBERS that engines store for names. Each is written here once: code uses its name, SQL and Lua get it by interpolation. A number that
+ * was ever stored keeps its meaning for good; something new gets the next free one. test/unit/store/numbers.test.ts holds what is said here.
+ */
+import { type Counter, TIMES, type TimeKind } from "../core/counters.ts";
+import { BUCKETS } from "../core/histogram.ts";
+import { type Attempt, levelOf, PRIORITY_LEVELS, type PriorityLevel, type Status } from "../core/job.ts";
+import type { Outcome } from "../core/lifecycle.ts";
+import type { CounterQuery, CounterRow } from "./store.ts";
+
+// ── States ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Statements compare these numbers: those below `running` wait (and those up to `retrying` for their time), those from `completed` to `dead`
+ * have ended.
+ */
+export const STATE = {
+  scheduled: 0,
+  retrying: 1,
+  pending: 2,
+  running: 3,
+  completed: 4,
+  cancelled: 5,
+  failed: 6,
+  dead: 7,
+  blocked: 8,
+} as const satisfies Record<Status, number>;
+
+const STATUSES_BY_NUMBER = byNumber<Status>(STATE);
+
+export const statusOf = (state: number): Status => STATUSES_BY_NUMBER[state]!;
+
+/** How an attempt in the history went. */
+export const ATTEMPT_OUTCOME = { running: 0, completed: 1, cancelled: 2, failed: 3 } as const satisfies Record<Attempt["outcome"], number>;
+
+// ── Levels of priority ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A level's number is its place here. */
+export const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
+export const levelNumber = (priority: number): number => LEVELS.indexOf(levelOf(priority));
+
+/** From which priority on a level counts, the highest first. Whatever is lower than all counts under level 0. */
+export const THRESHOLDS: readonly { readonly level: number; readonly from: number }[] = LEVELS.slice(1)
+  .map((name, index) => ({ level: index + 1, from: PRIORITY_LEVELS[name] }))
+  .reverse();
+
+// ── Settlements ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const OUTCOME = { completed: 0, failed: 1, discard: 2, snooze: 3, release: 4, lost: 5 } as const satisfies Record<
+  Outcome["kind"],
+  number
+>;
+
+/** A job remembers its last settlement as fence × 8 + 1 + the outcome's number; 0 is none. So seven outcomes fit. */
+export const MARKS_PER_FENCE = 8;
+export const settledMark = (fence: number, outcome: Outcome["kind"]): number => fence * MARKS_PER_FENCE + 1 + OUTCOME[outcome];
+
+// ── What is counted ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The tally of a state and a level. */
+export const tallyCell = (state: number, level: number): number => state * LEVELS.length + level;
+
+/** The tallies of all jobs in these statuses. */
+export function tallyCells(...statuses: readonly Status[]): number[] {
+  return statuses.flatMap((status) => LEVELS.map((_, level) => tallyCell(STATE[status], level)));
+}
+
+export function readTallyCell(cell: number): { status: Status; level: PriorityLevel } {
+  return { status: statusOf(Math.floor(cell / LEVELS.length)), level: LEVELS[cell % LEVELS.length]! };
+}
+
+export const COUNTER = { enqueued: 0, completed: 1, failed: 2, dead: 3, retried: 4, cancelled: 5, lost: 6 } as const satisfies Record<
+  Counter,
+  number
+>;
+
+const COUNTERS_BY_NUMBER = byNumber<Counter>(COUNTER);
+
+const counterOfNumber = (number: number): Counter => COUNTERS_BY_NUMBER[number]!;
+
+/** In SQLite and PostgreSQL, a block of buckets for each time stands behind the counters. */
+export const FIRST_BUCKET = 100;
+export const firstBucketOf = (time: TimeKind): number => FIRST_BUCKET + TIMES.indexOf(time) * BUCKETS;
+
+/**
+ * PostgreSQL keeps all that it counts in one column, so there each figure has a number of its own:
+ *
+ *    0 .. 31   tallies of the states 0 to 7
+ *   32 .. 63   counters; the first, `enqueued`, is also kept with the tallies, because it tells whether a queue ever had a job
+ *   64 .. 95   tallies of the states 8 to 15
+ *   from 100   buckets
+ */
+export const FIRST_COUNTER = 32;
+/** From this state on, tallies stand behind the counters. */
+export const FIRST_LATER_STATE = 8;
+export const FIRST_LATER_TALLY = 64;
+export const LAST_LATER_TALLY = 95;
+export const tallyMetric = (state: number, level: number): number =>
+  state < FIRST_LATER_STATE ? tallyCell(state, level) : FIRST_LATER_TALLY + tallyCell(state - FIRST_LATER_STATE, level);
+export const counterMetric = (counter: Counter): number => FIRST_COUNTER + COUNTER[counter];
+
+export function readTallyMetric(metric: number): { status: Status; level: PriorityLevel } {
+  return readTallyCell(metric < FIRST_COUNTER ? metric : metric - FIRST_LATER_TALLY + tallyCell(FIRST_LATER_STATE, 0));
+}
+
+export const STEP = { all: 0, hour: 1, minute: 2 } as const satisfies Record<CounterQuery["step"], number>;
+
+type Figure = { readonly counter: Counter } | { readonly time: TimeKind; readonly bucket: number };
+
+/** What a number of the SQL engines counts; their counters begin at `firstCounter`. */
+export function readMetric(metric: number, firstCounter: number): Figure {
+  if (metric < FIRST_BUCKET) return { counter: counterOfNumber(metric - firstCounter) };
+  return { time: TIMES[Math.floor((metric - FIRST_BUCKET) / BUCKETS)]!, bucket: (metric - FIRST_BUCKET) % BUCKETS };
+}
+
+/** In Redis, a thousand numbers for each time stand behind the counters. */
+const FIELDS_PER_TIME = 1000;
+export const firstFieldOf = (time: TimeKind): number => (TIMES.indexOf(time) + 1) * FIELDS_PER_TIME;
+
+export function readField(field: number): Figure {
+  const time = TIMES[Math.floor(field / FIELDS_PER_TIME) - 1];
+  return time === undefined ? { counter: counterOfNumber(field) } : { time, bucket: field % FIELDS_PER_TIME };
+}
+
+/** What was counted in one period, from what is stored of it. */
+export function readFigures(
+  cells: Iterable<readonly [metric: number, amount: number]>,
+  read: (metric: number) => Figure,
+): Pick<CounterRow, "counts" | "times"> {
+  const counts: Partial<Record<Counter, number>> = {};
+  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
+  for (const [metric, amount] of cells) {
+    const figure = read(metric);
+    if ("counter" in figure) counts[figure.counter] = amount;
+    else (times[figure.time] ??= new Map()).set(figure.bucket, amount);
+  }
+  return { counts, times };
+}
+
+function byNumber<Name extends string>(numbers: Readonly<Record<Name, number>>): Name[] {
+  const names: Name[] = [];
+  for (const [name, number] of Object.entries<number>(numbers)) names[number] = name as Name;
+  return names;
+}

@@ -1,0 +1,158 @@
+/**
+ * THE PACKED FORMS. Each is a list of fields, one behind the other, big-endian. From the list come the formats by which scripts pack and unpack,
+ * the places at which they cut, and where a reader of the bytes finds a field. Fields are named as scripts call them.
+ */
+
+/** How many bytes each format of the server's `struct` takes. */
+const BYTES = { B: 1, b: 1, I2: 2, I3: 3, I4: 4, I5: 5, I6: 6, I7: 7, d: 8 } as const;
+
+type Formats<Name extends string> = Readonly<Record<Name, keyof typeof BYTES>>;
+type Values<Name extends string> = Readonly<Partial<Record<Name, string | number>>>;
+
+class Layout<Name extends string> {
+  readonly #formats: Formats<Name>;
+  readonly #order: readonly Name[];
+  /** Where each field begins, counted from 0. */
+  readonly at: Readonly<Record<Name, number>>;
+  /** How many bytes all fields take: what stands behind them begins there. */
+  readonly bytes: number;
+
+  constructor(formats: Formats<Name>) {
+    this.#formats = formats;
+    this.#order = Object.keys(formats) as Name[];
+    let bytes = 0;
+    this.at = Object.fromEntries(
+      this.#order.map((name) => [name, (bytes += BYTES[formats[name]]) - BYTES[formats[name]]]),
+    ) as typeof this.at;
+    this.bytes = bytes;
+  }
+
+  /** All names, in order. */
+  get names(): string {
+    return this.#order.join(", ");
+  }
+
+  /** The format of all fields, or of those from one to another. */
+  format(from: Name = this.#order[0]!, to: Name = this.#order.at(-1)!): string {
+    const between = this.#order.slice(this.#order.indexOf(from), this.#order.indexOf(to) + 1);
+    return `>${between.map((name) => this.#formats[name]).join("")}`;
+  }
+
+  /** Lua: packs all fields, each from the variable of its name or from what is given instead. */
+  pack(values: Values<Name>): string {
+    return `pack('${this.format()}', ${this.#order.map((name) => values[name] ?? name).join(", ")})`;
+  }
+
+  /** Lua: the same, with 0 for each field that is not given. */
+  packNew(values: Values<Name>): string {
+    return this.pack({ ...Object.fromEntries(this.#order.map((name) => [name, 0])), ...values });
+  }
+
+  /** Lua: unpacks these fields, given in their order. What stands between them is passed over. */
+  open(text: string, ...names: readonly Name[]): string {
+    const first = this.at[names[0]!];
+    let at = first;
+    const formats = names.map((name) => {
+      const passed = "x".repeat(this.at[name] - at);
+      at = this.#end(name);
+      return passed + this.#formats[name];
+    });
+    return `open('>${formats.join("")}', ${text}${first === 0 ? "" : `, ${first + 1}`})`;
+  }
+
+  /** Lua: the bytes of the fields from one to another. */
+  cut(text: string, from: Name, to: Name = from): string {
+    return `sub(${text}, ${this.at[from] + 1}, ${this.#end(to)})`;
+  }
+
+  /** Lua: all from a field on; without one, what stands behind all fields. */
+  rest(text: string, from?: Name): string {
+    return `sub(${text}, ${(from === undefined ? this.bytes : this.at[from]) + 1})`;
+  }
+
+  #end(name: Name): number {
+    return this.at[name] + BYTES[this.#formats[name]];
+  }
+}
+
+/**
+ * A state record. `retries` has two bytes: how many attempts were lost, and how many retries were used. `over` is the end of its lease while it
+ * runs, of the job when it is over, else 0; `ran` is -1 for no time; `settled` is the mark of the last settlement; `history` is the highest
+ * attempt in the history; `wl`, `pl` and `el` are the lengths of worker, progress and error, which follow, and the result behind them.
+ */
+export const RECORD = new Layout({
+  state: "B",
+  flags: "B",
+  priority: "b",
+  lane: "I3",
+  seq: "I7",
+  fence: "I4",
+  attempt: "I4",
+  retries: "I2",
+  snoozes: "I2",
+  runAt: "I6",
+  startedAt: "I6",
+  updatedAt: "I6",
+  over: "I6",
+  ran: "d",
+  settled: "I5",
+  turn: "I4",
+  history: "I4",
+  logs: "I2",
+  wl: "I2",
+  pl: "I4",
+  el: "I4",
+});
+/** What one lost attempt adds to `retries`. */
+export const LOSS = 256;
+/** Its key is another's by now; a cancel ended its lease; it has a result. */
+export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4 } as const;
+
+/**
+ * The head of a body. Behind it stand, if the flags say so, when it is due (DUE) and its key (KEY and the text); then what the client packed, in
+ * which scripts know only the first line end: what follows is the payload.
+ */
+export const HEAD = new Layout({ created: "I6", flags: "B", priority: "b", lane: "I3", seq: "I7" });
+export const HEAD_FLAG = { scheduled: 1, keyed: 2 } as const;
+export const DUE = new Layout({ runAt: "I6" });
+export const KEY = new Layout({ ttl: "I6", length: "B" });
+
+/** A member of a sorted set of jobs: equal scores go by sequence. The id follows. */
+export const MEMBER = new Layout({ seq: "I7" });
+/** An entry of the list of ended jobs. The id follows. */
+export const ENDED = new Layout({ over: "I6" });
+
+/** Who has an idempotency key: the id follows, and the fingerprint. `state` is how a job ended that is pruned, HELD while the job is there. */
+export const HOLDER = new Layout({ state: "B", expiry: "I6", ttl: "I6" });
+/** No end has this number. (It is also that of a state, but of none that is pruned.) */
+export const HELD = 8;
+
+/** An attempt in the history: worker and error follow. */
+export const ATTEMPT = new Layout({ number: "I4", startedAt: "I6", endedAt: "I6", ran: "d", outcome: "B", wl: "I2" });
+/** A log line: its text follows. */
+export const LINE = new Layout({ at: "I6", attempt: "I4" });
+
+/** A schedule: the id of its last job (if `length` is not 0) follows, and the schedule as it was given, in JSON. */
+export const SCHEDULE = new Layout({
+  version: "I7",
+  flags: "B",
+  nextTick: "I6",
+  lastTick: "I6",
+  createdAt: "I6",
+  updatedAt: "I6",
+  length: "B",
+});
+export const SCHEDULE_FLAG = { paused: 1, hasNext: 2, hasLast: 4 } as const;
+
+/** Lua: the id of the job that has a key. */
+export const holderId = (holder: string): string => `sub(${holder}, ${HOLDER.bytes + 1}, ${HOLDER.bytes + ID_CHARS})`;
+
+/** Lua: whether a flag is set. */
+export const isSet = (flags: string, flag: number): string => `${flags} % ${2 * flag} >= ${flag}`;
+
+/** How many characters an id has in the store. */
+export const ID_CHARS = 22;
+/** Many jobs of one call are of one kind (or settlements of one shape): each begins with its number, in so many digits. The id follows. */
+export const KIND_DIGITS = 3;
+/** Behind the id of a job that has a key stand the key's length, in so many digits, and the key. */
+export const LENGTH_DIGITS = 4;
