@@ -1,6 +1,7 @@
 /** URL -> Client. Which half is needed, that over a store or that over a server, the URL says; the other is not loaded. */
 import type { Client } from "./client/client.ts";
 import type { ClientOverOptions } from "./client-over.ts";
+import { DEFAULT_STORE_URL, isServerUrl } from "./config/store-url.ts";
 import { checkClientOptions, type ClientOptions, STORE_ONLY_OPTIONS } from "./core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
 import { invalid, MillraceError } from "./core/errors.ts";
@@ -33,14 +34,11 @@ export interface Watching {
   readonly onContended?: OnContended | undefined;
 }
 
-/** The store that is meant when nothing is said. */
-const DEFAULT_URL = "sqlite:millrace.db";
-
 /**
  * Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. With `http://…` or
  * `https://…`: the same client over a server, which is asked for the first time by the first call.
  */
-export async function connect(url: string = DEFAULT_URL, options: ConnectOptions = {}): Promise<Client> {
+export async function connect(url: string = DEFAULT_STORE_URL, options: ConnectOptions = {}): Promise<Client> {
   return openToWork(url, options, undefined, false);
 }
 
@@ -52,7 +50,7 @@ export async function connectToWork(url: string, options: ConnectOptions, watchi
 async function openToWork(url: string, options: ConnectOptions, watching: Watching | undefined, impatient: boolean): Promise<Client> {
   const settings = readConnectOptions(options);
   if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
-  const client = isServer(url)
+  const client = isServerUrl(url)
     ? await connectToServer(url, settings, await workersOverHttp(settings, watching))
     : (await connectToStore(url, settings, { watching, impatient })).client;
   const { loadTelemetry } = await import("./observe/telemetry.ts");
@@ -65,7 +63,7 @@ async function openToWork(url: string, options: ConnectOptions, watching: Watchi
 /** The client of one short command, which runs no jobs and belongs to no trace: what it will not use is not loaded. */
 export async function connectBriefly(url: string, options: ConnectOptions): Promise<Client> {
   const settings = readConnectOptions(options);
-  return isServer(url) ? connectToServer(url, settings, undefined) : (await connectToStore(url, settings, { impatient: true })).client;
+  return isServerUrl(url) ? connectToServer(url, settings, undefined) : (await connectToStore(url, settings, { impatient: true })).client;
 }
 
 /**
@@ -133,10 +131,6 @@ async function workersOverHttp(
       onTrouble,
       onStopped,
     });
-}
-
-function isServer(url: string): boolean {
-  return /^https?:/i.test(url);
 }
 
 function notWithThisUrl(field: string, message: string): MillraceError {
