@@ -20,6 +20,8 @@ const client = "src/client/client.ts";
 
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
 const engineDoor = "src/store/open-store.ts";
+/** What engines have in common. */
+const engineParts = ["listeners", "news-wanted"].map((part) => `src/store/${part}.ts`);
 
 // A file stands before the folder that it lives in: the first place that fits is the room.
 const rooms: readonly Room[] = [
@@ -27,7 +29,8 @@ const rooms: readonly Room[] = [
   { place: lib, mayUse: [], packages: ["node:"] },
   { place: contract, mayUse: [core] },
   { place: engineDoor, mayUse: [core, contract, lib, ...engines] },
-  ...engines.map((place) => ({ place, mayUse: [core, contract, lib] })),
+  ...engineParts.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
+  ...engines.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
   { place: "src/client/", mayUse: [core, contract, lib] },
   { place: "src/upkeep/", mayUse: [core, contract, lib] },
   { place: "src/worker/", mayUse: [core, client, lib] },
