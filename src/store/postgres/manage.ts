@@ -1,51 +1,41 @@
 import { counterOf } from "../../core/counters.ts";
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { CHANGED } from "./answers.ts";
 import { counterMetric, encodeError, ids, numbers, readAttempt, readLogLine, type Row, stateNumber, statusOf } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Desk, inRounds, readJobs, readSummaries, rounds } from "./desk.ts";
-import { Doubt } from "./doubt.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
 export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
-  const doubt = new Doubt();
+  const lost = new LostAnswer("PostgreSQL");
   const answers = await inRounds(
     wanted,
     rounds(wanted, (id) => id),
-    (batch) => change(desk, batch, move, doubt.onUnknown),
+    (batch) => change(desk, batch, move, lost.note),
   );
   desk.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") desk.floors.reset();
   desk.ring(hintsOf(move, answers));
-  doubt.check(countInDoubt(move, answers), "jobs");
+  lost.checkChanges(move, answers);
   return answers;
 }
 
 export async function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
-  const doubt = new Doubt();
+  const lost = new LostAnswer("PostgreSQL");
   const answers = await inRounds(
     wanted,
     rounds(wanted, (id) => id),
     async (batch) => {
       const values = [ids(batch), numbers(from.map(stateNumber))];
       const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
-      return askForChanges(desk, batch.length, ask, doubt.onUnknown);
+      return askForChanges(desk, batch.length, ask, lost.note);
     },
   );
-  doubt.check(countNotDone(answers), "jobs");
+  lost.checkRemovals(answers);
   return answers;
-}
-
-/** A cancel that finds the job cancelled has what it wanted, by whomever: so nothing is in doubt. */
-function countInDoubt({ transition }: Move, answers: readonly ChangeAnswer[]): number {
-  const isCancelled = (answer: ChangeAnswer): boolean => answer.kind === "refused" && answer.status === "cancelled";
-  return countNotDone(transition.to === "cancelled" ? answers.filter((answer) => !isCancelled(answer)) : answers);
-}
-
-function countNotDone(answers: readonly ChangeAnswer[]): number {
-  return answers.filter(({ kind }) => kind !== "ok" && kind !== "locked").length;
 }
 
 export async function findJobs(desk: Desk, wanted: readonly string[]): Promise<(JobRecord | null)[]> {

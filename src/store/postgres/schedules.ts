@@ -1,8 +1,8 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import type { Tick } from "../store.ts";
 import { statusOf, texts, type Row } from "./codec.ts";
 import type { Desk } from "./desk.ts";
-import { Doubt } from "./doubt.ts";
 import { admitColumns } from "./insert.ts";
 
 export async function findSchedules(desk: Desk, names: readonly string[] | "all"): Promise<{ now: number; schedules: ScheduleRecord[] }> {
@@ -31,10 +31,10 @@ export async function putSchedule(desk: Desk, spec: ScheduleSpec, nextTick: numb
 }
 
 export async function removeSchedule(desk: Desk, name: string): Promise<boolean> {
-  const doubt = new Doubt();
-  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name], { onUnknown: doubt.onUnknown });
+  const lost = new LostAnswer("PostgreSQL");
+  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name], { onUnknown: lost.note });
   if (rows.length > 0) desk.ring([{ topic: "schedules" }]);
-  else doubt.check(1, `schedule ${name}`);
+  else lost.check(false, `schedule ${name}`);
   return rows.length > 0;
 }
 

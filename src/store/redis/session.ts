@@ -58,10 +58,11 @@ export class Session {
     return this.#isTest ? String(Math.floor(this.#options.clock.now())) : "";
   }
 
-  run(script: Script, key: string, args: readonly string[], again: (args: readonly string[]) => readonly string[] = same): Promise<Reply> {
+  /** `again` is told before each try after one whose answer was lost, and may give other arguments for it. */
+  run(script: Script, key: string, args: readonly string[], again?: () => readonly string[] | void): Promise<Reply> {
     const keys = script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
     const now = this.time();
-    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...(isRepeat ? again(args) : args)]), script.name);
+    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...((isRepeat ? again?.() : null) ?? args)]), script.name);
   }
 
   command(name: string, ...args: readonly string[]): Promise<Reply> {
@@ -193,10 +194,6 @@ function within<Answer>(ms: number, call: Promise<Answer>): Promise<Answer> {
     const timer = systemClock.setTimer(() => reject(new Error("no answer came in time")), ms);
     call.then(resolve, reject).finally(() => timer.cancel());
   });
-}
-
-function same(args: readonly string[]): readonly string[] {
-  return args;
 }
 
 /** A failed command of the client's carries its arguments, payloads among them: no log should. */
