@@ -21,7 +21,7 @@ const client = "src/client/client.ts";
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
 const engineDoor = "src/store/open-store.ts";
 /** What engines have in common. */
-const engineParts = ["listeners", "lost-answer", "news-wanted"].map((part) => `src/store/${part}.ts`);
+const engineParts = ["bind-store", "calls-under-way", "listeners", "lost-answer", "news-wanted"].map((part) => `src/store/${part}.ts`);
 
 // A file stands before the folder that it lives in: the first place that fits is the room.
 const rooms: readonly Room[] = [

@@ -1,14 +1,13 @@
 import { counterOf } from "../../core/counters.ts";
-import { isTerminal, levelOf, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
+import { isTerminal, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
-import type { InsertAnswer } from "../store.ts";
 import type { MemoryFeed } from "./feed.ts";
-import { type Key, Keys } from "./keys.ts";
+import { Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { LEVELS, QueueBook } from "./queue-book.ts";
+import { QueueBook } from "./queues.ts";
 import { Shelf, statusNumber } from "./shelf.ts";
-import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
+import type { StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
 /**
@@ -48,27 +47,12 @@ export class Jobs {
     return book;
   }
 
-  /** Inserts a job, or says why not. What is refused leaves nothing behind. */
-  insert(job: NewJob, now: number): InsertAnswer {
-    const same = this.get(job.id);
-    if (same !== undefined) return created(same);
-    const book = this.bookOf(job.queue);
-    const key = job.idempotencyKey === null ? null : this.keys.living(book, job.idempotencyKey, now);
-    if (key !== null) return answerHolder(key, job);
-    if (book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
-    return created(this.#add(job, book, now));
-  }
-
-  #add(job: NewJob, book: QueueBook, now: number): StoredJob {
-    const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-    const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, this.shelf, now);
-    this.#byId.set(job.id, stored);
-    this.shelf.add(stored);
-    book.tally(stored.record.status, stored.level, 1);
-    if (job.idempotencyKey !== null) this.keys.give(stored, job.idempotencyKey, job.fingerprint);
-    this.#ledger.count(book.account, "enqueued", now);
-    this.#enterLine(stored);
-    return stored;
+  /** Takes in a new job. */
+  add(job: StoredJob): void {
+    this.#byId.set(job.record.id, job);
+    this.shelf.add(job);
+    job.book.tally(job.record.status, job.level, 1);
+    this.#enterLine(job);
   }
 
   /** Applies a transition whose condition was checked. */
@@ -150,36 +134,4 @@ export class Jobs {
         return;
     }
   }
-}
-
-function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf, now: number): StoredJob {
-  // The caller may go on using its list.
-  record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
-  return {
-    record,
-    book,
-    page: shelf.pageForNext(now),
-    level: LEVELS.indexOf(levelOf(record.priority)),
-    seq: shelf.lastSeq + 1,
-    order: 0,
-    spot: 0,
-    key: null,
-    leaseUntil: 0,
-    turn: null,
-    settledFence: null,
-    settledOutcome: null,
-    cancelledFence: null,
-    history: NO_HISTORY,
-    logs: null,
-  };
-}
-
-function created({ record: { status, createdAt, runAt } }: StoredJob): InsertAnswer {
-  return { kind: "created", status, createdAt, runAt };
-}
-
-/** The answer to a job whose key lives already. */
-function answerHolder(key: Key, job: NewJob): InsertAnswer {
-  if (key.fingerprint !== job.fingerprint) return { kind: "conflict", id: key.id };
-  return key.job === null ? { kind: "pruned", id: key.id, status: key.status } : { kind: "known", job: recordCopy(key.job) };
 }

@@ -2,11 +2,11 @@ import { MillraceError } from "../../core/errors.ts";
 import { type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import type { Shelf } from "./shelf.ts";
+import type { Context } from "./context.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
 /** Lists newest first, which is by falling sequence: a cursor is the sequence of the last job that was looked at. */
-export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+export function listJobs({ jobs: { shelf } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
   const isMeant = matcherOf(query);
   let below = query.cursor === undefined ? shelf.lastSeq + 1 : decodeCursor(query.cursor, shelf.lastSeq);
@@ -30,7 +30,7 @@ export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryReco
 }
 
 /** How many jobs a list would find among the candidates that it looks at. */
-export function countMatches(shelf: Shelf, filter: Filter): { count: number; isCapped: boolean } {
+export function countMatches({ jobs: { shelf } }: Context, filter: Filter): { count: number; isCapped: boolean } {
   const isMeant = matcherOf(filter);
   let count = 0;
   let looked = 0;

@@ -1,5 +1,5 @@
 import { type Status, STATUSES } from "../../core/job.ts";
-import { firstIndex } from "./search.ts";
+import { firstIndex } from "./line.ts";
 import type { StoredJob } from "./stored-job.ts";
 
 const PAGE_SIZE = 256;
