@@ -10,8 +10,6 @@ import {
   COMPLETE_JOB,
   EXTEND_LEASE,
   LOG_COUNT,
-  PUT_MARK,
-  READ_MARK,
   readyJobs,
   RENEW_TAKEN,
   SET_LOG_COUNT,
@@ -19,8 +17,9 @@ import {
   TAKEN_BY_TURN,
 } from "./statements.ts";
 import type { QueueRow } from "./catalog.ts";
-import type { Grant, GrantedLeases } from "./granted-leases.ts";
+import type { Grant } from "./granted-leases.ts";
 import { insertJob } from "./insert.ts";
+import { readMarks, setMark } from "./shared.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
@@ -29,15 +28,15 @@ const RUNNING = stateNumber("running");
 const COMPLETED = stateNumber("completed");
 const CANCELLED = stateNumber("cancelled");
 
-export function settleJob(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
-  const answer = applySettlement(tx, settlement, granted);
+export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer {
+  const answer = applySettlement(tx, settlement);
   if (answer === "ok" && settlement.followUp) insertJob(tx, settlement.followUp);
   return answer;
 }
 
-function applySettlement(tx: Transaction, settlement: Settlement, granted: GrantedLeases | null): LeaseAnswer {
+function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
   const mark = settledMark(settlement.fence, settlement.outcome);
-  const grant = granted?.take(settlement.id, settlement.fence);
+  const grant = tx.granted?.take(settlement.id, settlement.fence);
   if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, mark, grant)) return "ok";
   const job = factsOf(tx, idToBlob(settlement.id));
   if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
@@ -106,7 +105,7 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
 }
 
 /** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
-export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases): LeasedRecord[] {
+export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
   // An answer inside this process is never lost: only workers far away have their turns written down.
   const isCounted = claim.turn > 0 && !claim.local;
   const isLate = isCounted && isOvertaken(tx, claim);
@@ -118,7 +117,7 @@ export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases)
     if (queue === null || queue.paused) continue;
     for (const row of firstReady(tx, tx.catalog.lanes(queue.id, claim.types), claim.limit - taken.length)) {
       const job = claimJob(tx, row, queue, claim);
-      granted.add(job.id, {
+      tx.granted?.add(job.id, {
         seq: seqOf(row),
         fence: job.fence,
         queue: queue.id,
@@ -135,9 +134,9 @@ export function claimJobs(tx: Transaction, claim: Claim, granted: GrantedLeases)
 /** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
 function isOvertaken(tx: Transaction, { workerId, turn, again }: Claim): boolean {
   const name = `claim ${workerId} ${turn}`;
-  const isMarked = (tx.on.number(READ_MARK, name) ?? tx.now) > tx.now;
-  if (again) tx.on.run(PUT_MARK, name, tx.now + REPEAT_REMEMBERED_MS);
-  return isMarked;
+  const [wasHere = false] = readMarks(tx, [name]);
+  if (again) setMark(tx, name, REPEAT_REMEMBERED_MS);
+  return wasHere;
 }
 
 function takenBefore(tx: Transaction, { workerId, turn, leaseMs }: Claim): LeasedRecord[] {

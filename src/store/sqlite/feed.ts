@@ -2,9 +2,8 @@ import type { Event } from "../../core/event.ts";
 import { Listeners } from "../listeners.ts";
 import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
-import type { Connection } from "./connection.ts";
-import type { FileTime } from "./file-time.ts";
 import { ADD_NEWS, LAST_NEWS, NEXT_DUE, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
+import type { View } from "./transaction.ts";
 import type { Writer } from "./writer.ts";
 
 /** How often other processes' commits are looked for, and how often after a minute in which nothing happened. */
@@ -23,9 +22,8 @@ const DUE_TOPIC: Hint["topic"] = "due";
  * What this process commits itself rings here directly.
  */
 export class SqliteFeed implements Feed {
-  readonly #on: Connection;
   readonly #writer: Writer;
-  readonly #time: FileTime;
+  readonly #view: View;
   readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#startPolling(), onLast: () => this.#stopPollingIfUnused() });
   readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
   readonly #newsWanted: NewsWanted;
@@ -35,13 +33,12 @@ export class SqliteFeed implements Feed {
   #lastChange = 0;
   #newsRead = 0;
 
-  constructor(on: Connection, writer: Writer, time: FileTime) {
-    this.#on = on;
+  constructor(writer: Writer) {
     this.#writer = writer;
-    this.#time = time;
+    const view = (this.#view = writer.view);
     this.#newsWanted = new NewsWanted({
-      say: (ms) => writer.writeSoftly((tx) => tx.on.run(WRITE_META, "listening_until", tx.now + ms)),
-      ask: async () => (on.number(READ_META, "listening_until") ?? 0) > time.peek(),
+      say: (ms) => writer.run(false, (tx) => tx.on.run(WRITE_META, "listening_until", tx.now + ms)),
+      ask: async () => (view.on.number(READ_META, "listening_until") ?? 0) > view.now,
     });
   }
 
@@ -60,7 +57,7 @@ export class SqliteFeed implements Feed {
 
   async publish(events: readonly Event[]): Promise<void> {
     if (events.length === 0 || !(await this.#newsWanted.known())) return;
-    await this.#writer.writeSoftly((tx) => {
+    await this.#writer.run(false, (tx) => {
       tx.on.run(ADD_NEWS, tx.now, JSON.stringify(events));
       tx.on.run(RAISE_SIGNAL, NEWS_TOPIC);
     });
@@ -79,7 +76,7 @@ export class SqliteFeed implements Feed {
   }
 
   #startNews(): void {
-    this.#newsRead = this.#on.number(LAST_NEWS)!;
+    this.#newsRead = this.#view.on.number(LAST_NEWS)!;
     this.#newsWanted.start();
     this.#startPolling();
   }
@@ -92,7 +89,7 @@ export class SqliteFeed implements Feed {
   #startPolling(): void {
     if (this.#poll !== null) return;
     quietly(() => {
-      this.#dataVersion = this.#on.number("pragma data_version")!;
+      this.#dataVersion = this.#view.on.number("pragma data_version")!;
       this.#versions = this.#readSignals();
     });
     this.#lastChange = performance.now();
@@ -114,7 +111,7 @@ export class SqliteFeed implements Feed {
 
   #look(): void {
     quietly(() => {
-      const version = this.#on.number("pragma data_version")!;
+      const version = this.#view.on.number("pragma data_version")!;
       if (version === this.#dataVersion) return;
       this.#dataVersion = version;
       this.#lastChange = performance.now();
@@ -137,24 +134,24 @@ export class SqliteFeed implements Feed {
 
   /** What became due is not in the signal; which job is the next is one step down an index. */
   #tellDue(): void {
-    const runAt = this.#on.number(NEXT_DUE);
-    if (runAt !== null) this.#watchers.tell({ topic: "due", inMs: Math.max(0, runAt - this.#time.peek()) });
+    const runAt = this.#view.on.number(NEXT_DUE);
+    if (runAt !== null) this.#watchers.tell({ topic: "due", inMs: Math.max(0, runAt - this.#view.now) });
   }
 
   #readSignals(): Map<string, number> {
-    return new Map(this.#on.all(READ_SIGNALS) as [string, number][]);
+    return new Map(this.#view.on.all(READ_SIGNALS) as [string, number][]);
   }
 
   #readNews(): void {
     if (this.#listeners.size === 0) return;
     quietly(() => {
       for (;;) {
-        const rows = this.#on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
+        const rows = this.#view.on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
         for (const [seq, text] of rows) {
           const missed = seq - this.#newsRead - 1;
           this.#newsRead = seq;
           // Numbers are given without holes: what is not there was swept before it could be read.
-          if (missed > 0) this.#listeners.tell([{ event: "gap", at: this.#time.peek(), missed }]);
+          if (missed > 0) this.#listeners.tell([{ event: "gap", at: this.#view.now, missed }]);
           this.#listeners.tell(JSON.parse(text) as Event[]);
         }
         if (rows.length < NEWS_PAGE) return;
