@@ -16,6 +16,8 @@ export interface Desk {
   readonly housekeeping: Housekeeping;
   readonly floors: Floors;
   readonly dueFloor: DueFloor;
+  /** Queues that were seen to have a capacity, and until when that is believed: their jobs go the careful way at once. */
+  readonly bounded: Map<string, number>;
   /** The time that a test rules, else null: the server's own. */
   readonly now: () => number | null;
   /** Tells this process and others, after the commit. */

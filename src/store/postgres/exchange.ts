@@ -20,7 +20,7 @@ import {
   texts,
 } from "./codec.ts";
 import { type Desk, inRounds, pick, readNumbers, roundsById } from "./desk.ts";
-import type { Floors, UsedFloors } from "./floors.ts";
+import type { UsedFloors } from "./floors.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
 import { dueHints } from "./topics.ts";
 
@@ -34,112 +34,104 @@ const WOKEN_AT = 2;
 const DEAD_LETTERS_AT = 3;
 const JOB_AT = 4;
 
-export class Exchanger {
-  readonly #desk: Desk;
-  readonly #floors: Floors;
-
-  constructor(desk: Desk) {
-    this.#desk = desk;
-    this.#floors = desk.floors;
+export async function exchange(
+  desk: Desk,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  const settled: LeaseAnswer[] = [];
+  // One lease that is reported twice in a call: the second report meets what the first one left.
+  const turns = roundsById(settlements);
+  for (const round of turns.slice(0, -1)) {
+    const { answers } = await call(desk, pick(settlements, round), []);
+    round.forEach((index, at) => (settled[index] = answers[at]!));
   }
+  const last = turns.at(-1) ?? [];
+  if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
+  const { answers, claimed } = await call(desk, pick(settlements, last), claims);
+  last.forEach((index, at) => (settled[index] = answers[at]!));
+  return { settled, claimed };
+}
 
-  async exchange(
-    settlements: readonly Settlement[],
-    claims: readonly Claim[],
-  ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    const settled: LeaseAnswer[] = [];
-    // One lease that is reported twice in a call: the second report meets what the first one left.
-    const turns = roundsById(settlements);
-    for (const round of turns.slice(0, -1)) {
-      const { answers } = await this.#call(pick(settlements, round), []);
-      round.forEach((index, at) => (settled[index] = answers[at]!));
-    }
-    const last = turns.at(-1) ?? [];
-    if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
-    const { answers, claimed } = await this.#call(pick(settlements, last), claims);
-    last.forEach((index, at) => (settled[index] = answers[at]!));
-    return { settled, claimed };
-  }
+export async function extendLeases(desk: Desk, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
+  return inRounds(leases, roundsById(leases), (batch) => extend(desk, batch));
+}
 
-  async extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    return inRounds(leases, roundsById(leases), (batch) => this.#extend(batch));
-  }
+export async function writeNotes(desk: Desk, notes: readonly Note[]): Promise<LeaseAnswer[]> {
+  return inRounds(notes, roundsById(notes), (batch) => note(desk, batch));
+}
 
-  async note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    return inRounds(notes, roundsById(notes), (batch) => this.#note(batch));
-  }
+async function call(
+  desk: Desk,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  const { connections, sql, now } = desk;
+  const { order, values } = settlementValues(settlements, await lanesToFollow(desk, settlements));
+  const floors = claims.length === 0 ? null : desk.floors.next();
+  const tries = new Tries();
+  const request: Request = {
+    items: settlements.length + claims.length,
+    ask: (on, careful) =>
+      on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, tries, floors)]),
+    leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
+  };
+  const rows = await waitOrLeaveOut(connections, request, { onUnknown: tries.onUnknown });
+  desk.housekeeping.wrote(settlements.length + rows.length);
+  const answers = orderedAnswers(order, settledIn(rows[0]));
+  const head = isHead(rows[0]) ? rows.shift()! : null;
+  ring(desk, settlements, answers, head);
+  const granted = rows.filter(([claim]) => claim !== CLOGGED);
+  if (claims.length > 0 && floors === null) desk.floors.looked(granted.length < rows.length);
+  return { answers, claimed: await readClaimed(desk, granted, claims.length, floors) };
+}
 
-  async #call(
-    settlements: readonly Settlement[],
-    claims: readonly Claim[],
-  ): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    const { connections, sql, now } = this.#desk;
-    const { order, values } = settlementValues(settlements, await lanesToFollow(this.#desk, settlements));
-    const floors = claims.length === 0 ? null : this.#floors.next();
-    const tries = new Tries();
-    const request: Request = {
-      items: settlements.length + claims.length,
-      ask: (on, careful) =>
-        on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, tries, floors)]),
-      leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
-    };
-    const rows = await waitOrLeaveOut(connections, request, { onUnknown: tries.onUnknown });
-    this.#desk.housekeeping.wrote(settlements.length + rows.length);
-    const answers = orderedAnswers(order, settledIn(rows[0]));
-    const head = isHead(rows[0]) ? rows.shift()! : null;
-    this.#ring(settlements, answers, head);
-    const granted = rows.filter(([claim]) => claim !== CLOGGED);
-    if (claims.length > 0 && floors === null) this.#floors.looked(granted.length < rows.length);
-    return { answers, claimed: await this.#readClaimed(granted, claims.length, floors) };
+async function readClaimed(desk: Desk, rows: readonly Row[], claims: number, floors: UsedFloors | null): Promise<LeasedRecord[][]> {
+  const { catalog } = desk;
+  const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
+  for (const row of rows) {
+    const lane = laneOf(row, JOB_AT);
+    if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
+    const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
+    claimed[row[0] as number]!.push(lease);
+    desk.floors.claimed(lane, lease.runAt, floors);
   }
+  return claimed;
+}
 
-  async #readClaimed(rows: readonly Row[], claims: number, floors: UsedFloors | null): Promise<LeasedRecord[][]> {
-    const { catalog } = this.#desk;
-    const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
-    for (const row of rows) {
-      const lane = laneOf(row, JOB_AT);
-      if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
-      const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
-      claimed[row[0] as number]!.push(lease);
-      this.#floors.claimed(lane, lease.runAt, floors);
-    }
-    return claimed;
-  }
+function ring(desk: Desk, settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
+  const hints = hintsOfSettled(settlements, answers);
+  if (hints.length > 0) desk.ring(hints);
+  const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
+  if (woken.length === 0) return;
+  desk.floors.reset();
+  desk.ringQueues(woken);
+}
 
-  #ring(settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
-    const hints = hintsOfSettled(settlements, answers);
-    if (hints.length > 0) this.#desk.ring(hints);
-    const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
-    if (woken.length === 0) return;
-    this.#floors.reset();
-    this.#desk.ringQueues(woken);
-  }
+async function extend(desk: Desk, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
+  const { connections, sql, now } = desk;
+  const values = [
+    ids(leases.map(({ id }) => id)),
+    numbers(leases.map(({ fence }) => fence)),
+    numbers(leases.map(({ leaseMs }) => leaseMs)),
+  ];
+  const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
+  const [row] = await waitOrLeaveOut(connections, request, { beat: true });
+  return readAnswers(leases.length, row![0] as string | null);
+}
 
-  async #extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    const { connections, sql, now } = this.#desk;
-    const values = [
-      ids(leases.map(({ id }) => id)),
-      numbers(leases.map(({ fence }) => fence)),
-      numbers(leases.map(({ leaseMs }) => leaseMs)),
-    ];
-    const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
-    const [row] = await waitOrLeaveOut(connections, request, { beat: true });
-    return readAnswers(leases.length, row![0] as string | null);
-  }
-
-  async #note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    const { connections, sql, now } = this.#desk;
-    const items = notes.map(({ id, fence, progress, lines }, index) => ({
-      ord: index + 1,
-      id,
-      fence,
-      new_progress: progress === null ? null : JSON.stringify(progress),
-      lines: lines.map(encodeText),
-    }));
-    const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
-    const [row] = await waitOrLeaveOut(connections, request);
-    return readAnswers(notes.length, row![0] as string | null);
-  }
+async function note(desk: Desk, notes: readonly Note[]): Promise<LeaseAnswer[]> {
+  const { connections, sql, now } = desk;
+  const items = notes.map(({ id, fence, progress, lines }, index) => ({
+    ord: index + 1,
+    id,
+    fence,
+    new_progress: progress === null ? null : JSON.stringify(progress),
+    lines: lines.map(encodeText),
+  }));
+  const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
+  const [row] = await waitOrLeaveOut(connections, request);
+  return readAnswers(notes.length, row![0] as string | null);
 }
 
 /** A call whose answer is one row with what became of each lease. */

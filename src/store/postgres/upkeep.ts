@@ -3,7 +3,7 @@ import type { Row } from "./codec.ts";
 import type { Desk } from "./desk.ts";
 import { readNumbers, readSummaries, readTexts } from "./desk.ts";
 
-export async function promoteJobs(desk: Desk, limit: number, tell: boolean): Promise<Promoted> {
+export async function promoteJobs(desk: Desk, limit: number, tell = false): Promise<Promoted> {
   const floor = desk.dueFloor.next();
   const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit, floor, tell]);
   const { moved, next, queues, now, last, wasSlow, ids, lanes } = readPromoted(row!);
@@ -57,7 +57,7 @@ export async function expiredJobs(desk: Desk, limit: number): Promise<{ jobs: Ex
   return tookMs < LONG_LOOK_MS ? { jobs, nextInMs } : { jobs, nextInMs, restMs: tookMs * REST_AFTER };
 }
 
-export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: number): Promise<number> {
+export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: number): Promise<{ removed: number }> {
   let removed = 0;
   for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
     if (removed >= limit) break;
@@ -68,18 +68,18 @@ export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: 
     removed += row![0] as number;
     desk.housekeeping.wrote(row![0] as number);
   }
-  return removed;
+  return { removed };
 }
 
 const NEWS_KEPT_MS = 60_000;
 
-export async function sweepStore(
+export async function sweep(
   desk: Desk,
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
-): Promise<number> {
+): Promise<{ removed: number }> {
   // What is past its keep may lie unfolded yet.
   await desk.housekeeping.fold();
   const [row] = await desk.connections.call(desk.sql.sweep, [desk.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
-  return row![0] as number;
+  return { removed: row![0] as number };
 }
