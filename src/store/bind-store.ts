@@ -21,8 +21,8 @@ export interface Engine<Context> extends Pick<Store, "inFlight" | "shareable"> {
   readonly within?: Store["within"];
   /** Calls under way are to fail soon. */
   readonly giveUp?: () => void;
-  /** Frees what was opened, once no call is under way. */
-  readonly close: () => Promise<void>;
+  /** Frees what was opened, once the calls under way have ended. */
+  readonly close: (callsEnded: Promise<void>) => Promise<void>;
 }
 
 /** Binds an engine's verbs to the contract: every call is refused after close, and close waits for those under way. */
@@ -36,8 +36,7 @@ export function bindStore<Context>(engine: Engine<Context>): Store {
   const end = async (signal?: AbortSignal): Promise<void> => {
     signal?.addEventListener("abort", giveUp);
     if (signal?.aborted === true) giveUp();
-    await calls.close();
-    await engine.close();
+    await engine.close(calls.close());
     signal?.removeEventListener("abort", giveUp);
   };
   let ended: Promise<void> | null = null;

@@ -31,7 +31,10 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
     feed: memory.feed,
     inFlight: 1,
     shareable: false,
-    close: async () => memory.feed.close(),
+    close: async (callsEnded) => {
+      await callsEnded;
+      memory.feed.close();
+    },
   });
 }
 

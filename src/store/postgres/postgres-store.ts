@@ -101,7 +101,8 @@ function storeOver(connections: Connections, schema: string, database: string, {
     shareable: true,
     within: (tx) => verbsWithin(desk, commits, tx, database),
     giveUp: () => connections.giveUp(),
-    close: async () => {
+    close: async (callsEnded) => {
+      await callsEnded;
       await commits.close();
       await feed.close();
       await housekeeping.close();

@@ -1,3 +1,4 @@
+import type { EvictionWatch } from "./eviction-watch.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
 import type { RedisFeed } from "./feed.ts";
@@ -8,6 +9,7 @@ export interface Context {
   readonly session: Session;
   readonly keys: Keys;
   readonly feed: RedisFeed;
+  readonly eviction: EvictionWatch;
   readonly registry: QueueRegistry;
 }
 

@@ -32,6 +32,7 @@ export async function exchange(
   settlements: readonly Settlement[],
   claims: readonly Claim[],
 ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  if (claims.length > 0) context.eviction.refuse();
   const quests = claims.map(questOf);
   await Promise.all(quests.filter(({ asker }) => asker !== "").map((quest) => takeAgain(context, quest)));
   const open = quests.filter((quest) => quest.taken.length === 0 && quest.claim.limit > 0);

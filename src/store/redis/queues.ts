@@ -1,13 +1,12 @@
 import { type Counter, COUNTERS, TIMES, type TimeKind } from "../../core/counters.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, readCell, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
-import { CONFIGURE, REGISTER, RERANK } from "./statements/queues.ts";
+import { CONFIGURE } from "./statements/queues.ts";
 import { AHEAD, OLDEST } from "./statements/waiting.ts";
 
 export async function queueStates(context: Context): Promise<QueueState[]> {
@@ -66,16 +65,14 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
   if (paused === false) feed.ring({ topic: "work", queue });
 }
 
-export async function rerankJobs({ session, keys }: Context, queue: string, limit: number): Promise<boolean> {
-  return numberOf(await session.run(RERANK, keys.partition(partitionOf(queue)), [queue, String(limit)])) === 1;
-}
-
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export async function oldestPending({ session, keys, registry }: Context): Promise<OldestPending[]> {
+export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; queues: OldestPending[] }> {
   const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
     chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
   );
-  return (await Promise.all(calls)).flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
+  const [now, ...replies] = await Promise.all([session.now(), ...calls]);
+  const queues = replies.flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
+  return { now, queues };
 }
 
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
@@ -92,15 +89,14 @@ export async function countAhead(
 
 // ── Counters ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export async function readCounters(context: Context, query: CounterQuery): Promise<CounterRow[]> {
-  const { registry } = context;
+export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
+  const { session, registry } = context;
   const partitions = query.queue === undefined ? await registry.partitions() : new Map([[partitionOf(query.queue), [query.queue]]]);
-  const rows = await Promise.all(
-    [...partitions].map(([partition, queues]) => {
-      return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
-    }),
-  );
-  return rows.flat();
+  const read = [...partitions].map(([partition, queues]) => {
+    return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
+  });
+  const [now, ...rows] = await Promise.all([session.now(), ...read]);
+  return { now, rows: rows.flat() };
 }
 
 async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<CounterRow[]> {
@@ -142,22 +138,4 @@ function toRow(queue: string, at: number, fields: ReadonlyMap<string, string>): 
     else (times[kind] ??= new Map()).set(number % TIMES_FROM, Number(value));
   }
   return { queue, at, counts, times };
-}
-
-// ── Workers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
-  await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
-}
-
-export async function unregisterWorker({ session, keys }: Context, workerId: string): Promise<void> {
-  await session.command("HDEL", keys.workers, workerId);
-}
-
-export async function livingWorkers({ session, keys }: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
-  const [entries, now] = await Promise.all([session.command("HVALS", keys.workers), session.now()]);
-  return listOf(entries).flatMap((entry) => {
-    const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
-    return Number(until) > now ? [{ ...(JSON.parse(json!) as WorkerEntry), heartbeatAt: Number(heartbeatAt) }] : [];
-  });
 }

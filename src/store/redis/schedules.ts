@@ -229,6 +229,7 @@ export async function dueSchedules(
 
 /** One after the other: they are few, and the sequence of their jobs follows the list. */
 export async function takeTicks(context: Context, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
+  context.eviction.refuse();
   const answers: ("ticked" | "stale" | "full")[] = [];
   for (const tick of ticks) answers.push(await takeTick(context, tick));
   return answers;

@@ -3,6 +3,7 @@ import { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
+import { MOST_WAITING } from "../calls-under-way.ts";
 import type { Reply } from "./codec.ts";
 import { type Driver, failureOf } from "./driver.ts";
 import type { Script } from "./statements/script.ts";
@@ -16,9 +17,6 @@ export interface SessionOptions {
   /** How long a server that has never answered yet may refuse connections. */
   readonly refusedMs: number;
 }
-
-/** More calls than this do not wait: the next ones fail at once. */
-const MOST_WAITING = 10_000;
 
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
@@ -34,10 +32,7 @@ export class Session {
   readonly #isTest: boolean;
   readonly #wake = new Set<() => void>();
   #hasAnswered = false;
-  #underWay = 0;
-  #isClosed = false;
   #isGivenUp = false;
-  #idle: (() => void)[] = [];
 
   constructor(driver: Driver, options: SessionOptions) {
     this.#driver = driver;
@@ -81,34 +76,10 @@ export class Session {
     return this.#persist(call, name);
   }
 
-  /** Does what a verb has to do, which may be several calls. */
-  async carry<Answer>(verb: () => Promise<Answer>): Promise<Answer> {
-    if (this.#isClosed) throw closed();
-    if (this.#underWay >= MOST_WAITING) throw tooManyWaiting();
-    this.#underWay++;
-    try {
-      return await verb();
-    } finally {
-      this.#underWay--;
-      if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    }
-  }
-
-  /** Refuses more, and lets verbs under way finish; those that have not when `giveUp` aborts fail as soon as their connection is closed. */
-  async close(giveUp?: AbortSignal): Promise<void> {
-    this.#isClosed = true;
-    if (this.#underWay === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle.push(resolve);
-    const end = (): void => {
-      this.#isGivenUp = true;
-      this.#wakeAll();
-      resolve();
-    };
-    giveUp?.addEventListener("abort", end);
-    if (giveUp?.aborted) end();
-    await promise;
-    giveUp?.removeEventListener("abort", end);
+  /** Calls that wait to be made again fail now. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.#wakeAll();
   }
 
   /** By its digest; a server that was started anew does not know it, and is given the text. */
@@ -205,12 +176,4 @@ function messageOf(error: unknown): string {
   // A host with several addresses fails with one error for each.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
-}
-
-function tooManyWaiting(): MillraceError {
-  return new MillraceError("store_unavailable", `${MOST_WAITING} calls wait for Redis already: try again later`, { retryAfterMs: 1_000 });
-}
-
-function closed(): MillraceError {
-  return new MillraceError("closed", "the client is closed");
 }

@@ -60,7 +60,8 @@ export function storeOver(db: DatabaseSync, options: SqliteStoreOptions): Store 
     shareable,
     within: (tx) => callers.verbs(tx),
     giveUp: () => writer.giveUp(),
-    close: async () => {
+    close: async (callsEnded) => {
+      await callsEnded;
       feed.close();
       await writer.close();
       db.close();
