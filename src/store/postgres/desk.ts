@@ -3,8 +3,7 @@ import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
 import type { Connections } from "./connections.ts";
-import type { DueFloor } from "./due-floor.ts";
-import type { Floors } from "./floors.ts";
+import type { DueFloor, Floors } from "./floors.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { Statements } from "./statements.ts";
 

@@ -22,7 +22,7 @@ import {
 import { type Desk, inRounds, pick, readNumbers, roundsById } from "./desk.ts";
 import type { UsedFloors } from "./floors.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
-import { dueHints } from "./topics.ts";
+import { dueHints } from "./notifications.ts";
 
 const LEFT_OUT = leaseAnswer("locked");
 

@@ -8,9 +8,8 @@ import type { Feed, Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
 import { Line } from "./line.ts";
 import { NewsReader } from "./news.ts";
-import { Notifier } from "./notifier.ts";
 import type { Statements } from "./statements.ts";
-import { NEWS, readPayload, readTopic, topicOf } from "./topics.ts";
+import { NEWS, Notifier, readPayload, readTopic, topicOf } from "./notifications.ts";
 
 export interface PostgresFeedOptions {
   readonly connections: Connections;

@@ -1,7 +1,7 @@
 /** How far below the due time that was taken last one still looks: an insert that took a while to commit has an earlier one. */
-export const MARGIN_MS = 100;
+const MARGIN_MS = 100;
 /** How often one looks from the bottom all the same. */
-export const BOTTOM_EVERY_MS = 1_000;
+const BOTTOM_EVERY_MS = 1_000;
 /** So many slow looks from the bottom in a row, and the heads of the lanes are taken for clogged. */
 const SLOW_LOOKS = 2;
 
@@ -55,5 +55,30 @@ export class Floors {
   /** This process put a job back: it may stand below. */
   reset(): void {
     this.#ranks.clear();
+  }
+}
+
+/**
+ * WHERE TO BEGIN READING WHAT IS DUE. A transaction that somebody keeps open keeps the index entries of jobs that were promoted long ago, and
+ * each look walks over them all. So while looks from the bottom are slow, only one a second is made, and the others begin where the last job
+ * was taken. What was committed late stands below: it is found within that second.
+ */
+export class DueFloor {
+  #isClogged = false;
+  #floor: number | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /** Where the next look begins; null: at the bottom. */
+  next(): number | null {
+    const now = performance.now();
+    if (this.#isClogged && this.#floor !== null && now - this.#lookedAt < BOTTOM_EVERY_MS) return this.#floor;
+    this.#lookedAt = now;
+    return null;
+  }
+
+  /** A look is over. `last`: when the latest of the jobs that it took was due. */
+  looked(from: number | null, wasSlow: boolean, last: number | null): void {
+    if (from === null) this.#isClogged = wasSlow;
+    if (last !== null) this.#floor = from === null ? last - MARGIN_MS : Math.max(from, last - MARGIN_MS);
   }
 }

@@ -1,7 +1,7 @@
 import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
-import type { GrantedLeases } from "./granted-leases.ts";
+import type { GrantedLeases } from "./exchange.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** What a look outside of a transaction sees. */

@@ -6,7 +6,7 @@ import { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
 import { isBusy, storeError } from "./database.ts";
 import { FileTime } from "./file-time.ts";
-import { GrantedLeases } from "./granted-leases.ts";
+import { GrantedLeases } from "./exchange.ts";
 import { Ledger } from "./ledger.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
