@@ -15,14 +15,23 @@ export class CallsUnderWay {
     this.#whom = whom;
   }
 
-  async run<Answer>(call: () => Answer | Promise<Answer>): Promise<Answer> {
+  /** Before a call; throws if it may not begin. Each that has begun must end. */
+  begin(): void {
     if (this.#isClosed) throw closedError();
     if (this.#whom !== null && this.#count >= MOST_WAITING) throw tooManyWaiting(this.#whom);
     this.#count++;
+  }
+
+  end(): void {
+    if (--this.#count === 0 && this.#isClosed) for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    this.begin();
     try {
       return await call();
     } finally {
-      if (--this.#count === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+      this.end();
     }
   }
 
