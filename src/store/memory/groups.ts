@@ -5,12 +5,12 @@ import type { Context } from "./context.ts";
 
 /** Dead letters by error, over the latest that were created. */
 export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
-  const { shelf } = jobs;
+  const { bySequence } = jobs;
   const isMeant = matcherOf(query);
   const tally = new ErrorTally();
   let looked = 0;
   let isCapped = false;
-  for (const { record } of shelf.newestFirst(shelf.lastSeq + 1, Infinity, query.status)) {
+  for (const { record } of bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, query.status)) {
     if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
     if (looked++ === MAX_CANDIDATES) {
       isCapped = true;

@@ -3,7 +3,7 @@ import type { InsertAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
 import { LEVELS, type QueueBook } from "./queues.ts";
-import type { Shelf } from "./shelf.ts";
+import type { JobsBySequence } from "./jobs-by-sequence.ts";
 import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
 /** Inserts a job, or says why not. What is refused leaves nothing behind. */
@@ -15,22 +15,22 @@ export function insertJob({ jobs, ledger, now }: Context, job: NewJob): InsertAn
   if (key !== null) return answerHolder(key, job);
   if (book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
   const runAt = Math.max(now, job.runAt ?? now + job.delayMs);
-  const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, jobs.shelf, now);
+  const stored = newStoredJob(recordOf(job, runAt > now ? "scheduled" : "pending", now, runAt), book, jobs.bySequence, now);
   if (job.idempotencyKey !== null) jobs.keys.give(stored, job.idempotencyKey, job.fingerprint);
   ledger.count(book.account, "enqueued", now);
   jobs.add(stored);
   return created(stored);
 }
 
-function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf, now: number): StoredJob {
+function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, bySequence: JobsBySequence, now: number): StoredJob {
   // The caller may go on using its list.
   record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
   return {
     record,
     book,
-    page: shelf.pageForNext(now),
+    page: bySequence.pageForNext(now),
     level: LEVELS.indexOf(levelOf(record.priority)),
-    seq: shelf.lastSeq + 1,
+    seq: bySequence.lastSeq + 1,
     order: 0,
     spot: 0,
     key: null,

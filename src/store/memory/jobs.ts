@@ -6,12 +6,12 @@ import { Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
 import { QueueBook } from "./queues.ts";
-import { Shelf, statusNumber } from "./shelf.ts";
+import { JobsBySequence, statusNumber } from "./jobs-by-sequence.ts";
 import type { StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
 /**
- * All jobs, and where each stands. Every job is on the shelf (by sequence, for lists) and, by its status, in one line at a time:
+ * All jobs, and where each stands. Every job is in `bySequence` (for lists) and, by its status, in one line at a time:
  *
  *   pending               a lane of its queue   by rank: for claims
  *   scheduled, retrying   `due`                 by due time: for promote
@@ -21,7 +21,7 @@ import { applyTransition } from "./transition.ts";
  */
 export class Jobs {
   readonly #byId = new Map<string, StoredJob>();
-  readonly shelf = new Shelf();
+  readonly bySequence = new JobsBySequence();
   readonly due = new Line<StoredJob>();
   readonly leases = new Line<StoredJob>();
   readonly books = new Map<string, QueueBook>();
@@ -50,7 +50,7 @@ export class Jobs {
   /** Takes in a new job. */
   add(job: StoredJob): void {
     this.#byId.set(job.record.id, job);
-    this.shelf.add(job);
+    this.bySequence.add(job);
     job.book.tally(job.record.status, job.level, 1);
     this.#enterLine(job);
   }
@@ -106,7 +106,7 @@ export class Jobs {
   forget(job: StoredJob): void {
     this.leaveLine(job);
     this.#byId.delete(job.record.id);
-    this.shelf.remove(job);
+    this.bySequence.remove(job);
     job.book.tally(job.record.status, job.level, -1);
   }
 

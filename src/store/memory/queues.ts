@@ -6,7 +6,7 @@ import type { Key } from "./keys.ts";
 import { Lanes } from "./lanes.ts";
 import { Account } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { statusNumber } from "./shelf.ts";
+import { statusNumber } from "./jobs-by-sequence.ts";
 import type { StoredJob } from "./stored-job.ts";
 
 export const LEVELS = ["low", "default", "high", "critical"] as const satisfies PriorityLevel[];

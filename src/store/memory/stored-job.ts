@@ -4,7 +4,7 @@ import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
 import type { Standing } from "./line.ts";
 import type { QueueBook } from "./queues.ts";
-import type { Page } from "./shelf.ts";
+import type { Page } from "./jobs-by-sequence.ts";
 
 export type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 

@@ -6,7 +6,7 @@ import { Listeners } from "../listeners.ts";
 import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
-import { Line } from "./line.ts";
+import { ListeningConnection } from "./listening-connection.ts";
 import { NewsReader } from "./news.ts";
 import type { Statements } from "./statements.ts";
 import { NEWS, Notifier, readPayload, readTopic, topicOf } from "./notifications.ts";
@@ -26,12 +26,12 @@ export interface PostgresFeedOptions {
 export class PostgresFeed implements Feed {
   readonly #options: PostgresFeedOptions;
   readonly #sender = randomUUID().slice(0, 8);
-  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#line.start(), onLast: () => this.#stopLineIfUnused() });
+  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#connection.start(), onLast: () => this.#hangUpIfUnused() });
   readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
   readonly #newsWanted: NewsWanted;
   readonly #notifier: Notifier;
   readonly #earliestTold = new EarliestTold();
-  readonly #line: Line;
+  readonly #connection: ListeningConnection;
   readonly #news: NewsReader;
   #isLooking = false;
   #closed = false;
@@ -44,7 +44,13 @@ export class PostgresFeed implements Feed {
       ask: async () => (await connections.call(sql.isListening, [now()]))[0]![0] === true,
     });
     this.#notifier = new Notifier(connections, sql, channel, this.#sender);
-    this.#line = new Line({ connections, clock, channel, onPayload: (payload) => this.#hear(payload), onLook: () => void this.#look() });
+    this.#connection = new ListeningConnection({
+      connections,
+      clock,
+      channel,
+      onPayload: (payload) => this.#hear(payload),
+      onLook: () => void this.#look(),
+    });
     this.#news = new NewsReader(connections, sql, (events) => this.#listeners.tell(events));
   }
 
@@ -84,23 +90,23 @@ export class PostgresFeed implements Feed {
     this.#newsWanted.close();
     this.#news.stop();
     this.#notifier.flush();
-    await this.#line.stop();
+    await this.#connection.stop();
   }
 
   #startNews(): void {
     this.#news.start();
     this.#newsWanted.start();
-    this.#line.start();
+    this.#connection.start();
   }
 
   #stopNews(): void {
     this.#news.stop();
     this.#newsWanted.stop();
-    this.#stopLineIfUnused();
+    this.#hangUpIfUnused();
   }
 
-  #stopLineIfUnused(): void {
-    if (this.#watchers.size + this.#listeners.size === 0) void this.#line.stop();
+  #hangUpIfUnused(): void {
+    if (this.#watchers.size + this.#listeners.size === 0) void this.#connection.stop();
   }
 
   #hear(payload: string): void {

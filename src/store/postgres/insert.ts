@@ -16,7 +16,7 @@ import {
   tallyMetric,
   texts,
 } from "./codec.ts";
-import { type Desk, inRounds, readJobs, rounds } from "./desk.ts";
+import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { fateOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
@@ -27,38 +27,40 @@ const ENQUEUED = counterMetric("enqueued");
 /** So long a queue is believed to have the capacity that it was seen to have. */
 const BOUNDED_BELIEVED_MS = 30_000;
 
-export async function insertJobs(desk: Desk, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
   if (jobs.length === 0) return [];
   const answers: InsertAnswer[] =
-    jobs.every((job) => isPlain(desk, job)) && isDistinct(jobs) ? await insertPlain(desk, jobs) : await insertCarefully(desk, jobs);
-  desk.housekeeping.wrote(0);
-  desk.ring(hintsOfInserted(jobs, answers));
+    jobs.every((job) => isPlain(context, job)) && isDistinct(jobs)
+      ? await insertPlain(context, jobs)
+      : await insertCarefully(context, jobs);
+  context.housekeeping.wrote(0);
+  context.ring(hintsOfInserted(jobs, answers));
   return answers;
 }
 
-function isPlain(desk: Desk, job: NewJob): boolean {
-  return job.idempotencyKey === null && job.runAt === null && !isBounded(desk, job.queue);
+function isPlain(context: Context, job: NewJob): boolean {
+  return job.idempotencyKey === null && job.runAt === null && !isBounded(context, job.queue);
 }
 
-function isBounded(desk: Desk, queue: string): boolean {
-  if (desk.bounded.size === 0) return false;
-  const until = desk.bounded.get(queue);
+function isBounded(context: Context, queue: string): boolean {
+  if (context.bounded.size === 0) return false;
+  const until = context.bounded.get(queue);
   if (until === undefined) return false;
   if (performance.now() < until) return true;
-  desk.bounded.delete(queue);
+  context.bounded.delete(queue);
   return false;
 }
 
-async function learnBounded(desk: Desk, lanes: readonly Lane[]): Promise<void> {
-  const { connections, sql } = desk;
+async function learnBounded(context: Context, lanes: readonly Lane[]): Promise<void> {
+  const { connections, sql } = context;
   const until = performance.now() + BOUNDED_BELIEVED_MS;
   const found = await connections.call(sql.boundedQueues, [numbers([...new Set(lanes.map(({ queueId }) => queueId))])]);
-  for (const [name] of found) desk.bounded.set(name as string, until);
+  for (const [name] of found) context.bounded.set(name as string, until);
 }
 
 /** One statement, which puts all in or none. */
-async function insertPlain(desk: Desk, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-  const { connections, sql, catalog, now } = desk;
+async function insertPlain(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const { connections, sql, catalog, now } = context;
   const lanes = await catalog.lanes(jobs);
   try {
     const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
@@ -66,42 +68,42 @@ async function insertPlain(desk: Desk, jobs: readonly NewJob[]): Promise<InsertA
     });
     const createdAt = row![0] as number | null;
     if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
-    await learnBounded(desk, lanes);
+    await learnBounded(context, lanes);
   } catch (error) {
     // One of the ids is known: this is a repeat.
     if (fateOf(error) !== "twin") throw error;
   }
-  return insertCarefully(desk, jobs);
+  return insertCarefully(context, jobs);
 }
 
 /** With a look at ids, keys and capacities, which may have to wait for others. */
-async function insertCarefully(desk: Desk, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-  return inRounds(jobs, insertRounds(jobs), (batch) => admit(desk, batch));
+async function insertCarefully(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  return inRounds(jobs, insertRounds(jobs), (batch) => admit(context, batch));
 }
 
-async function admit(desk: Desk, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-  const { connections, sql, catalog, now } = desk;
+async function admit(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const { connections, sql, catalog, now } = context;
   const columns = admitColumns(jobs, await catalog.lanes(jobs));
   const rows = await waitOrLeaveOut(connections, {
     items: jobs.length,
     ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
     leavesOut: (found) => found.some(([, kind]) => kind === ADMITTED.leftOut),
   });
-  const holders = await holdersOf(desk, rows);
+  const holders = await holdersOf(context, rows);
   const answers: InsertAnswer[] = [];
   for (const [index, row] of rows.entries()) {
     const answer = readAdmitted(row, holders);
     // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
-    answers.push(answer ?? (await admit(desk, [jobs[index]!]))[0]!);
+    answers.push(answer ?? (await admit(context, [jobs[index]!]))[0]!);
   }
   return answers;
 }
 
-async function holdersOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, JobRecord>> {
+async function holdersOf(context: Context, rows: readonly Row[]): Promise<Map<string, JobRecord>> {
   const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
   if (wanted.length === 0) return new Map();
-  const { connections, sql } = desk;
-  const found = await readJobs(desk, await connections.call(sql.find, [ids(wanted)]));
+  const { connections, sql } = context;
+  const found = await readJobs(context, await connections.call(sql.find, [ids(wanted)]));
   return new Map(found.map((job) => [job.id, job]));
 }
 

@@ -5,11 +5,11 @@ import type { Store } from "../store.ts";
 import { Catalog } from "./catalog.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { Connections } from "./connections.ts";
-import type { Desk } from "./desk.ts";
+import type { Context } from "./context.ts";
 import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
-import { DueFloor, Floors } from "./floors.ts";
+import { DueStart, LaneStarts } from "./read-starts.ts";
 import { groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
@@ -66,13 +66,13 @@ function storeOver(connections: Connections, schema: string, database: string, {
   const catalog = new Catalog(connections, sql);
   const housekeeping = new Housekeeping(connections, sql);
   const feed = new PostgresFeed({ connections, sql, clock, channel: schema, now });
-  const desk: Desk = {
+  const context: Context = {
     connections,
     sql,
     catalog,
     housekeeping,
-    floors: new Floors(),
-    dueFloor: new DueFloor(),
+    laneStarts: new LaneStarts(),
+    dueStart: new DueStart(),
     bounded: new Map(),
     now,
     ring: (hints) => feed.ring(hints),
@@ -93,12 +93,12 @@ function storeOver(connections: Connections, schema: string, database: string, {
     },
   });
   return bindStore({
-    context: () => desk,
+    context: () => context,
     verbs: VERBS,
     feed,
     inFlight: 2,
     shareable: true,
-    within: (tx) => verbsWithin(desk, commits, tx, database),
+    within: (tx) => verbsWithin(context, commits, tx, database),
     giveUp: () => connections.giveUp(),
     close: async (callsEnded) => {
       await callsEnded;
@@ -110,7 +110,7 @@ function storeOver(connections: Connections, schema: string, database: string, {
   });
 }
 
-const VERBS: Verbs<Desk> = {
+const VERBS: Verbs<Context> = {
   insert: insertJobs,
   exchange,
   extend: extendLeases,

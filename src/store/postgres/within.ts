@@ -4,7 +4,7 @@ import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } fr
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import type { CommitWatch } from "./commit-watch.ts";
-import { type Desk, inRounds, roundsById } from "./desk.ts";
+import { type Context, inRounds, roundsById } from "./context.ts";
 import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
 
@@ -15,8 +15,8 @@ const MOST_TRIES = 5;
  * lease that is settled: nothing that others wait for. Nothing is retried, because the caller may roll back. Processes hear of it when it is
  * seen to be committed.
  */
-export function verbsWithin(desk: Desk, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
-  const within = new Within(desk, commits, openTransaction(tx, database));
+export function verbsWithin(context: Context, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
+  const within = new Within(context, commits, openTransaction(tx, database));
   return {
     insert: (jobs) => within.insert(jobs),
     settle: (settlements) => within.settle(settlements),
@@ -24,12 +24,12 @@ export function verbsWithin(desk: Desk, commits: CommitWatch, tx: unknown, datab
 }
 
 class Within {
-  readonly #desk: Desk;
+  readonly #context: Context;
   readonly #commits: CommitWatch;
   readonly #on: CallersTransaction;
 
-  constructor(desk: Desk, commits: CommitWatch, on: CallersTransaction) {
-    this.#desk = desk;
+  constructor(context: Context, commits: CommitWatch, on: CallersTransaction) {
+    this.#context = context;
     this.#commits = commits;
     this.#on = on;
   }
@@ -39,9 +39,9 @@ class Within {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
-    const { catalog, now, sql } = this.#desk;
+    const { catalog, now, sql } = this.#context;
     return inRounds(settlements, roundsById(settlements), async (batch) => {
-      const { order, values } = settlementValues(batch, await lanesToFollow(this.#desk, batch));
+      const { order, values } = settlementValues(batch, await lanesToFollow(this.#context, batch));
       const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
@@ -52,7 +52,7 @@ class Within {
   }
 
   async #admit(jobs: readonly NewJob[], tries = 1): Promise<InsertAnswer[]> {
-    const { sql, catalog, now } = this.#desk;
+    const { sql, catalog, now } = this.#context;
     const lanes = await catalog.lanes(jobs);
     await this.#freeExpiredKeys(
       jobs,
@@ -75,7 +75,7 @@ class Within {
   async #freeExpiredKeys(jobs: readonly NewJob[], queueIds: readonly number[]): Promise<void> {
     const keyed = jobs.flatMap(({ idempotencyKey }, index) => (idempotencyKey === null ? [] : [index]));
     if (keyed.length === 0) return;
-    const { connections, sql, now } = this.#desk;
+    const { connections, sql, now } = this.#context;
     const queues = numbers(keyed.map((index) => queueIds[index]!));
     await connections.call(sql.freeKeys, [now(), queues, texts(keyed.map((index) => encodeText(jobs[index]!.idempotencyKey!)))]);
   }
@@ -84,7 +84,7 @@ class Within {
   async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
     const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
-    const { sql, catalog } = this.#desk;
+    const { sql, catalog } = this.#context;
     const { rows: found } = await this.#ask(sql.findWithin, [ids(wanted)]);
     await catalog.learn(found.map((row) => laneOf(row)));
     return new Map(found.map((row) => [row[0] as string, readJob(row, catalog.laneOf(laneOf(row))!)]));

@@ -146,7 +146,7 @@ function stamped(partition: number): string {
   return `${partition} ${Math.random().toString(36).slice(2)}`;
 }
 
-interface Wish {
+interface ScheduleWrite {
   readonly spec: ScheduleSpec;
   readonly nextTick: number | null;
   readonly expected: number | null;
@@ -154,7 +154,7 @@ interface Wish {
 }
 
 /** The schedule lives elsewhere, if at all. */
-async function moveAway(context: Context, { spec, nextTick, expected, target }: Wish, entry: Entry): Promise<boolean | "again"> {
+async function moveAway(context: Context, { spec, nextTick, expected, target }: ScheduleWrite, entry: Entry): Promise<boolean | "again"> {
   const { session, keys } = context;
   const { name } = spec;
   await session.command("SADD", keys.schedulePartitions, String(target));

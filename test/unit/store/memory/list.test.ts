@@ -38,7 +38,7 @@ async function listAll(store: Store, query: Omit<ListQuery, "cursor">): Promise<
 
 const newestFirst = (jobs: readonly NewJob[]): string[] => jobs.map(({ id }) => id).reverse();
 
-describe("a list over many pages of the shelf", () => {
+describe("a list over many pages of jobs", () => {
   test("sees every job once, newest first, and knows its last page", async () => {
     const store = openStore();
     const jobs = await addJobs(store, 1_000);

@@ -26,7 +26,7 @@ const STATUS_NUMBERS = Object.fromEntries(STATUSES.map((status, number) => [stat
  * Every job by its sequence, in pages that know how many jobs of each status they hold. So the ten running jobs behind a million pending
  * ones are found without a look at each of the million, and a change of status costs two small additions.
  */
-export class Shelf {
+export class JobsBySequence {
   #pages: Page[] = [];
   #lastSeq = 0;
 
