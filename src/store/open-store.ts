@@ -34,8 +34,8 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   const scheme = schemeOf(url);
   switch (scheme) {
     case "memory": {
-      const { MemoryStore } = await import("./memory/memory-store.ts");
-      return new MemoryStore(settings);
+      const { openMemoryStore } = await import("./memory/memory-store.ts");
+      return openMemoryStore(settings);
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");

@@ -55,7 +55,7 @@ export const MAX_PASSED = 100_000;
  */
 export const REPEAT_REMEMBERED_MS = 300_000;
 
-export interface Store extends Feed {
+export interface Store extends Feed, Shared {
   /** How many batches of a verb may usefully be under way: 1 where calls are synchronous, 2 where a server works meanwhile. */
   readonly inFlight: number;
 
@@ -187,6 +187,13 @@ export interface Store extends Feed {
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
+  /**
+   * Gives up to `limit` pending jobs the rank that the queue's present head start demands, going on where the last call stopped. True while
+   * there is more to do; false at once when the head start did not change, or where the engine applies it when it claims. Jobs that enter
+   * pending meanwhile have the new rank already.
+   */
+  rerank(queue: string, limit: number): Promise<boolean>;
+
   // ── Queues ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Every queue that ever had a job or a setting: settings, pause, and counts by status and level, read from tallies. */
@@ -194,13 +201,6 @@ export interface Store extends Feed {
 
   /** Changes the named settings of a queue, and makes it known. Rings `queues`. A new head start takes effect with `rerank`. */
   configure(queue: string, change: QueueChange): Promise<void>;
-
-  /**
-   * Gives up to `limit` pending jobs the rank that the queue's present head start demands, going on where the last call stopped. True while
-   * there is more to do; false at once when the head start did not change, or where the engine applies it when it claims. Jobs that enter
-   * pending meanwhile have the new rank already.
-   */
-  rerank(queue: string, limit: number): Promise<boolean>;
 
   /**
    * Of each queue that has pending jobs, when the one that is due longest was due. Looks at the heads of lanes, by index, however many jobs
@@ -242,30 +242,6 @@ export interface Store extends Feed {
    */
   tick(ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]>;
 
-  // ── Workers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Writes a worker's entry; it vanishes `ttlMs` after the last time. */
-  register(worker: WorkerEntry, ttlMs: number): Promise<void>;
-  unregister(workerId: string): Promise<void>;
-  workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
-
-  // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /**
-   * Takes from allowances that every process on this store shares, each known by its name: of what is left a tenth, but one unit at least (see
-   * core/allowance.ts), to be handed out without asking again. When nothing is left, nothing is taken, and the answer says how long to wait.
-   * What was taken comes back with time, and is forgotten then. A crash of the store may forget it, too; a repeat takes again.
-   */
-  spend(spends: readonly Spend[]): Promise<Spent[]>;
-
-  // ── Marks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Sets a mark that every process on this store sees until `ttlMs` from now. Set again, it counts from then. */
-  mark(name: string, ttlMs: number): Promise<void>;
-
-  /** Whether each of these names is marked now. Sees every mark whose call was answered before. */
-  marked(names: readonly string[]): Promise<boolean[]>;
-
   // ── Others ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The verbs that can run inside a transaction of the caller's own, or null where the engine has none. Throws `invalid_transaction`. */
@@ -279,11 +255,37 @@ export interface Store extends Feed {
 }
 
 /**
+ * What processes on one store share beside jobs. Each entry has a name and is over at its time by itself; `sweep` drops what is over.
+ */
+interface Shared {
+  /** Writes a worker's entry; it vanishes `ttlMs` after the last time. */
+  register(worker: WorkerEntry, ttlMs: number): Promise<void>;
+  unregister(workerId: string): Promise<void>;
+  workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
+
+  /**
+   * Takes from allowances that every process on this store shares, each known by its name: of what is left a tenth, but one unit at least (see
+   * core/allowance.ts), to be handed out without asking again. When nothing is left, nothing is taken, and the answer says how long to wait.
+   * What was taken comes back with time, and is forgotten then. A crash of the store may forget it, too; a repeat takes again.
+   */
+  spend(spends: readonly Spend[]): Promise<Spent[]>;
+
+  /** Sets a mark that every process on this store sees until `ttlMs` from now. Set again, it counts from then. */
+  mark(name: string, ttlMs: number): Promise<void>;
+
+  /** Whether each of these names is marked now. Sees every mark whose call was answered before. */
+  marked(names: readonly string[]): Promise<boolean[]>;
+}
+
+/**
  * How processes hear of changes. A hint may be lost, late or doubled: it says where to look, and looking is the truth. The process that
  * made a change hears of it at once; others soon.
  */
 export interface Feed {
-  /** Calls back with each hint until the returned function is called. The listener must not throw. */
+  /**
+   * Calls back with each hint until the returned function is called. Each call joins anew, also with the same function. A listener must not
+   * throw; if it does, the others are told all the same. After close nobody joins.
+   */
   watch(listener: (hint: Hint) => void): () => void;
 
   /** Announces events to all that listen to news, in any process. Does nothing worth measuring when nobody does. */
@@ -292,7 +294,7 @@ export interface Feed {
   /** Whether somebody, in any process, listened to news lately, or may have as far as is known here. Cheap: asked before events are made. */
   newsWanted(): boolean;
 
-  /** Calls back with the events that any process publishes from about now on, in batches, `gap` among them where some were missed. */
+  /** The same with the events that any process publishes from about now on, in batches, `gap` among them where some were missed. */
   listen(listener: (events: readonly Event[]) => void): () => void;
 }
 

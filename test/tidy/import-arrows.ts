@@ -16,8 +16,6 @@ interface Room {
 const core = "src/core/";
 const lib = "src/lib/";
 const contract = "src/store/store.ts";
-/** What engines share beside the contract. */
-const stored = ["src/store/numbers.ts", "src/store/stored-error.ts"];
 const client = "src/client/client.ts";
 const renewal = "src/worker/renewal/";
 const beatThread = `${renewal}beat-thread.ts`;
@@ -25,15 +23,19 @@ const threadStarter = `${renewal}thread-renewer.ts`;
 
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
 const engineDoor = "src/store/open-store.ts";
+/** What engines have in common. */
+const engineParts = ["bind-store", "calls-under-way", "listeners", "lost-answer", "news-wanted", "numbers", "stored-error"].map(
+  (part) => `src/store/${part}.ts`,
+);
 
 // A file stands before the folder that it lives in: the first place that fits is the room.
 const rooms: readonly Room[] = [
   { place: core, mayUse: [], packages: ["node:crypto"] },
   { place: lib, mayUse: [], packages: ["node:"] },
   { place: contract, mayUse: [core] },
-  ...stored.map((place) => ({ place, mayUse: [core, contract] })),
   { place: engineDoor, mayUse: [core, contract, lib, ...engines] },
-  ...engines.map((place) => ({ place, mayUse: [core, contract, ...stored, lib] })),
+  ...engineParts.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
+  ...engines.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
   { place: "src/client/", mayUse: [core, contract, lib] },
   { place: "src/upkeep/", mayUse: [core, contract, lib] },
   // The one file of the worker that opens a store: it runs in a thread of its own, and only its starter knows of it.

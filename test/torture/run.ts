@@ -45,7 +45,7 @@ const LOOK_MS = 100;
 const WAITED_FOR_MS = 1_000;
 const WATCH_EVERY_MS = 2_000;
 const PROBE_EVERY_MS = 100;
-/** A PostgreSQL on which claims are slow begins them above what it claimed last, and from the bottom once a second (see its floors.ts). */
+/** A PostgreSQL on which claims are slow begins them above what it claimed last, and from the bottom once a second (see its read-starts.ts). */
 const OVERLOOK_MS = 1_000;
 /** A reading of the store's clock that took longer says too little. */
 const CLOSE_READING_MS = 20;

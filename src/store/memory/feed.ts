@@ -1,5 +1,6 @@
 import type { Event } from "../../core/event.ts";
-import type { Hint } from "../store.ts";
+import { Listeners } from "../listeners.ts";
+import type { Feed, Hint } from "../store.ts";
 
 type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
 
@@ -7,31 +8,30 @@ type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
  * Hints and news within one process. A verb only notes what it changed; listeners are told when it is over, so that none looks at a store
  * that is halfway through a change. Equal hints of one turn become one.
  */
-export class MemoryFeed {
-  readonly #watchers = new Set<(hint: Hint) => void>();
-  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+export class MemoryFeed implements Feed {
+  readonly #watchers = new Listeners<Hint>();
+  readonly #listeners = new Listeners<readonly Event[]>();
   readonly #queuesWithWork = new Set<string>();
   readonly #topics = new Set<PlainTopic>();
   #dueInMs = Infinity;
   #isTelling = false;
-  #isClosed = false;
 
   watch(listener: (hint: Hint) => void): () => void {
-    return this.#join(this.#watchers, listener);
+    return this.#watchers.join(listener);
   }
 
   listen(listener: (events: readonly Event[]) => void): () => void {
-    return this.#join(this.#listeners, listener);
+    return this.#listeners.join(listener);
   }
 
   newsWanted(): boolean {
     return this.#listeners.size > 0;
   }
 
-  publish(events: readonly Event[]): void {
+  async publish(events: readonly Event[]): Promise<void> {
     if (events.length === 0 || this.#listeners.size === 0) return;
     const batch = [...events];
-    queueMicrotask(() => tell(this.#listeners, batch));
+    queueMicrotask(() => this.#listeners.tell(batch));
   }
 
   ringWork(queue: string): void {
@@ -53,17 +53,8 @@ export class MemoryFeed {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#watchers.clear();
-    this.#listeners.clear();
-  }
-
-  /** Each call joins anew: the same function may be given twice, and each goes by itself. */
-  #join<Message>(hearers: Set<(message: Message) => void>, hearer: (message: Message) => void): () => void {
-    if (this.#isClosed) return () => {};
-    const own = (message: Message): void => hearer(message);
-    hearers.add(own);
-    return () => void hearers.delete(own);
+    this.#watchers.close();
+    this.#listeners.close();
   }
 
   #tellSoon(): void {
@@ -80,19 +71,6 @@ export class MemoryFeed {
     this.#dueInMs = Infinity;
     this.#queuesWithWork.clear();
     this.#topics.clear();
-    for (const hint of hints) tell(this.#watchers, hint);
-  }
-}
-
-/** A hearer that throws breaks its promise; the others still hear, and the store goes on. */
-function tell<Message>(hearers: ReadonlySet<(message: Message) => void>, message: Message): void {
-  const present = [...hearers]; // who joins while it is told hears the next one
-  for (const hearer of present) {
-    if (!hearers.has(hearer)) continue; // another hearer sent it away
-    try {
-      hearer(message);
-    } catch {
-      // Nothing here could act on it.
-    }
+    for (const hint of hints) this.#watchers.tell(hint);
   }
 }

@@ -1,20 +1,16 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
 import { leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
-import type { Shelf } from "./shelf.ts";
-import type { StoredJob } from "./stored-job.ts";
+import type { Context } from "./context.ts";
 
 /** Dead letters by error, over the latest that were created. */
-export function groupErrors(
-  shelf: Shelf,
-  find: (id: string) => StoredJob | undefined,
-  query: GroupQuery,
-): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+  const { bySequence } = jobs;
   const isMeant = matcherOf(query);
   const tally = new ErrorTally();
   let looked = 0;
   let isCapped = false;
-  for (const { record } of shelf.newestFirst(shelf.lastSeq + 1, Infinity, query.status)) {
+  for (const { record } of bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, query.status)) {
     if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
     if (looked++ === MAX_CANDIDATES) {
       isCapped = true;
@@ -25,6 +21,6 @@ export function groupErrors(
     tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
   }
   const { groups, isMore } = tally.top(query.limit);
-  const errors = groups.map(({ sampleJobId }) => find(sampleJobId)?.record.error);
+  const errors = groups.map(({ sampleJobId }) => jobs.get(sampleJobId)?.record.error);
   return { groups: named(groups, errors), isCapped: isCapped || isMore };
 }

@@ -1,19 +1,18 @@
 import { counterOf } from "../../core/counters.ts";
-import { isTerminal, type JobRecord, type NewJob, recordOf, type Status } from "../../core/job.ts";
+import { isTerminal, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
-import { levelNumber, STATE } from "../numbers.ts";
-import type { InsertAnswer } from "../store.ts";
+import { STATE } from "../numbers.ts";
 import type { MemoryFeed } from "./feed.ts";
-import { type Key, Keys } from "./keys.ts";
+import { Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
-import { QueueBook } from "./queue-book.ts";
-import { Shelf } from "./shelf.ts";
-import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
+import { QueueBook } from "./queues.ts";
+import { JobsBySequence } from "./jobs-by-sequence.ts";
+import type { StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
 /**
- * All jobs, and where each stands. Every job is on the shelf (by sequence, for lists) and, by its status, in one line at a time:
+ * All jobs, and where each stands. Every job is in `bySequence` (for lists) and, by its status, in one line at a time:
  *
  *   pending               a lane of its queue   by rank: for claims
  *   scheduled, retrying   `due`                 by due time: for promote
@@ -23,7 +22,7 @@ import { applyTransition } from "./transition.ts";
  */
 export class Jobs {
   readonly #byId = new Map<string, StoredJob>();
-  readonly shelf = new Shelf();
+  readonly bySequence = new JobsBySequence();
   readonly due = new Line<StoredJob>();
   readonly leases = new Line<StoredJob>();
   readonly books = new Map<string, QueueBook>();
@@ -49,28 +48,12 @@ export class Jobs {
     return book;
   }
 
-  /** Inserts a job, or says why not. What is refused leaves nothing behind. */
-  insert(job: NewJob, now: number): InsertAnswer {
-    const same = this.get(job.id);
-    if (same !== undefined) return created(same);
-    const book = this.bookOf(job.queue);
-    const key = job.idempotencyKey === null ? null : this.keys.living(book, job.idempotencyKey, now);
-    if (key !== null) return answerHolder(key, job);
-    if (job.blocked !== true && book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
-    return created(this.#add(job, book, now));
-  }
-
-  #add(job: NewJob, book: QueueBook, now: number): StoredJob {
-    const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
-    const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
-    const stored = newStoredJob(recordOf(job, status, now, runAt), book, this.shelf, now);
-    this.#byId.set(job.id, stored);
-    this.shelf.add(stored);
-    book.tally(stored.record.status, stored.level, 1);
-    if (job.idempotencyKey !== null) this.keys.give(stored, job.idempotencyKey, job.fingerprint);
-    this.#ledger.count(book.account, "enqueued", now);
-    this.#enterLine(stored);
-    return stored;
+  /** Takes in a new job. */
+  add(job: StoredJob): void {
+    this.#byId.set(job.record.id, job);
+    this.bySequence.add(job);
+    job.book.tally(job.record.status, job.level, 1);
+    this.#enterLine(job);
   }
 
   /** Applies a transition whose condition was checked. */
@@ -125,7 +108,7 @@ export class Jobs {
   forget(job: StoredJob): void {
     this.leaveLine(job);
     this.#byId.delete(job.record.id);
-    this.shelf.remove(job);
+    this.bySequence.remove(job);
     job.book.tally(job.record.status, job.level, -1);
   }
 
@@ -154,36 +137,4 @@ export class Jobs {
         return;
     }
   }
-}
-
-function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, shelf: Shelf, now: number): StoredJob {
-  // The caller may go on using its list.
-  record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
-  return {
-    record,
-    book,
-    page: shelf.pageForNext(now),
-    level: levelNumber(record.priority),
-    seq: shelf.lastSeq + 1,
-    order: 0,
-    spot: 0,
-    key: null,
-    leaseUntil: 0,
-    turn: null,
-    settledFence: null,
-    settledOutcome: null,
-    cancelledFence: null,
-    history: NO_HISTORY,
-    logs: null,
-  };
-}
-
-function created({ record: { status, createdAt, runAt } }: StoredJob): InsertAnswer {
-  return { kind: "created", status, createdAt, runAt };
-}
-
-/** The answer to a job whose key lives already. */
-function answerHolder(key: Key, job: NewJob): InsertAnswer {
-  if (key.fingerprint !== job.fingerprint) return { kind: "conflict", id: key.id };
-  return key.job === null ? { kind: "pruned", id: key.id, status: key.status } : { kind: "known", job: recordCopy(key.job) };
 }

@@ -1,6 +1,6 @@
 import type { Status } from "../../core/job.ts";
 import { Line, type Standing } from "./line.ts";
-import type { QueueBook } from "./queue-book.ts";
+import type { QueueBook } from "./queues.ts";
 import type { StoredJob } from "./stored-job.ts";
 
 /** An idempotency key. It lives apart from its job, because it may outlive it. Its order is the time at which it expires. */

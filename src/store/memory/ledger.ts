@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { bucketOf } from "../../core/histogram.ts";
 import { COUNTER } from "../numbers.ts";
 import type { CounterQuery, CounterRow } from "../store.ts";
-import { firstIndex } from "./search.ts";
+import { firstIndex } from "./line.ts";
 
 /** What was counted for a queue in one period. */
 interface Row {

@@ -2,17 +2,17 @@ import { MillraceError } from "../../core/errors.ts";
 import { type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import type { Shelf } from "./shelf.ts";
+import type { Context } from "./context.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
 /** Lists newest first, which is by falling sequence: a cursor is the sequence of the last job that was looked at. */
-export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+export function listJobs({ jobs: { bySequence } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
   const isMeant = matcherOf(query);
-  let below = query.cursor === undefined ? shelf.lastSeq + 1 : decodeCursor(query.cursor, shelf.lastSeq);
+  let below = query.cursor === undefined ? bySequence.lastSeq + 1 : decodeCursor(query.cursor, bySequence.lastSeq);
   let looked = 0;
   let passed = 0;
-  for (const job of shelf.newestFirst(below, query.to ?? Infinity, query.status)) {
+  for (const job of bySequence.newestFirst(below, query.to ?? Infinity, query.status)) {
     if (query.from !== undefined && job.record.createdAt < query.from) break;
     if (leavesOut(query, job.record.queue)) {
       if (passed++ === MAX_PASSED) return { jobs, cursor: encodeCursor(below) };
@@ -30,12 +30,12 @@ export function listJobs(shelf: Shelf, query: ListQuery): { jobs: JobSummaryReco
 }
 
 /** How many jobs a list would find among the candidates that it looks at. */
-export function countMatches(shelf: Shelf, filter: Filter): { count: number; isCapped: boolean } {
+export function countMatches({ jobs: { bySequence } }: Context, filter: Filter): { count: number; isCapped: boolean } {
   const isMeant = matcherOf(filter);
   let count = 0;
   let looked = 0;
   let passed = 0;
-  for (const job of shelf.newestFirst(shelf.lastSeq + 1, filter.to ?? Infinity, filter.status)) {
+  for (const job of bySequence.newestFirst(bySequence.lastSeq + 1, filter.to ?? Infinity, filter.status)) {
     if (filter.from !== undefined && job.record.createdAt < filter.from) break;
     if (leavesOut(filter, job.record.queue)) {
       if (passed++ === MAX_PASSED) return { count, isCapped: true };

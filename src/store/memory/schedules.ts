@@ -1,5 +1,8 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { Tick } from "../store.ts";
+import type { Context } from "./context.ts";
+import { insertJob } from "./insert.ts";
+import { untilNext } from "./upkeep.ts";
 
 /** Schedules by name. */
 export class Schedules {
@@ -51,4 +54,43 @@ export class Schedules {
   #nextVersion(now: number): number {
     return (this.#lastVersion = Math.max(now, this.#lastVersion + 1));
   }
+}
+
+export function findSchedules({ schedules, now }: Context, names: readonly string[] | "all"): { now: number; schedules: ScheduleRecord[] } {
+  return { now, schedules: schedules.find(names) };
+}
+
+export function putSchedule(
+  { schedules, feed, now }: Context,
+  spec: ScheduleSpec,
+  nextTick: number | null,
+  expected: number | null,
+): boolean {
+  const isPut = schedules.put(spec, nextTick, expected, now);
+  if (isPut) feed.ring("schedules");
+  return isPut;
+}
+
+export function removeSchedule({ schedules, feed }: Context, name: string): boolean {
+  const isRemoved = schedules.remove(name);
+  if (isRemoved) feed.ring("schedules");
+  return isRemoved;
+}
+
+export function dueSchedules(
+  { schedules, now }: Context,
+  limit: number,
+): { now: number; schedules: ScheduleRecord[]; nextInMs: number | null } {
+  const due = schedules.due(now, limit);
+  return { now, schedules: due.schedules, nextInMs: untilNext(due.nextAt, now) };
+}
+
+export function takeTick(memory: Context, tick: Tick): "ticked" | "stale" | "full" {
+  const { jobs, schedules, now } = memory;
+  if (tick.job !== null && jobs.get(tick.job.id) !== undefined) return "ticked";
+  if (!schedules.takeTick(tick, now)) return "stale";
+  if (tick.job === null) return "ticked";
+  const { kind } = insertJob(memory, tick.job);
+  if (kind === "created") schedules.setLastJob(tick.name, tick.job.id);
+  return kind === "full" ? "full" : "ticked";
 }

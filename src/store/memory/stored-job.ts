@@ -3,8 +3,8 @@ import type { Outcome } from "../../core/lifecycle.ts";
 import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
 import type { Standing } from "./line.ts";
-import type { QueueBook } from "./queue-book.ts";
-import type { Page } from "./shelf.ts";
+import type { QueueBook } from "./queues.ts";
+import type { Page } from "./jobs-by-sequence.ts";
 
 export type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
@@ -60,7 +60,7 @@ function detach<Copy extends Mutable<JobSummaryRecord>>(copy: Copy): Copy {
 }
 
 /** Every attempt: the history, and the latest one from the job itself if the history does not have it yet. */
-export function attemptsOf(job: StoredJob): Attempt[] {
+export function everyAttempt(job: StoredJob): Attempt[] {
   const { record, history } = job;
   const isKnown = record.attempt === 0 || history.at(-1)?.number === record.attempt;
   return isKnown ? [...history] : [...history, latestAttempt(record)];

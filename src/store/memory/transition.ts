@@ -1,6 +1,6 @@
 import { type Attempt, isTerminal } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
-import { attemptsOf, type StoredJob } from "./stored-job.ts";
+import { everyAttempt, type StoredJob } from "./stored-job.ts";
 
 /** Writes all that a transition says into a job, but for the status: that is the store's, which keeps count of it. */
 export function applyTransition(job: StoredJob, transition: Transition, now: number): void {
@@ -8,7 +8,7 @@ export function applyTransition(job: StoredJob, transition: Transition, now: num
   const wasRunning = record.status === "running";
   const isOver = isTerminal(transition.to);
   // What the record says of its last attempt is about to be overwritten.
-  if (isTerminal(record.status)) job.history = attemptsOf(job);
+  if (isTerminal(record.status)) job.history = everyAttempt(job);
 
   if (transition.result !== undefined) record.result = transition.result;
   if (transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning)) {

@@ -3,7 +3,7 @@ import type { Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
 import { fateOf } from "./failures.ts";
 import type { Statements } from "./statements.ts";
-import { addTopic, readTopic, type Topic, topicOf } from "./topics.ts";
+import { addTopic, readTopic, type Topic, topicOf } from "./notifications.ts";
 
 /** How soon one looks, and how slow one gets while nothing ends. */
 const FIRST_PAUSE_MS = 5;

@@ -3,6 +3,7 @@ import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
+import { CallsUnderWay } from "../calls-under-way.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, Silence } from "./deadline.ts";
 import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
@@ -47,8 +48,6 @@ export interface ConnectionsOptions {
   readonly refusedMs?: number;
 }
 
-/** More calls than this do not wait: the next ones fail at once. */
-const MOST_WAITING = 10_000;
 const LONGEST_WAIT_FOR_CONNECTION_MS = 4_000;
 const IDLE_MS = 30_000;
 /** A connection that owes an answer for so long is taken for dead; a call lives twice as long at least, to be made again on another. */
@@ -76,17 +75,17 @@ export class Connections {
   /** Connections whose session has our settings. */
   readonly #settled = new WeakSet<DriverClient>();
   #names = new Map<string, string>();
+  readonly #calls: CallsUnderWay;
   readonly #deadlines = new Set<Deadline>();
   /** Connections outside of the pool whose goodbye has not been answered. */
   readonly #hangingUp = new Set<DriverClient>();
   #isGivenUp = false;
   #hasAnswered = false;
-  #closed = false;
-  #idle: (() => void)[] = [];
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     const { poolSize } = options;
+    this.#calls = new CallsUnderWay(`PostgreSQL at ${this.place}`);
     this.#pool = this.#openPool(poolSize, Math.floor(poolSize / 2));
     this.#beats = this.#openPool(1, 0);
     this.#gate = new Gate({
@@ -116,9 +115,11 @@ export class Connections {
   }
 
   /** Runs work on one connection; as a whole it is tried again where that is safe. */
-  async run<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner = {}): Promise<Answer> {
-    if (this.#closed) throw closed();
-    if (this.#deadlines.size >= MOST_WAITING) throw tooManyWaiting(this.place);
+  run<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner = {}): Promise<Answer> {
+    return this.#calls.run(() => this.#untilDeadline(work, manner));
+  }
+
+  async #untilDeadline<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner): Promise<Answer> {
     const deadline = new Deadline(this.#options.clock, this.#isGivenUp ? 0 : this.#options.deadlineMs);
     this.#deadlines.add(deadline);
     try {
@@ -134,7 +135,6 @@ export class Connections {
     } finally {
       deadline.end();
       this.#deadlines.delete(deadline);
-      if (this.#deadlines.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }
   }
 
@@ -170,21 +170,16 @@ export class Connections {
     this.#hangingUp.delete(client);
   }
 
-  /** From the moment that this aborts, no call waits for the server any more. */
-  giveUpAt(signal: AbortSignal): void {
-    const giveUp = (): void => {
-      this.#isGivenUp = true;
-      for (const deadline of this.#deadlines) deadline.expire();
-      for (const client of this.#hangingUp) destroySocket(client);
-    };
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp);
+  /** From now on no call waits for the server any more. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    for (const deadline of this.#deadlines) deadline.expire();
+    for (const client of this.#hangingUp) destroySocket(client);
   }
 
   /** Lets what was asked for finish, then refuses more. */
   async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#deadlines.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    await this.#calls.close();
     const gone = Array.from(this.#resting, whenGone);
     const ended = Promise.all([this.#pool.end(), this.#beats.end()]);
     // A connection that is just being made, to where nobody answers, would be waited for until it has failed.
@@ -358,13 +353,4 @@ function whenGone(client: DriverClient): Promise<void> {
 /** Growing, and random, so that processes that met do not meet again. */
 function pauseBefore(tries: number): number {
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
-}
-
-function tooManyWaiting(place: string): MillraceError {
-  const message = `${MOST_WAITING} calls wait for PostgreSQL at ${place} already: try again later`;
-  return new MillraceError("store_unavailable", message, { retryAfterMs: 1_000 });
-}
-
-function closed(): MillraceError {
-  return new MillraceError("closed", "the client is closed");
 }

@@ -7,10 +7,10 @@ import { encodeError } from "../stored-error.ts";
 import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeTags, encodeText, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
-import { type Desk, inRounds, pick, readNumbers, roundsById } from "./desk.ts";
-import type { Floors, UsedFloors } from "./floors.ts";
+import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
+import type { UsedStarts } from "./read-starts.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
-import { dueHints } from "./topics.ts";
+import { dueHints } from "./notifications.ts";
 
 const LEFT_OUT = leaseAnswer("locked");
 
@@ -22,112 +22,104 @@ const WOKEN_AT = 2;
 const DEAD_LETTERS_AT = 3;
 const JOB_AT = 4;
 
-export class Exchanger {
-  readonly #desk: Desk;
-  readonly #floors: Floors;
-
-  constructor(desk: Desk) {
-    this.#desk = desk;
-    this.#floors = desk.floors;
+export async function exchange(
+  context: Context,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  const settled: LeaseAnswer[] = [];
+  // One lease that is reported twice in a call: the second report meets what the first one left.
+  const turns = roundsById(settlements);
+  for (const round of turns.slice(0, -1)) {
+    const { answers } = await call(context, pick(settlements, round), []);
+    round.forEach((index, at) => (settled[index] = answers[at]!));
   }
+  const last = turns.at(-1) ?? [];
+  if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
+  const { answers, claimed } = await call(context, pick(settlements, last), claims);
+  last.forEach((index, at) => (settled[index] = answers[at]!));
+  return { settled, claimed };
+}
 
-  async exchange(
-    settlements: readonly Settlement[],
-    claims: readonly Claim[],
-  ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    const settled: LeaseAnswer[] = [];
-    // One lease that is reported twice in a call: the second report meets what the first one left.
-    const turns = roundsById(settlements);
-    for (const round of turns.slice(0, -1)) {
-      const { answers } = await this.#call(pick(settlements, round), []);
-      round.forEach((index, at) => (settled[index] = answers[at]!));
-    }
-    const last = turns.at(-1) ?? [];
-    if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
-    const { answers, claimed } = await this.#call(pick(settlements, last), claims);
-    last.forEach((index, at) => (settled[index] = answers[at]!));
-    return { settled, claimed };
-  }
+export async function extendLeases(context: Context, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
+  return inRounds(leases, roundsById(leases), (batch) => extend(context, batch));
+}
 
-  async extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    return inRounds(leases, roundsById(leases), (batch) => this.#extend(batch));
-  }
+export async function writeNotes(context: Context, notes: readonly Note[]): Promise<LeaseAnswer[]> {
+  return inRounds(notes, roundsById(notes), (batch) => note(context, batch));
+}
 
-  async note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    return inRounds(notes, roundsById(notes), (batch) => this.#note(batch));
-  }
+async function call(
+  context: Context,
+  settlements: readonly Settlement[],
+  claims: readonly Claim[],
+): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+  const { connections, sql, now } = context;
+  const { order, values } = settlementValues(settlements, await lanesToFollow(context, settlements));
+  const starts = claims.length === 0 ? null : context.laneStarts.next();
+  const tries = new Tries();
+  const request: Request = {
+    items: settlements.length + claims.length,
+    ask: (on, careful) =>
+      on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, tries, starts)]),
+    leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
+  };
+  const rows = await waitOrLeaveOut(connections, request, { onUnknown: tries.onUnknown });
+  context.housekeeping.wrote(settlements.length + rows.length);
+  const answers = orderedAnswers(order, settledIn(rows[0]));
+  const head = isHead(rows[0]) ? rows.shift()! : null;
+  ring(context, settlements, answers, head);
+  const granted = rows.filter(([claim]) => claim !== CLOGGED);
+  if (claims.length > 0 && starts === null) context.laneStarts.looked(granted.length < rows.length);
+  return { answers, claimed: await readClaimed(context, granted, claims.length, starts) };
+}
 
-  async #call(
-    settlements: readonly Settlement[],
-    claims: readonly Claim[],
-  ): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-    const { connections, sql, now } = this.#desk;
-    const { order, values } = settlementValues(settlements, await lanesToFollow(this.#desk, settlements));
-    const floors = claims.length === 0 ? null : this.#floors.next();
-    const tries = new Tries();
-    const request: Request = {
-      items: settlements.length + claims.length,
-      ask: (on, careful) =>
-        on.query(sql.exchange, [now(), true, careful, ...values, claims.length === 0 ? null : encodeClaims(claims, tries, floors)]),
-      leavesOut: (rows) => settledIn(rows[0]).includes(LEFT_OUT),
-    };
-    const rows = await waitOrLeaveOut(connections, request, { onUnknown: tries.onUnknown });
-    this.#desk.housekeeping.wrote(settlements.length + rows.length);
-    const answers = orderedAnswers(order, settledIn(rows[0]));
-    const head = isHead(rows[0]) ? rows.shift()! : null;
-    this.#ring(settlements, answers, head);
-    const granted = rows.filter(([claim]) => claim !== CLOGGED);
-    if (claims.length > 0 && floors === null) this.#floors.looked(granted.length < rows.length);
-    return { answers, claimed: await this.#readClaimed(granted, claims.length, floors) };
+async function readClaimed(context: Context, rows: readonly Row[], claims: number, starts: UsedStarts | null): Promise<LeasedRecord[][]> {
+  const { catalog } = context;
+  const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
+  for (const row of rows) {
+    const lane = laneOf(row, JOB_AT);
+    if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
+    const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
+    claimed[row[0] as number]!.push(lease);
+    context.laneStarts.claimed(lane, lease.runAt, starts);
   }
+  return claimed;
+}
 
-  async #readClaimed(rows: readonly Row[], claims: number, floors: UsedFloors | null): Promise<LeasedRecord[][]> {
-    const { catalog } = this.#desk;
-    const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
-    for (const row of rows) {
-      const lane = laneOf(row, JOB_AT);
-      if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
-      const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
-      claimed[row[0] as number]!.push(lease);
-      this.#floors.claimed(lane, lease.runAt, floors);
-    }
-    return claimed;
-  }
+function ring(context: Context, settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
+  const hints = hintsOfSettled(settlements, answers);
+  if (hints.length > 0) context.ring(hints);
+  const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
+  if (woken.length === 0) return;
+  context.laneStarts.reset();
+  context.ringQueues(woken);
+}
 
-  #ring(settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
-    const hints = hintsOfSettled(settlements, answers);
-    if (hints.length > 0) this.#desk.ring(hints);
-    const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
-    if (woken.length === 0) return;
-    this.#floors.reset();
-    this.#desk.ringQueues(woken);
-  }
+async function extend(context: Context, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
+  const { connections, sql, now } = context;
+  const values = [
+    ids(leases.map(({ id }) => id)),
+    numbers(leases.map(({ fence }) => fence)),
+    numbers(leases.map(({ leaseMs }) => leaseMs)),
+  ];
+  const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
+  const [row] = await waitOrLeaveOut(connections, request, { beat: true });
+  return readAnswers(leases.length, row![0] as string | null);
+}
 
-  async #extend(leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-    const { connections, sql, now } = this.#desk;
-    const values = [
-      ids(leases.map(({ id }) => id)),
-      numbers(leases.map(({ fence }) => fence)),
-      numbers(leases.map(({ leaseMs }) => leaseMs)),
-    ];
-    const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
-    const [row] = await waitOrLeaveOut(connections, request, { beat: true });
-    return readAnswers(leases.length, row![0] as string | null);
-  }
-
-  async #note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
-    const { connections, sql, now } = this.#desk;
-    const items = notes.map(({ id, fence, progress, lines }, index) => ({
-      ord: index + 1,
-      id,
-      fence,
-      new_progress: progress === null ? null : JSON.stringify(progress),
-      lines: lines.map(encodeText),
-    }));
-    const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
-    const [row] = await waitOrLeaveOut(connections, request);
-    return readAnswers(notes.length, row![0] as string | null);
-  }
+async function note(context: Context, notes: readonly Note[]): Promise<LeaseAnswer[]> {
+  const { connections, sql, now } = context;
+  const items = notes.map(({ id, fence, progress, lines }, index) => ({
+    ord: index + 1,
+    id,
+    fence,
+    new_progress: progress === null ? null : JSON.stringify(progress),
+    lines: lines.map(encodeText),
+  }));
+  const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
+  const [row] = await waitOrLeaveOut(connections, request);
+  return readAnswers(notes.length, row![0] as string | null);
 }
 
 /** A call whose answer is one row with what became of each lease. */
@@ -149,10 +141,10 @@ function readAnswers(count: number, text: string | null): LeaseAnswer[] {
 }
 
 /** The lanes of the jobs that follow; known before they come in, because what the catalog writes is committed by itself. */
-export async function lanesToFollow(desk: Desk, settlements: readonly Settlement[]): Promise<ReadonlyMap<NewJob, Lane>> {
+export async function lanesToFollow(context: Context, settlements: readonly Settlement[]): Promise<ReadonlyMap<NewJob, Lane>> {
   const jobs = settlements.flatMap(({ followUp }) => followUp ?? []);
   if (jobs.length === 0) return new Map();
-  const lanes = await desk.catalog.lanes(jobs);
+  const lanes = await context.catalog.lanes(jobs);
   return new Map(jobs.map((job, index) => [job, lanes[index]!]));
 }
 
@@ -279,7 +271,7 @@ class Tries {
   }
 }
 
-function encodeClaims(claims: readonly Claim[], tries: Tries, floors: UsedFloors | null): string {
+function encodeClaims(claims: readonly Claim[], tries: Tries, starts: UsedStarts | null): string {
   const names = tries.next();
   return JSON.stringify(
     claims.map((claim) => ({
@@ -291,7 +283,7 @@ function encodeClaims(claims: readonly Claim[], tries: Tries, floors: UsedFloors
       turn: claim.turn,
       again: claim.again,
       ...names,
-      ...floors,
+      ...starts,
     })),
   );
 }

@@ -2,20 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Event } from "../../core/event.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { EarliestTold } from "../../lib/earliest-told.ts";
+import { Listeners } from "../listeners.ts";
+import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
-import { Line } from "./line.ts";
+import { ListeningConnection } from "./listening-connection.ts";
 import { NewsReader } from "./news.ts";
-import { Notifier } from "./notifier.ts";
 import type { Statements } from "./statements.ts";
-import { NEWS, readPayload, readTopic, topicOf } from "./topics.ts";
-
-/** A listener says every so often that it is there; publishers believe it for a while, and ask at most twice a second. */
-const LISTENING_RENEWED_MS = 5_000;
-const LISTENING_BELIEVED_MS = 15_000;
-const WANTED_CHECK_MS = 500;
-/** After so long without a look nobody knows: what is published then waits for the answer, so that the first word of an idle process is heard. */
-const WANTED_KNOWN_MS = 2_000;
+import { NEWS, Notifier, readPayload, readTopic, topicOf } from "./notifications.ts";
 
 export interface PostgresFeedOptions {
   readonly connections: Connections;
@@ -32,109 +26,87 @@ export interface PostgresFeedOptions {
 export class PostgresFeed implements Feed {
   readonly #options: PostgresFeedOptions;
   readonly #sender = randomUUID().slice(0, 8);
-  readonly #watchers = new Set<(hint: Hint) => void>();
-  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#connection.start(), onLast: () => this.#hangUpIfUnused() });
+  readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
+  readonly #newsWanted: NewsWanted;
   readonly #notifier: Notifier;
   readonly #earliestTold = new EarliestTold();
-  readonly #line: Line;
+  readonly #connection: ListeningConnection;
   readonly #news: NewsReader;
-  #renew: NodeJS.Timeout | null = null;
-  #wanted = false;
-  #wantedCheckedAt = Number.NEGATIVE_INFINITY;
-  /** A look whose answer is not here yet, while what was known before is too old. */
-  #doubt: Promise<void> | null = null;
   #isLooking = false;
-  #isChecking = false;
-  #isSaying = false;
   #closed = false;
 
   constructor(options: PostgresFeedOptions) {
     this.#options = options;
-    const { connections, sql, clock, channel } = options;
-    this.#notifier = new Notifier(connections, sql, channel, this.#sender);
-    this.#line = new Line({ connections, clock, channel, onPayload: (payload) => this.#hear(payload), onLook: () => void this.#look() });
-    this.#news = new NewsReader(connections, sql, (events) => {
-      for (const listener of this.#listeners) quietly(() => listener(events));
+    const { connections, sql, clock, channel, now } = options;
+    this.#newsWanted = new NewsWanted({
+      say: (ms) => connections.call(sql.sayListening, [now(), ms]),
+      ask: async () => (await connections.call(sql.isListening, [now()]))[0]![0] === true,
     });
+    this.#notifier = new Notifier(connections, sql, channel, this.#sender);
+    this.#connection = new ListeningConnection({
+      connections,
+      clock,
+      channel,
+      onPayload: (payload) => this.#hear(payload),
+      onLook: () => void this.#look(),
+    });
+    this.#news = new NewsReader(connections, sql, (events) => this.#listeners.tell(events));
   }
 
   watch(listener: (hint: Hint) => void): () => void {
-    this.#watchers.add(listener);
-    this.#listenIfWanted();
-    return () => {
-      this.#watchers.delete(listener);
-      this.#listenIfWanted();
-    };
+    return this.#watchers.join(listener);
   }
 
   /** Called after a commit of this process. */
   ring(hints: readonly Hint[]): void {
     if (hints.length === 0) return;
-    for (const hint of hints) this.#tell(hint);
+    for (const hint of hints) this.#watchers.tell(hint);
     const news = hints.filter((hint) => hint.topic !== "due" || this.#earliestTold.isNews(hint.inMs, performance.now()));
     this.#notifier.tell(news.map(topicOf));
   }
 
   newsWanted(): boolean {
-    const monotonic = performance.now();
-    const age = monotonic - this.#wantedCheckedAt;
-    if (age >= WANTED_CHECK_MS && !this.#isChecking && !this.#closed) {
-      this.#wantedCheckedAt = monotonic;
-      const checking = this.#checkWanted().finally(() => (this.#doubt = null));
-      if (age >= WANTED_KNOWN_MS) this.#doubt = checking;
-    }
-    return this.#wanted || this.#doubt !== null;
+    return this.#newsWanted.now();
   }
 
   async publish(events: readonly Event[]): Promise<void> {
     const { connections, sql, now } = this.#options;
-    if (events.length === 0 || !this.newsWanted()) return;
-    await this.#doubt;
-    if (!this.newsWanted()) return;
+    if (events.length === 0 || !(await this.#newsWanted.known())) return;
     await connections.call(sql.addNews, [now(), JSON.stringify(events)]);
     this.#notifier.tell([NEWS]);
     this.#news.look();
   }
 
   listen(listener: (events: readonly Event[]) => void): () => void {
-    if (this.#listeners.size === 0) {
-      this.#news.start();
-      void this.#sayListening();
-      this.#renew = setInterval(() => void this.#sayListening(), LISTENING_RENEWED_MS).unref();
-    }
-    this.#listeners.add(listener);
-    this.#listenIfWanted();
-    return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#stopNews();
-      this.#listenIfWanted();
-    };
+    return this.#listeners.join(listener);
   }
 
   /** Hints that are on their way are sent; nothing is heard any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#watchers.clear();
-    this.#listeners.clear();
-    this.#stopNews();
+    this.#watchers.close();
+    this.#listeners.close();
+    this.#newsWanted.close();
+    this.#news.stop();
     this.#notifier.flush();
-    await this.#line.stop();
+    await this.#connection.stop();
+  }
+
+  #startNews(): void {
+    this.#news.start();
+    this.#newsWanted.start();
+    this.#connection.start();
   }
 
   #stopNews(): void {
-    if (this.#renew !== null) clearInterval(this.#renew);
-    this.#renew = null;
     this.#news.stop();
+    this.#newsWanted.stop();
+    this.#hangUpIfUnused();
   }
 
-  #listenIfWanted(): void {
-    const wanted = !this.#closed && this.#watchers.size + this.#listeners.size > 0;
-    if (wanted) this.#line.start();
-    else void this.#line.stop();
-  }
-
-  #tell(hint: Hint): void {
-    for (const watcher of this.#watchers) quietly(() => watcher(hint));
+  #hangUpIfUnused(): void {
+    if (this.#watchers.size + this.#listeners.size === 0) void this.#connection.stop();
   }
 
   #hear(payload: string): void {
@@ -142,7 +114,7 @@ export class PostgresFeed implements Feed {
     if (sender === this.#sender) return;
     for (const topic of topics) {
       const hint = readTopic(topic);
-      if (hint !== null) this.#tell(hint);
+      if (hint !== null) this.#watchers.tell(hint);
       else if (topic === NEWS) this.#news.look();
     }
   }
@@ -155,50 +127,14 @@ export class PostgresFeed implements Feed {
     // While the server is away a look takes as long as any call: one that waits is enough.
     if (this.#watchers.size === 0 || this.#isLooking) return;
     this.#isLooking = true;
-    this.#tell({ topic: "due", inMs: 0 });
-    for (const topic of ["lease", "queues", "schedules"] as const) this.#tell({ topic });
+    this.#watchers.tell({ topic: "due", inMs: 0 });
+    for (const topic of ["lease", "queues", "schedules"] as const) this.#watchers.tell({ topic });
     try {
-      for (const [queue] of await connections.call(sql.queuesWithWork)) this.#tell({ topic: "work", queue: queue as string });
+      for (const [queue] of await connections.call(sql.queuesWithWork)) this.#watchers.tell({ topic: "work", queue: queue as string });
     } catch {
       // The next look will tell.
     } finally {
       this.#isLooking = false;
     }
-  }
-
-  async #checkWanted(): Promise<void> {
-    const { connections, sql, now } = this.#options;
-    this.#isChecking = true;
-    try {
-      const [row] = await connections.call(sql.isListening, [now()]);
-      this.#wanted = this.#listeners.size > 0 || row![0] === true;
-    } catch {
-      // What was known is believed on.
-    } finally {
-      this.#isChecking = false;
-    }
-  }
-
-  async #sayListening(): Promise<void> {
-    const { connections, sql, now } = this.#options;
-    this.#wanted = true;
-    if (this.#isSaying) return;
-    this.#isSaying = true;
-    try {
-      await connections.call(sql.sayListening, [now(), LISTENING_BELIEVED_MS]);
-    } catch {
-      // Said again before long.
-    } finally {
-      this.#isSaying = false;
-    }
-  }
-}
-
-/** A listener that throws must not cost the others their hint. */
-function quietly(call: () => void): void {
-  try {
-    call();
-  } catch {
-    // It is the listener's own.
   }
 }

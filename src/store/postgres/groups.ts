@@ -2,21 +2,25 @@ import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
 import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeText, numbers } from "./codec.ts";
-import type { Desk } from "./desk.ts";
+import type { Context } from "./context.ts";
 import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
 /** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
-export async function groupErrors(desk: Desk, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
   const states = numbers(query.status.map((status) => STATE[status]));
-  const [ended] = await desk.connections.call(desk.sql.countEnded, [talliesOf(query.status), query.queue ?? null, query.internal ?? false]);
+  const [ended] = await context.connections.call(context.sql.countEnded, [
+    talliesOf(query.status),
+    query.queue ?? null,
+    query.internal ?? false,
+  ]);
   const [count, queues] = ended as [number, number];
   const isTooMuch = count > MAX_CANDIDATES;
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
-  const tally = await countErrors(desk, query, states, share);
+  const tally = await countErrors(context, query, states, share);
   const { groups, isMore } = tally.top(query.limit);
   const samples = await findJobs(
-    desk,
+    context,
     groups.map(({ sampleJobId }) => sampleJobId),
   );
   return {
@@ -30,11 +34,11 @@ export async function groupErrors(desk: Desk, query: GroupQuery): Promise<{ grou
 
 type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];
 
-async function countErrors(desk: Desk, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
+async function countErrors(context: Context, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
   const { min = null, max = null } = query.priority ?? {};
   const tag = query.tag === undefined ? null : encodeText(query.tag);
   const { queue = null, from = null, to = null, type: wanted = null, internal = false } = query;
-  const rows = await desk.connections.call(desk.sql.countErrors, [states, share, queue, from, to, wanted, min, max, tag, internal]);
+  const rows = await context.connections.call(context.sql.countErrors, [states, share, queue, from, to, wanted, min, max, tag, internal]);
   const tally = new ErrorTally();
   for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
     tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });

@@ -4,7 +4,7 @@ import type { Hint, InsertAnswer } from "../store.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeTags, encodeText, ids, numbers, type Row, texts } from "./codec.ts";
-import { type Desk, inRounds, readJobs, rounds } from "./desk.ts";
+import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { fateOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
@@ -13,92 +13,84 @@ const ENQUEUED = counterMetric("enqueued");
 /** So long a queue is believed to have the capacity that it was seen to have. */
 const BOUNDED_BELIEVED_MS = 30_000;
 
-export class Inserter {
-  readonly #desk: Desk;
-  /** Queues that were seen to have a capacity, and until when that is believed: their jobs go the careful way at once. */
-  readonly #bounded = new Map<string, number>();
+export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  if (jobs.length === 0) return [];
+  const answers: InsertAnswer[] =
+    jobs.every((job) => isPlain(context, job)) && isDistinct(jobs)
+      ? await insertPlain(context, jobs)
+      : await insertCarefully(context, jobs);
+  context.housekeeping.wrote(0);
+  context.ring(hintsOfInserted(jobs, answers));
+  return answers;
+}
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
-  }
+function isPlain(context: Context, job: NewJob): boolean {
+  return job.idempotencyKey === null && job.runAt === null && job.blocked !== true && !isBounded(context, job.queue);
+}
 
-  async insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    if (jobs.length === 0) return [];
-    const answers: InsertAnswer[] =
-      jobs.every((job) => this.#isPlain(job)) && isDistinct(jobs) ? await this.#plain(jobs) : await this.#careful(jobs);
-    this.#desk.housekeeping.wrote(0);
-    this.#desk.ring(hintsOfInserted(jobs, answers));
-    return answers;
-  }
+function isBounded(context: Context, queue: string): boolean {
+  if (context.bounded.size === 0) return false;
+  const until = context.bounded.get(queue);
+  if (until === undefined) return false;
+  if (performance.now() < until) return true;
+  context.bounded.delete(queue);
+  return false;
+}
 
-  #isPlain(job: NewJob): boolean {
-    return job.idempotencyKey === null && job.runAt === null && job.blocked !== true && !this.#isBounded(job.queue);
-  }
+async function learnBounded(context: Context, lanes: readonly Lane[]): Promise<void> {
+  const { connections, sql } = context;
+  const until = performance.now() + BOUNDED_BELIEVED_MS;
+  const found = await connections.call(sql.boundedQueues, [numbers([...new Set(lanes.map(({ queueId }) => queueId))])]);
+  for (const [name] of found) context.bounded.set(name as string, until);
+}
 
-  #isBounded(queue: string): boolean {
-    if (this.#bounded.size === 0) return false;
-    const until = this.#bounded.get(queue);
-    if (until === undefined) return false;
-    if (performance.now() < until) return true;
-    this.#bounded.delete(queue);
-    return false;
-  }
-
-  async #learnBounded(lanes: readonly Lane[]): Promise<void> {
-    const { connections, sql } = this.#desk;
-    const until = performance.now() + BOUNDED_BELIEVED_MS;
-    const found = await connections.call(sql.boundedQueues, [numbers([...new Set(lanes.map(({ queueId }) => queueId))])]);
-    for (const [name] of found) this.#bounded.set(name as string, until);
-  }
-
-  /** One statement, which puts all in or none. */
-  async #plain(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    const { connections, sql, catalog, now } = this.#desk;
-    const lanes = await catalog.lanes(jobs);
-    try {
-      const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
-        failTwin: true,
-      });
-      const createdAt = row![0] as number | null;
-      if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
-      await this.#learnBounded(lanes);
-    } catch (error) {
-      // One of the ids is known: this is a repeat.
-      if (fateOf(error) !== "twin") throw error;
-    }
-    return this.#careful(jobs);
-  }
-
-  /** With a look at ids, keys and capacities, which may have to wait for others. */
-  async #careful(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    return inRounds(jobs, insertRounds(jobs), (batch) => this.#admit(batch));
-  }
-
-  async #admit(jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-    const { connections, sql, catalog, now } = this.#desk;
-    const columns = admitColumns(jobs, await catalog.lanes(jobs));
-    const rows = await waitOrLeaveOut(connections, {
-      items: jobs.length,
-      ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
-      leavesOut: (found) => found.some(([, kind]) => kind === ADMITTED.leftOut),
+/** One statement, which puts all in or none. */
+async function insertPlain(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const { connections, sql, catalog, now } = context;
+  const lanes = await catalog.lanes(jobs);
+  try {
+    const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
+      failTwin: true,
     });
-    const holders = await this.#holders(rows);
-    const answers: InsertAnswer[] = [];
-    for (const [index, row] of rows.entries()) {
-      const answer = readAdmitted(row, holders);
-      // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
-      answers.push(answer ?? (await this.#admit([jobs[index]!]))[0]!);
-    }
-    return answers;
+    const createdAt = row![0] as number | null;
+    if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
+    await learnBounded(context, lanes);
+  } catch (error) {
+    // One of the ids is known: this is a repeat.
+    if (fateOf(error) !== "twin") throw error;
   }
+  return insertCarefully(context, jobs);
+}
 
-  async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
-    const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
-    if (wanted.length === 0) return new Map();
-    const { connections, sql } = this.#desk;
-    const found = await readJobs(this.#desk, await connections.call(sql.find, [ids(wanted)]));
-    return new Map(found.map((job) => [job.id, job]));
+/** With a look at ids, keys and capacities, which may have to wait for others. */
+async function insertCarefully(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  return inRounds(jobs, insertRounds(jobs), (batch) => admit(context, batch));
+}
+
+async function admit(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const { connections, sql, catalog, now } = context;
+  const columns = admitColumns(jobs, await catalog.lanes(jobs));
+  const rows = await waitOrLeaveOut(connections, {
+    items: jobs.length,
+    ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
+    leavesOut: (found) => found.some(([, kind]) => kind === ADMITTED.leftOut),
+  });
+  const holders = await holdersOf(context, rows);
+  const answers: InsertAnswer[] = [];
+  for (const [index, row] of rows.entries()) {
+    const answer = readAdmitted(row, holders);
+    // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
+    answers.push(answer ?? (await admit(context, [jobs[index]!]))[0]!);
   }
+  return answers;
+}
+
+async function holdersOf(context: Context, rows: readonly Row[]): Promise<Map<string, JobRecord>> {
+  const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
+  if (wanted.length === 0) return new Map();
+  const { connections, sql } = context;
+  const found = await readJobs(context, await connections.call(sql.find, [ids(wanted)]));
+  return new Map(found.map((job) => [job.id, job]));
 }
 
 /** What `admit` answered for an item, or null: ask again. */

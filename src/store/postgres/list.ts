@@ -5,7 +5,7 @@ import { searchFor } from "../../core/search.ts";
 import { LEVELS, STATE, tallyMetric } from "../numbers.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { encodeText, numbers, type Row } from "./codec.ts";
-import { type Desk, readSummaries } from "./desk.ts";
+import { type Context, readSummaries } from "./context.ts";
 
 /** The place of a job in a list: when it was created, and its sequence among those of the same moment. */
 type Place = readonly [createdAt: number, seq: number];
@@ -18,13 +18,13 @@ const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
  * down from the newest and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk on which some of these were our own
  * and are left out goes on for as many more.
  */
-export async function listJobs(desk: Desk, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
-  const areFew = await hasFew(desk, query);
+export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
+  const areFew = await hasFew(context, query);
   const jobs: JobSummaryRecord[] = [];
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
-  for (const way = new Way(desk, query); ;) {
+  for (const way = new Way(context, query); ;) {
     const limit = query.limit - jobs.length;
-    const page = await listStretch(desk, query, after, areFew, way.left, limit);
+    const page = await listStretch(context, query, after, areFew, way.left, limit);
     jobs.push(...page.jobs);
     if (page.last !== null) return { jobs, cursor: encodeCursor(page.last) };
     after = areFew ? null : await way.goOn(after);
@@ -34,7 +34,7 @@ export async function listJobs(desk: Desk, query: ListQuery): Promise<{ jobs: Jo
 
 /** One stretch of a list; `last` is the place of the last job when the limit was reached. */
 async function listStretch(
-  desk: Desk,
+  context: Context,
   query: ListQuery,
   after: Place | null,
   areFew: boolean,
@@ -43,9 +43,9 @@ async function listStretch(
 ): Promise<{ jobs: JobSummaryRecord[]; last: Place | null }> {
   const search = query.q === undefined ? null : searchFor(query.q);
   const texts = search === null ? [] : [search.text, search.inJson];
-  const { pick, walk } = search === null ? desk.sql : desk.sql.search;
-  const rows = await desk.connections.call(areFew ? pick : walk, [...rangeOf(query, after), ...wordsOf(query), most, limit, ...texts]);
-  const found = await readSummaries(desk, rows, 2);
+  const { pick, walk } = search === null ? context.sql : context.sql.search;
+  const rows = await context.connections.call(areFew ? pick : walk, [...rangeOf(query, after), ...wordsOf(query), most, limit, ...texts]);
+  const found = await readSummaries(context, rows, 2);
   // What a search found beside the payload was compared as it is stored: some of it may not be what was asked for.
   const isMeant = matcherOf({ q: query.q, internal: true });
   const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
@@ -53,13 +53,13 @@ async function listStretch(
 }
 
 /** How many jobs a list would find among the candidates that it looks at. */
-export async function countMatches(desk: Desk, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
-  const areFew = await hasFew(desk, filter);
+export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+  const areFew = await hasFew(context, filter);
   let count = 0;
   let after: Place | null = null;
-  for (const way = new Way(desk, filter); ;) {
+  for (const way = new Way(context, filter); ;) {
     const values = [...rangeOf(filter, after), ...wordsOf(filter), way.left, MAX_CANDIDATES];
-    count += await (filter.q === undefined ? countPlain(desk, filter, areFew, values) : countFound(desk, filter.q, areFew, values));
+    count += await (filter.q === undefined ? countPlain(context, filter, areFew, values) : countFound(context, filter.q, areFew, values));
     after = areFew ? null : await way.goOn(after);
     if (after === null) return { count, isCapped: false };
     if (way.isOver) return { count, isCapped: await way.goesOn(after) };
@@ -68,14 +68,14 @@ export async function countMatches(desk: Desk, filter: Filter): Promise<{ count:
 
 /** THE WAY of a walk: how many candidates it may still look at, and where it goes on. */
 class Way {
-  readonly #desk: Desk;
+  readonly #context: Context;
   readonly #filter: Filter;
   /** How many jobs the next stretch looks at. */
   left: number = MAX_CANDIDATES;
   #stretches = 0;
 
-  constructor(desk: Desk, filter: Filter) {
-    this.#desk = desk;
+  constructor(context: Context, filter: Filter) {
+    this.#context = context;
     this.#filter = filter;
   }
 
@@ -98,27 +98,27 @@ class Way {
   }
 
   async #ask(after: Place | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
-    const { connections, sql } = this.#desk;
+    const { connections, sql } = this.#context;
     const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false];
     const [row] = (await connections.call(sql.lastCandidate, values)) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
   }
 }
 
-async function countPlain(desk: Desk, { status, group }: Filter, areFew: boolean, values: readonly unknown[]): Promise<number> {
-  const { count, countBodies } = desk.sql;
+async function countPlain(context: Context, { status, group }: Filter, areFew: boolean, values: readonly unknown[]): Promise<number> {
+  const { count, countBodies } = context.sql;
   const isOfBody = status === undefined && group === undefined;
-  const [row] = await desk.connections.call(areFew ? count.pick : isOfBody ? countBodies : count.walk, values);
+  const [row] = await context.connections.call(areFew ? count.pick : isOfBody ? countBodies : count.walk, values);
   return row![0] as number;
 }
 
 /** What is in payloads the server counts; what may be beside them is read, to look more closely. */
-async function countFound(desk: Desk, q: string, areFew: boolean, values: readonly unknown[]): Promise<number> {
-  const { countInPayload, searchBeside } = desk.sql;
+async function countFound(context: Context, q: string, areFew: boolean, values: readonly unknown[]): Promise<number> {
+  const { countInPayload, searchBeside } = context.sql;
   const search = searchFor(q);
-  const [row] = await desk.connections.call(areFew ? countInPayload.pick : countInPayload.walk, [...values, search.text]);
-  const rows = await desk.connections.call(areFew ? searchBeside.pick : searchBeside.walk, [...values, search.text, search.inJson]);
-  const beside = await readSummaries(desk, rows, 2);
+  const [row] = await context.connections.call(areFew ? countInPayload.pick : countInPayload.walk, [...values, search.text]);
+  const rows = await context.connections.call(areFew ? searchBeside.pick : searchBeside.walk, [...values, search.text, search.inJson]);
+  const beside = await readSummaries(context, rows, 2);
   return (row![0] as number) + beside.filter((job) => search.isInSummary(job)).length;
 }
 
@@ -143,11 +143,11 @@ export function talliesOf(statuses: readonly Status[]): string {
 }
 
 /** Whether so few jobs are in the wanted statuses that all of them can be looked at. Those that wait for their time stand in one place. */
-async function hasFew(desk: Desk, { status, queue, internal = false }: Filter): Promise<boolean> {
+async function hasFew(context: Context, { status, queue, internal = false }: Filter): Promise<boolean> {
   if (status === undefined) return false;
   const isDue = status.includes("scheduled") || status.includes("retrying");
   const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  const [row] = await desk.connections.call(desk.sql.countStates, [talliesOf([...looked]), queue ?? null, internal]);
+  const [row] = await context.connections.call(context.sql.countStates, [talliesOf([...looked]), queue ?? null, internal]);
   return (row![0] as number) <= MAX_CANDIDATES;
 }
 

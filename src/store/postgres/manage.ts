@@ -1,71 +1,66 @@
 import { counterOf } from "../../core/counters.ts";
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import { counterMetric, STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { encodeError } from "../stored-error.ts";
 import { CHANGED } from "./answers.ts";
 import { ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
-import { type Desk, inRounds, readJobs, readSummaries, rounds } from "./desk.ts";
-import { Doubt } from "./doubt.ts";
+import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
 import { waitOrLeaveOut } from "./patience.ts";
 
-export async function changeJobs(desk: Desk, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
-  const doubt = new Doubt();
+export async function changeJobs(context: Context, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+  const lost = new LostAnswer("PostgreSQL");
   const answers = await inRounds(
     wanted,
     rounds(wanted, (id) => id),
-    (batch) => change(desk, batch, move, doubt.onUnknown),
+    (batch) => change(context, batch, move, lost.note),
   );
-  desk.housekeeping.wrote(answers.length);
-  if (move.transition.to === "pending") desk.floors.reset();
-  desk.ring(hintsOf(move, answers));
-  doubt.check(countInDoubt(move, answers), "jobs");
+  context.housekeeping.wrote(answers.length);
+  if (move.transition.to === "pending") context.laneStarts.reset();
+  context.ring(hintsOf(move, answers));
+  lost.checkChanges(move, answers);
   return answers;
 }
 
-export async function removeJobs(desk: Desk, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
-  const doubt = new Doubt();
+export async function removeJobs(context: Context, wanted: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+  const lost = new LostAnswer("PostgreSQL");
   const answers = await inRounds(
     wanted,
     rounds(wanted, (id) => id),
     async (batch) => {
       const values = [ids(batch), numbers(from.map((status) => STATE[status]))];
-      const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.remove, [desk.now(), careful, ...values]);
-      return askForChanges(desk, batch.length, ask, doubt.onUnknown);
+      const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.remove, [context.now(), careful, ...values]);
+      return askForChanges(context, batch.length, ask, lost.note);
     },
   );
-  doubt.check(countNotDone(answers), "jobs");
+  lost.checkRemovals(answers);
   return answers;
 }
 
-/** A cancel that finds the job cancelled has what it wanted, by whomever: so nothing is in doubt. */
-function countInDoubt({ transition }: Move, answers: readonly ChangeAnswer[]): number {
-  const isCancelled = (answer: ChangeAnswer): boolean => answer.kind === "refused" && answer.status === "cancelled";
-  return countNotDone(transition.to === "cancelled" ? answers.filter((answer) => !isCancelled(answer)) : answers);
-}
-
-function countNotDone(answers: readonly ChangeAnswer[]): number {
-  return answers.filter(({ kind }) => kind !== "ok" && kind !== "locked").length;
-}
-
-export async function findJobs(desk: Desk, wanted: readonly string[]): Promise<(JobRecord | null)[]> {
+export async function findJobs(context: Context, wanted: readonly string[]): Promise<(JobRecord | null)[]> {
   if (wanted.length === 0) return [];
-  const found = await readJobs(desk, await desk.connections.call(desk.sql.find, [ids([...new Set(wanted)])]));
+  const found = await readJobs(context, await context.connections.call(context.sql.find, [ids([...new Set(wanted)])]));
   const byId = new Map(found.map((job) => [job.id, job]));
   return wanted.map((id) => byId.get(id) ?? null);
 }
 
-export async function attemptsOf(desk: Desk, id: string): Promise<Attempt[]> {
-  return (await desk.connections.call(desk.sql.attempts, [id])).map(readAttempt);
+export async function attemptsOf(context: Context, id: string): Promise<Attempt[]> {
+  return (await context.connections.call(context.sql.attempts, [id])).map(readAttempt);
 }
 
-export async function logsOf(desk: Desk, id: string, after: number, limit: number): Promise<LogLine[]> {
-  return (await desk.connections.call(desk.sql.logs, [id, after, limit])).map(readLogLine);
+export async function logsOf(context: Context, id: string, after: number, limit: number): Promise<LogLine[]> {
+  return (await context.connections.call(context.sql.logs, [id, after, limit])).map(readLogLine);
 }
 
-async function change(desk: Desk, batch: readonly string[], { from, transition }: Move, onUnknown: () => void): Promise<ChangeAnswer[]> {
+async function change(
+  context: Context,
+  batch: readonly string[],
+  { from, transition }: Move,
+  onUnknown: () => void,
+): Promise<ChangeAnswer[]> {
   const counter = counterOf(transition.to);
   const values = [
     ids(batch),
@@ -88,27 +83,27 @@ async function change(desk: Desk, batch: readonly string[], { from, transition }
     transition.runMs,
     counter === null ? null : counterMetric(counter),
   ];
-  const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(desk.sql.change, [desk.now(), careful, ...values]);
-  return askForChanges(desk, batch.length, ask, onUnknown);
+  const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
+  return askForChanges(context, batch.length, ask, onUnknown);
 }
 
 /** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */
 const JOB_AT = 3;
 
 async function askForChanges(
-  desk: Desk,
+  context: Context,
   items: number,
   ask: (on: Sql, careful: boolean) => Promise<Row[]>,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
   const leavesOut = (rows: Row[]): boolean => rows.some(([, kind]) => kind === CHANGED.leftOut);
-  return readChanges(desk, items, await waitOrLeaveOut(desk.connections, { items, ask, leavesOut }, { onUnknown }));
+  return readChanges(context, items, await waitOrLeaveOut(context.connections, { items, ask, leavesOut }, { onUnknown }));
 }
 
-async function readChanges(desk: Desk, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {
+async function readChanges(context: Context, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {
   const answers: ChangeAnswer[] = Array.from({ length: count }, () => ({ kind: "missing" }));
   const done = rows.filter(([, kind]) => kind === CHANGED.done);
-  const jobs = await readSummaries(desk, done, JOB_AT);
+  const jobs = await readSummaries(context, done, JOB_AT);
   done.forEach(([ord, , was], at) => {
     answers[(ord as number) - 1] = { kind: "ok", was: statusOf(was as number), job: jobs[at]! };
   });

@@ -3,10 +3,10 @@ import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { FIRST_COUNTER, readFigures, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Row, texts } from "./codec.ts";
-import type { Desk } from "./desk.ts";
+import type { Context } from "./context.ts";
 
-export async function queueStates(desk: Desk): Promise<QueueState[]> {
-  return (await desk.connections.call(desk.sql.queues)).map(readQueue);
+export async function queueStates(context: Context): Promise<QueueState[]> {
+  return (await context.connections.call(context.sql.queues)).map(readQueue);
 }
 
 function readQueue(row: Row): QueueState {
@@ -30,8 +30,8 @@ function readQueue(row: Row): QueueState {
   };
 }
 
-export async function configureQueue(desk: Desk, queue: string, change: QueueChange): Promise<void> {
-  const { connections, sql, catalog } = desk;
+export async function configureQueue(context: Context, queue: string, change: QueueChange): Promise<void> {
+  const { connections, sql, catalog } = context;
   const { capacity, headStartMs, deadLetters, retention, paused } = change;
   await catalog.addQueues([queue]);
   await connections.call(sql.configure, [
@@ -45,30 +45,30 @@ export async function configureQueue(desk: Desk, queue: string, change: QueueCha
     retention?.count ?? null,
     retention?.keepAtLeastMs ?? null,
   ]);
-  desk.ring(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
+  context.ring(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
 }
 
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export async function oldestPending(desk: Desk): Promise<{ now: number; queues: OldestPending[] }> {
-  const found = (await desk.connections.call(desk.sql.oldest, [desk.now()])) as [queue: string | null, runAt: number][];
+export async function oldestPending(context: Context): Promise<{ now: number; queues: OldestPending[] }> {
+  const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [queue: string | null, runAt: number][];
   // One row is the time alone.
   const now = found.find(([queue]) => queue === null)![1];
   return { now, queues: found.flatMap(([queue, runAt]) => (queue === null ? [] : [{ queue, runAt }])) };
 }
 
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
-export async function countAhead(desk: Desk, id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
-  const [row] = await desk.connections.call(desk.sql.ahead, [id, types === "*" ? null : texts(types), most]);
+export async function countAhead(context: Context, id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
+  const [row] = await context.connections.call(context.sql.ahead, [id, types === "*" ? null : texts(types), most]);
   return row![0] as number | null;
 }
 
 const LENGTHS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS } as const;
 
-export async function readCounters(desk: Desk, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
+export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  const found = await desk.connections.call(desk.sql.counters, [
-    desk.now(),
+  const found = await context.connections.call(context.sql.counters, [
+    context.now(),
     STEP[query.step],
     LENGTHS[query.step],
     query.queue ?? null,

@@ -1,41 +1,49 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import type { Tick } from "../store.ts";
 import { statusOf } from "../numbers.ts";
 import { texts, type Row } from "./codec.ts";
-import type { Desk } from "./desk.ts";
-import { Doubt } from "./doubt.ts";
+import type { Context } from "./context.ts";
 import { admitColumns } from "./insert.ts";
 
-export async function findSchedules(desk: Desk, names: readonly string[] | "all"): Promise<{ now: number; schedules: ScheduleRecord[] }> {
-  const [head, ...rows] = await desk.connections.call(desk.sql.schedules, [desk.now(), names === "all" ? null : texts(names)]);
+export async function findSchedules(
+  context: Context,
+  names: readonly string[] | "all",
+): Promise<{ now: number; schedules: ScheduleRecord[] }> {
+  const [head, ...rows] = await context.connections.call(context.sql.schedules, [context.now(), names === "all" ? null : texts(names)]);
   return { now: head![1] as number, schedules: rows.map(readSchedule) };
 }
 
 export async function dueSchedules(
-  desk: Desk,
+  context: Context,
   limit: number,
 ): Promise<{ now: number; schedules: ScheduleRecord[]; nextInMs: number | null }> {
-  const [head, ...rows] = await desk.connections.call(desk.sql.dueSchedules, [desk.now(), limit]);
+  const [head, ...rows] = await context.connections.call(context.sql.dueSchedules, [context.now(), limit]);
   const [, now, next] = head as [null, number, number | null];
   return { now, schedules: rows.map(readSchedule), nextInMs: rows.length === limit ? 0 : next === null ? null : next - now };
 }
 
-export async function putSchedule(desk: Desk, spec: ScheduleSpec, nextTick: number | null, expected: number | null): Promise<boolean> {
-  const values = [desk.now(), spec.name, JSON.stringify(spec), spec.paused, nextTick];
-  const { connections, sql } = desk;
+export async function putSchedule(
+  context: Context,
+  spec: ScheduleSpec,
+  nextTick: number | null,
+  expected: number | null,
+): Promise<boolean> {
+  const values = [context.now(), spec.name, JSON.stringify(spec), spec.paused, nextTick];
+  const { connections, sql } = context;
   const rows = await (expected === null
     ? connections.call(sql.addSchedule, values)
     : connections.call(sql.setSchedule, [...values, expected]));
   if (rows.length === 0) return false;
-  desk.ring([{ topic: "schedules" }]);
+  context.ring([{ topic: "schedules" }]);
   return true;
 }
 
-export async function removeSchedule(desk: Desk, name: string): Promise<boolean> {
-  const doubt = new Doubt();
-  const rows = await desk.connections.call(desk.sql.deleteSchedule, [name], { onUnknown: doubt.onUnknown });
-  if (rows.length > 0) desk.ring([{ topic: "schedules" }]);
-  else doubt.check(1, `schedule ${name}`);
+export async function removeSchedule(context: Context, name: string): Promise<boolean> {
+  const lost = new LostAnswer("PostgreSQL");
+  const rows = await context.connections.call(context.sql.deleteSchedule, [name], { onUnknown: lost.note });
+  if (rows.length > 0) context.ring([{ topic: "schedules" }]);
+  else lost.check(false, `schedule ${name}`);
   return rows.length > 0;
 }
 
@@ -43,15 +51,15 @@ const ANSWERS = ["ticked", "stale", "full"] as const;
 const NO_JOB: readonly null[] = admitColumns([], []).map(() => null);
 
 /** One commit each: a tick is atomic, the list is not. */
-export async function takeTicks(desk: Desk, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
+export async function takeTicks(context: Context, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
   const answers: ("ticked" | "stale" | "full")[] = [];
   for (const { name, version, tick, nextTick, job } of ticks) {
-    const columns = job === null ? NO_JOB : admitColumns([job], await desk.catalog.lanes([job]));
-    const [row] = await desk.connections.call(desk.sql.tick, [desk.now(), name, version, tick, nextTick, ...columns]);
-    desk.housekeeping.wrote(0);
+    const columns = job === null ? NO_JOB : admitColumns([job], await context.catalog.lanes([job]));
+    const [row] = await context.connections.call(context.sql.tick, [context.now(), name, version, tick, nextTick, ...columns]);
+    context.housekeeping.wrote(0);
     const [answer, state] = row as [number, number | null];
     if (job !== null && state !== null)
-      desk.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due", inMs: job.delayMs }]);
+      context.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due", inMs: job.delayMs }]);
     answers.push(ANSWERS[answer]!);
   }
   return answers;

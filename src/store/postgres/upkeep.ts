@@ -1,20 +1,20 @@
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import type { Row } from "./codec.ts";
-import type { Desk } from "./desk.ts";
-import { readNumbers, readSummaries, readTexts } from "./desk.ts";
+import type { Context } from "./context.ts";
+import { readNumbers, readSummaries, readTexts } from "./context.ts";
 
-export async function promoteJobs(desk: Desk, limit: number, tell: boolean): Promise<Promoted> {
-  const floor = desk.dueFloor.next();
-  const [row] = await desk.connections.call(desk.sql.promote, [desk.now(), limit, floor, tell]);
+export async function promoteJobs(context: Context, limit: number, tell = false): Promise<Promoted> {
+  const floor = context.dueStart.next();
+  const [row] = await context.connections.call(context.sql.promote, [context.now(), limit, floor, tell]);
   const { moved, next, queues, now, last, wasSlow, ids, lanes } = readPromoted(row!);
-  desk.dueFloor.looked(floor, wasSlow, last);
+  context.dueStart.looked(floor, wasSlow, last);
   if (moved > 0) {
-    desk.housekeeping.wrote(moved);
-    desk.floors.reset();
-    desk.ringQueues(readNumbers(queues));
+    context.housekeeping.wrote(moved);
+    context.laneStarts.reset();
+    context.ringQueues(readNumbers(queues));
   }
   const answer = { moved, nextInMs: next === null ? null : Math.max(0, next - now) };
-  return tell ? { ...answer, jobs: await promotedJobs(desk, readTexts(ids), readNumbers(lanes)) } : answer;
+  return tell ? { ...answer, jobs: await promotedJobs(context, readTexts(ids), readNumbers(lanes)) } : answer;
 }
 
 function readPromoted(row: Row) {
@@ -30,10 +30,10 @@ function readPromoted(row: Row) {
   };
 }
 
-async function promotedJobs(desk: Desk, ids: readonly string[], lanes: readonly number[]): Promise<PromotedJob[]> {
-  await desk.catalog.learn(lanes);
+async function promotedJobs(context: Context, ids: readonly string[], lanes: readonly number[]): Promise<PromotedJob[]> {
+  await context.catalog.learn(lanes);
   return ids.map((id, index) => {
-    const { type, queue } = desk.catalog.laneOf(lanes[index]!)!;
+    const { type, queue } = context.catalog.laneOf(lanes[index]!)!;
     return { id, type, queue };
   });
 }
@@ -46,40 +46,43 @@ const JOB_AT = 2;
 const LONG_LOOK_MS = 20;
 const REST_AFTER = 20;
 
-export async function expiredJobs(desk: Desk, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null; restMs?: number }> {
+export async function expiredJobs(
+  context: Context,
+  limit: number,
+): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null; restMs?: number }> {
   const began = performance.now();
-  const rows = await desk.connections.call(desk.sql.expired, [desk.now(), limit]);
+  const rows = await context.connections.call(context.sql.expired, [context.now(), limit]);
   const tookMs = performance.now() - began;
   const last = rows.at(-1)?.[DEAD_LETTERS_AT] === null ? rows.pop()! : null;
-  const summaries = await readSummaries(desk, rows, JOB_AT);
+  const summaries = await readSummaries(context, rows, JOB_AT);
   const jobs = summaries.map((job, index) => ({ ...job, deadLetters: rows[index]![DEAD_LETTERS_AT] as boolean }));
   const nextInMs = last === null ? 0 : (last[0] as number | null);
   return tookMs < LONG_LOOK_MS ? { jobs, nextInMs } : { jobs, nextInMs, restMs: tookMs * REST_AFTER };
 }
 
-export async function pruneJobs(desk: Desk, rules: readonly PruneRule[], limit: number): Promise<number> {
+export async function pruneJobs(context: Context, rules: readonly PruneRule[], limit: number): Promise<{ removed: number }> {
   let removed = 0;
   for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
     if (removed >= limit) break;
-    const [found] = await desk.connections.call(desk.sql.queueByName, [queue]);
+    const [found] = await context.connections.call(context.sql.queueByName, [queue]);
     if (found === undefined) continue;
-    const values = [desk.now(), found[0], ageMs, count, keepAtLeastMs, limit - removed];
-    const [row] = await desk.connections.call(desk.sql.prune, values);
+    const values = [context.now(), found[0], ageMs, count, keepAtLeastMs, limit - removed];
+    const [row] = await context.connections.call(context.sql.prune, values);
     removed += row![0] as number;
-    desk.housekeeping.wrote(row![0] as number);
+    context.housekeeping.wrote(row![0] as number);
   }
-  return removed;
+  return { removed };
 }
 
 const NEWS_KEPT_MS = 60_000;
 
-export async function sweepStore(
-  desk: Desk,
+export async function sweep(
+  context: Context,
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
-): Promise<number> {
+): Promise<{ removed: number }> {
   // What is past its keep may lie unfolded yet.
-  await desk.housekeeping.fold();
-  const [row] = await desk.connections.call(desk.sql.sweep, [desk.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
-  return row![0] as number;
+  await context.housekeeping.fold();
+  const [row] = await context.connections.call(context.sql.sweep, [context.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
+  return { removed: row![0] as number };
 }

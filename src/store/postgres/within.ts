@@ -4,10 +4,9 @@ import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } fr
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import type { CommitWatch } from "./commit-watch.ts";
-import { type Desk, inRounds, roundsById } from "./desk.ts";
+import { type Context, inRounds, roundsById } from "./context.ts";
 import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
-import { type CallersTransaction, openTransaction } from "./transactions.ts";
 
 const MOST_TRIES = 5;
 
@@ -16,8 +15,8 @@ const MOST_TRIES = 5;
  * lease that is settled: nothing that others wait for. Nothing is retried, because the caller may roll back. Processes hear of it when it is
  * seen to be committed.
  */
-export function verbsWithin(desk: Desk, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
-  const within = new Within(desk, commits, openTransaction(tx, database));
+export function verbsWithin(context: Context, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
+  const within = new Within(context, commits, openTransaction(tx, database));
   return {
     insert: (jobs) => within.insert(jobs),
     settle: (settlements) => within.settle(settlements),
@@ -25,12 +24,12 @@ export function verbsWithin(desk: Desk, commits: CommitWatch, tx: unknown, datab
 }
 
 class Within {
-  readonly #desk: Desk;
+  readonly #context: Context;
   readonly #commits: CommitWatch;
   readonly #on: CallersTransaction;
 
-  constructor(desk: Desk, commits: CommitWatch, on: CallersTransaction) {
-    this.#desk = desk;
+  constructor(context: Context, commits: CommitWatch, on: CallersTransaction) {
+    this.#context = context;
     this.#commits = commits;
     this.#on = on;
   }
@@ -40,9 +39,9 @@ class Within {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
-    const { catalog, now, sql } = this.#desk;
+    const { catalog, now, sql } = this.#context;
     return inRounds(settlements, roundsById(settlements), async (batch) => {
-      const { order, values } = settlementValues(batch, await lanesToFollow(this.#desk, batch));
+      const { order, values } = settlementValues(batch, await lanesToFollow(this.#context, batch));
       const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
@@ -53,7 +52,7 @@ class Within {
   }
 
   async #admit(jobs: readonly NewJob[], tries = 1): Promise<InsertAnswer[]> {
-    const { sql, catalog, now } = this.#desk;
+    const { sql, catalog, now } = this.#context;
     const lanes = await catalog.lanes(jobs);
     await this.#freeExpiredKeys(
       jobs,
@@ -76,7 +75,7 @@ class Within {
   async #freeExpiredKeys(jobs: readonly NewJob[], queueIds: readonly number[]): Promise<void> {
     const keyed = jobs.flatMap(({ idempotencyKey }, index) => (idempotencyKey === null ? [] : [index]));
     if (keyed.length === 0) return;
-    const { connections, sql, now } = this.#desk;
+    const { connections, sql, now } = this.#context;
     const queues = numbers(keyed.map((index) => queueIds[index]!));
     await connections.call(sql.freeKeys, [now(), queues, texts(keyed.map((index) => encodeText(jobs[index]!.idempotencyKey!)))]);
   }
@@ -85,7 +84,7 @@ class Within {
   async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
     const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
-    const { sql, catalog } = this.#desk;
+    const { sql, catalog } = this.#context;
     const { rows: found } = await this.#ask(sql.findWithin, [ids(wanted)]);
     await catalog.learn(found.map((row) => laneOf(row)));
     return new Map(found.map((row) => [row[0] as string, readJob(row, catalog.laneOf(laneOf(row))!)]));
@@ -102,4 +101,81 @@ class Within {
     const [transaction, rows] = (typeof answer === "string" ? JSON.parse(answer) : answer) as [string | null, Row[] | null];
     return { transaction, rows: rows ?? [] };
   }
+}
+
+/** A transaction that the application opened by itself. */
+interface CallersTransaction {
+  query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+/** What a client of `pg` tells of itself. */
+interface PgClient {
+  query(text: string, values: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  readonly database?: string;
+  getTransactionStatus?(): string | null;
+}
+
+/** What we use of Kysely. */
+interface KyselyTransaction {
+  readonly isTransaction: boolean;
+  executeQuery(query: object): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+const WHAT = "a client of pg, a transaction of Drizzle or Kysely, or anything with query(text, values)";
+
+/**
+ * Takes what an application has in hand while its transaction is open. No adapter imports another package: each looks at what is there.
+ */
+function openTransaction(tx: unknown, database: string): CallersTransaction {
+  if (typeof tx !== "object" || tx === null) throw refused(`tx must be ${WHAT}`);
+  if (isKysely(tx)) return overKysely(tx);
+  const client = drizzleClient(tx) ?? tx;
+  if (!hasQuery(client)) throw refused(`tx must be ${WHAT}`);
+  if ("totalCount" in client && "connect" in client) {
+    throw refused("tx is a pool, whose every query is a transaction of its own: take a client from it and begin one");
+  }
+  refuseNoTransaction(client);
+  if (typeof client.database === "string" && client.database !== database) {
+    throw refused(`tx is a transaction on the database ${client.database}, not on ${database}`);
+  }
+  return { query: async (text, values) => rowsOf(await client.query(text, [...values])) };
+}
+
+function refuseNoTransaction(client: PgClient): void {
+  const status = client.getTransactionStatus?.();
+  if (status === "I") throw refused('tx has no open transaction: run "begin" on it first');
+  if (status === "E") throw refused("tx has failed already and can only be rolled back");
+}
+
+function rowsOf(answer: unknown): Record<string, unknown>[] {
+  return Array.isArray(answer) ? (answer as Record<string, unknown>[]) : (answer as { rows: Record<string, unknown>[] }).rows;
+}
+
+function hasQuery(tx: object): tx is PgClient {
+  return "query" in tx && typeof tx.query === "function";
+}
+
+/** Drizzle keeps the client of its transaction in its session. */
+function drizzleClient(tx: object): object | null {
+  const session = "session" in tx ? tx.session : null;
+  const client = typeof session === "object" && session !== null && "client" in session ? session.client : null;
+  return typeof client === "object" ? client : null;
+}
+
+function isKysely(tx: object): tx is KyselyTransaction {
+  return "executeQuery" in tx && typeof tx.executeQuery === "function" && "isTransaction" in tx;
+}
+
+function overKysely(tx: KyselyTransaction): CallersTransaction {
+  if (!tx.isTransaction) throw refused("tx is no transaction of Kysely: take it from db.transaction().execute(async (tx) => …)");
+  return {
+    async query(text, parameters) {
+      const query = { kind: "RawNode", sqlFragments: [text], parameters: [] };
+      return (await tx.executeQuery({ sql: text, parameters, query, queryId: { queryId: "millrace" } })).rows;
+    },
+  };
+}
+
+function refused(message: string): MillraceError {
+  return new MillraceError("invalid_transaction", message, { field: "tx" });
 }

@@ -1,13 +1,15 @@
+import type { EvictionWatch } from "./requirements.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
 import type { RedisFeed } from "./feed.ts";
-import type { QueueRegistry } from "./queue-registry.ts";
+import type { QueueRegistry } from "./queues.ts";
 
 /** What every verb works with. */
 export interface Context {
   readonly session: Session;
   readonly keys: Keys;
   readonly feed: RedisFeed;
+  readonly eviction: EvictionWatch;
   readonly registry: QueueRegistry;
 }
 

@@ -12,7 +12,7 @@ import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
 
 /** A claim on its way through its queues. */
-interface Quest {
+interface ClaimInProgress {
   readonly claim: Claim;
   readonly turn: string;
   /** The name of this repeat, by which a late one is told from the last; "" for a first try. */
@@ -33,16 +33,17 @@ export async function exchange(
   settlements: readonly Settlement[],
   claims: readonly Claim[],
 ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
-  const quests = claims.map(questOf);
-  await Promise.all(quests.filter(({ asker }) => asker !== "").map((quest) => takeAgain(context, quest)));
-  const open = quests.filter((quest) => quest.taken.length === 0 && quest.claim.limit > 0);
+  if (claims.length > 0) context.eviction.refuse();
+  const begun = claims.map(beginClaim);
+  await Promise.all(begun.filter(({ asker }) => asker !== "").map((begunClaim) => takeAgain(context, begunClaim)));
+  const open = begun.filter((begunClaim) => begunClaim.taken.length === 0 && begunClaim.claim.limit > 0);
   const settled = await settleAndBegin(context, settlements, open);
-  await Promise.all(open.map((quest) => goOn(context, quest)));
-  return { settled, claimed: quests.map(({ taken }) => taken) };
+  await Promise.all(open.map((begunClaim) => goOn(context, begunClaim)));
+  return { settled, claimed: begun.map(({ taken }) => taken) };
 }
 
-function questOf(claim: Claim): Quest {
-  const stops: Quest["stops"] = [];
+function beginClaim(claim: Claim): ClaimInProgress {
+  const stops: ClaimInProgress["stops"] = [];
   for (const queue of new Set(claim.queues)) {
     const partition = partitionOf(queue);
     const last = stops.at(-1);
@@ -52,27 +53,31 @@ function questOf(claim: Claim): Quest {
   return { claim, turn: String(claim.turn % 2 ** 32), asker: claim.again && claim.turn > 0 ? randomUUID() : "", stops, taken: [] };
 }
 
-async function settleAndBegin(context: Context, settlements: readonly Settlement[], quests: readonly Quest[]): Promise<LeaseAnswer[]> {
+async function settleAndBegin(
+  context: Context,
+  settlements: readonly Settlement[],
+  begun: readonly ClaimInProgress[],
+): Promise<LeaseAnswer[]> {
   const settled: LeaseAnswer[] = Array.from({ length: settlements.length });
-  const groups = new Map<number, { places: number[]; quests: Quest[] }>();
-  const groupOf = (partition: number): { places: number[]; quests: Quest[] } => {
+  const groups = new Map<number, { places: number[]; begun: ClaimInProgress[] }>();
+  const groupOf = (partition: number): { places: number[]; begun: ClaimInProgress[] } => {
     let group = groups.get(partition);
-    if (group === undefined) groups.set(partition, (group = { places: [], quests: [] }));
+    if (group === undefined) groups.set(partition, (group = { places: [], begun: [] }));
     return group;
   };
   settlements.forEach(({ id }, place) => groupOf(tenBitsOf(id)).places.push(place));
-  for (const quest of quests) if (quest.stops.length > 0) groupOf(quest.stops[0]!.partition).quests.push(quest);
+  for (const begunClaim of begun) if (begunClaim.stops.length > 0) groupOf(begunClaim.stops[0]!.partition).begun.push(begunClaim);
 
-  const calls = [...groups].flatMap(([partition, { places, quests }]) => {
+  const calls = [...groups].flatMap(([partition, { places, begun }]) => {
     const chunks = chunksOf(places);
     const last = chunks.pop() ?? [];
     // Carried out in this order: the claims go with the last settlements.
-    return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, quests)];
+    return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, begun)];
   });
 
-  async function callOf(partition: number, places: readonly number[], quests: readonly Quest[]): Promise<void> {
+  async function callOf(partition: number, places: readonly number[], begun: readonly ClaimInProgress[]): Promise<void> {
     const some = places.map((place) => settlements[place]!);
-    const letters = await call(context, partition, some, quests, (quest) => quest.stops[0]!.queues);
+    const letters = await call(context, partition, some, begun, (begunClaim) => begunClaim.stops[0]!.queues);
     places.forEach((place, index) => (settled[place] = ANSWERS[letters[index]!]!));
   }
   await Promise.all(calls);
@@ -80,30 +85,30 @@ async function settleAndBegin(context: Context, settlements: readonly Settlement
 }
 
 /** Asks the first stop again if it may have more than one call gives, then the others. */
-async function goOn(context: Context, quest: Quest): Promise<void> {
-  const { claim, stops, taken } = quest;
+async function goOn(context: Context, begunClaim: ClaimInProgress): Promise<void> {
+  const { claim, stops, taken } = begunClaim;
   let at = taken.length < Math.min(claim.limit, MOST_PER_SCRIPT) ? 1 : 0;
   while (at < stops.length && taken.length < claim.limit) {
     const before = taken.length;
     const { partition, queues } = stops[at]!;
-    await call(context, partition, [], [quest], () => queues);
+    await call(context, partition, [], [begunClaim], () => queues);
     if (taken.length < Math.min(claim.limit, before + MOST_PER_SCRIPT)) at++;
   }
 }
 
 /** What the claim of this turn was given before, wherever it was. */
-async function takeAgain(context: Context, quest: Quest): Promise<void> {
-  const partitions = [...new Set(quest.stops.map(({ partition }) => partition))];
-  await Promise.all(partitions.map((partition) => call(context, partition, [], [quest], () => [], "a")));
+async function takeAgain(context: Context, begunClaim: ClaimInProgress): Promise<void> {
+  const partitions = [...new Set(begunClaim.stops.map(({ partition }) => partition))];
+  await Promise.all(partitions.map((partition) => call(context, partition, [], [begunClaim], () => [], "a")));
 }
 
-/** One call of the script; adds to each quest what it was given, and tells a letter for each settlement. */
+/** One call of the script; adds to each claim what it was given, and tells a letter for each settlement. */
 async function call(
   context: Context,
   partition: number,
   settlements: readonly Settlement[],
-  quests: readonly Quest[],
-  queuesOf: (quest: Quest) => readonly string[],
+  begun: readonly ClaimInProgress[],
+  queuesOf: (begunClaim: ClaimInProgress) => readonly string[],
   mode: "n" | "a" = "n",
 ): Promise<string> {
   const { session, keys, feed, registry } = context;
@@ -111,12 +116,12 @@ async function call(
   const following = encodeFollowUps(settlements);
   if (following.length > 0) await registry.tell(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
   // A try that claims has a name, so that it can be known if it arrives after its repeat.
-  const name = mode === "n" && quests.length > 0 ? randomUUID() : "";
+  const name = mode === "n" && begun.length > 0 ? randomUUID() : "";
   const encode = (mode: "n" | "a"): string[] => [
     ...settling,
-    String(quests.length),
+    String(begun.length),
     name,
-    ...quests.flatMap((quest) => encodeQuest(quest, queuesOf(quest), mode)),
+    ...begun.flatMap((begunClaim) => encodeClaim(begunClaim, queuesOf(begunClaim), mode)),
     ...following,
   ];
   let isRepeat = false;
@@ -127,10 +132,10 @@ async function call(
   const [, letters, claimed, lanes, failing, rings] = listOf(reply);
   const names = readLanes(lanes);
   const withoutDeadLetters = new Set(listOf(failing).map(textOf));
-  const unlucky = quests.filter((quest, index) => {
+  const unlucky = begun.filter((begunClaim, index) => {
     const parts = listOf(listOf(claimed)[index]) as readonly Buffer[];
     for (let at = 0; at < parts.length; at += 3) {
-      addOnce(quest.taken, readLeased(longId(parts[at]!), parts[at + 1]!, parts[at + 2]!, names, withoutDeadLetters), isRepeat);
+      addOnce(begunClaim.taken, readLeased(longId(parts[at]!), parts[at + 1]!, parts[at + 2]!, names, withoutDeadLetters), isRepeat);
     }
     return parts.length === 0;
   });
@@ -145,7 +150,7 @@ function addOnce(taken: LeasedRecord[], job: LeasedRecord, isRepeat: boolean): v
   if (!isRepeat || !taken.some(({ id }) => id === job.id)) taken.push(job);
 }
 
-function encodeQuest({ claim, turn, asker, taken }: Quest, queues: readonly string[], mode: "n" | "a"): string[] {
+function encodeClaim({ claim, turn, asker, taken }: ClaimInProgress, queues: readonly string[], mode: "n" | "a"): string[] {
   const limit = mode === "a" ? claim.limit : Math.min(claim.limit - taken.length, MOST_PER_SCRIPT);
   const types = claim.types === "*" ? ["*"] : [String(claim.types.length), ...claim.types];
   return [claim.workerId, turn, mode, asker, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];

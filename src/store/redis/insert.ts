@@ -19,6 +19,7 @@ interface Group {
  * sequence begins, the others go by that.
  */
 export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  context.eviction.refuse();
   const answers: InsertAnswer[] = Array.from({ length: jobs.length });
   const [first, ...others] = groupsOf(jobs);
   if (first === undefined) return answers;

@@ -1,6 +1,7 @@
 import { type Attempt, isTerminal, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { tenBitsOf } from "../../lib/id.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import { statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import {
@@ -19,14 +20,13 @@ import {
   statesOf,
 } from "./codec.ts";
 import { byPartition, type Context } from "./context.ts";
-import { Doubt } from "./doubt.ts";
 import { shortId } from "./ids.ts";
 import { CHANGE, REMOVE } from "./statements/manage.ts";
 import { ATTEMPTS, FIND } from "./statements/query.ts";
 
 export async function changeJobs({ session, keys, feed }: Context, ids: readonly string[], move: Move): Promise<ChangeAnswer[]> {
   const { transition } = move;
-  const doubt = new Doubt();
+  const lost = new LostAnswer("Redis");
   const what = [
     statesOf(move.from),
     encodeNumber(transition.delayMs),
@@ -34,37 +34,27 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
     ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
-    const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], doubt.again);
+    const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], lost.note);
     const [answers, lanes, rings] = listOf(reply);
     feed.ringAll(rings);
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });
-  doubt.check(countInDoubt(move, changes), "jobs");
+  lost.checkChanges(move, changes);
   return changes;
 }
 
 export async function removeJobs({ session, keys }: Context, ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
   const states = statesOf(from.filter(isTerminal));
-  const doubt = new Doubt();
+  const lost = new LostAnswer("Redis");
   const removals = await byPartition(ids, tenBitsOf, async (partition, some) => {
-    const reply = await session.run(REMOVE, keys.partition(partition), [states, ...some.map(shortId)], doubt.again);
+    const reply = await session.run(REMOVE, keys.partition(partition), [states, ...some.map(shortId)], lost.note);
     const [answers, lanes] = listOf(reply);
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });
-  doubt.check(countNotDone(removals), "jobs");
+  lost.checkRemovals(removals);
   return removals;
-}
-
-/** A cancel that finds the job cancelled has what it wanted, by whomever: so nothing is in doubt. */
-function countInDoubt({ transition }: Move, answers: readonly ChangeAnswer[]): number {
-  const isCancelled = (answer: ChangeAnswer): boolean => answer.kind === "refused" && answer.status === "cancelled";
-  return countNotDone(transition.to === "cancelled" ? answers.filter((answer) => !isCancelled(answer)) : answers);
-}
-
-function countNotDone(answers: readonly ChangeAnswer[]): number {
-  return answers.filter(({ kind }) => kind !== "ok").length;
 }
 
 function readAnswer(id: string, answer: Reply, names: LaneNames): ChangeAnswer {

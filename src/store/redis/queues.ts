@@ -1,14 +1,71 @@
+import { MillraceError } from "../../core/errors.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import { readField, readFigures, readTallyCell } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
-import { CONFIGURE, REGISTER, RERANK } from "./statements/queues.ts";
+import type { Keys } from "./keys.ts";
+import type { Session } from "./session.ts";
+import { CONFIGURE } from "./statements/queues.ts";
 import { AHEAD, OLDEST } from "./statements/waiting.ts";
+
+/**
+ * Which queues there are. They are spread over partitions, so their names are in one set beside these. A name is put there before its queue
+ * is first used: the queue itself remembers that it was (`known`), and a script that does not find this asks for it. So a server that lost
+ * its data is told again, and nobody has to remember whom he told.
+ */
+export class QueueRegistry {
+  readonly #session: Session;
+  readonly #keys: Keys;
+  /** Names that this process put there, to be put again now and then: on a Cluster the set may be lost alone. */
+  readonly #told = new Set<string>();
+
+  constructor(session: Session, keys: Keys) {
+    this.#session = session;
+    this.#keys = keys;
+  }
+
+  /** Calls a script that may ask for the registry first; then it is told, and called again. */
+  async asked(call: (registered: "" | "1") => Promise<Reply>, queues: () => Iterable<string>): Promise<Reply> {
+    const reply = await call("");
+    if (!Buffer.isBuffer(reply) || textOf(reply) !== "register") return reply;
+    await this.#put(queues());
+    return call("1");
+  }
+
+  /** Puts names there for a script that does not ask. */
+  async tell(queues: readonly string[]): Promise<void> {
+    const unknown = queues.filter((queue) => !this.#told.has(queue));
+    if (unknown.length > 0) await this.#put(unknown);
+  }
+
+  async #put(queues: Iterable<string>): Promise<void> {
+    const names = [...new Set(queues)];
+    await this.#session.command("SADD", this.#keys.queues, ...names);
+    for (const name of names) this.#told.add(name);
+  }
+
+  async tellAgain(): Promise<void> {
+    try {
+      if (this.#told.size > 0) await this.#session.command("SADD", this.#keys.queues, ...this.#told);
+    } catch (error) {
+      // While memory is full what is stored stays as it is.
+      if (!(error instanceof MillraceError) || error.code !== "store_full") throw error;
+    }
+  }
+
+  async names(): Promise<string[]> {
+    return listOf(await this.#session.command("SMEMBERS", this.#keys.queues)).map(textOf);
+  }
+
+  /** The partitions that have a queue, with the names of these. */
+  async partitions(): Promise<Map<number, string[]>> {
+    return Map.groupBy(await this.names(), partitionOf);
+  }
+}
 
 export async function queueStates(context: Context): Promise<QueueState[]> {
   const names = await context.registry.names();
@@ -66,16 +123,14 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
   if (paused === false) feed.ring({ topic: "work", queue });
 }
 
-export async function rerankJobs({ session, keys }: Context, queue: string, limit: number): Promise<boolean> {
-  return numberOf(await session.run(RERANK, keys.partition(partitionOf(queue)), [queue, String(limit)])) === 1;
-}
-
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export async function oldestPending({ session, keys, registry }: Context): Promise<OldestPending[]> {
+export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; queues: OldestPending[] }> {
   const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
     chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
   );
-  return (await Promise.all(calls)).flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
+  const [now, ...replies] = await Promise.all([session.now(), ...calls]);
+  const queues = replies.flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
+  return { now, queues };
 }
 
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
@@ -92,15 +147,14 @@ export async function countAhead(
 
 // ── Counters ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export async function readCounters(context: Context, query: CounterQuery): Promise<CounterRow[]> {
-  const { registry } = context;
+export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
+  const { session, registry } = context;
   const partitions = query.queue === undefined ? await registry.partitions() : new Map([[partitionOf(query.queue), [query.queue]]]);
-  const rows = await Promise.all(
-    [...partitions].map(([partition, queues]) => {
-      return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
-    }),
-  );
-  return rows.flat();
+  const read = [...partitions].map(([partition, queues]) => {
+    return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
+  });
+  const [now, ...rows] = await Promise.all([session.now(), ...read]);
+  return { now, rows: rows.flat() };
 }
 
 async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<CounterRow[]> {
@@ -132,22 +186,4 @@ function toRow(queue: string, at: number, fields: ReadonlyMap<string, string>): 
   if (fields.size === 0) return null;
   const cells = Array.from(fields, ([field, value]) => [Number(field), Number(value)] as const);
   return { queue, at, ...readFigures(cells, readField) };
-}
-
-// ── Workers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
-  await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
-}
-
-export async function unregisterWorker({ session, keys }: Context, workerId: string): Promise<void> {
-  await session.command("HDEL", keys.workers, workerId);
-}
-
-export async function livingWorkers({ session, keys }: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
-  const [entries, now] = await Promise.all([session.command("HVALS", keys.workers), session.now()]);
-  return listOf(entries).flatMap((entry) => {
-    const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
-    return Number(until) > now ? [{ ...(JSON.parse(json!) as WorkerEntry), heartbeatAt: Number(heartbeatAt) }] : [];
-  });
 }

@@ -1,9 +1,9 @@
 import { partitionOf } from "../../core/partition.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import { LostAnswer } from "../lost-answer.ts";
 import type { Tick } from "../store.ts";
 import { encodeNumber, listOf, numberOf, readSchedule, type Reply, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { Doubt } from "./doubt.ts";
 import { shortId } from "./ids.ts";
 import { encodeJobs } from "./insert.ts";
 import {
@@ -146,7 +146,7 @@ function stamped(partition: number): string {
   return `${partition} ${Math.random().toString(36).slice(2)}`;
 }
 
-interface Wish {
+interface ScheduleWrite {
   readonly spec: ScheduleSpec;
   readonly nextTick: number | null;
   readonly expected: number | null;
@@ -154,7 +154,7 @@ interface Wish {
 }
 
 /** The schedule lives elsewhere, if at all. */
-async function moveAway(context: Context, { spec, nextTick, expected, target }: Wish, entry: Entry): Promise<boolean | "again"> {
+async function moveAway(context: Context, { spec, nextTick, expected, target }: ScheduleWrite, entry: Entry): Promise<boolean | "again"> {
   const { session, keys } = context;
   const { name } = spec;
   await session.command("SADD", keys.schedulePartitions, String(target));
@@ -193,18 +193,18 @@ async function finishMoves(context: Context, found: readonly Found[]): Promise<b
 
 export async function removeSchedule(context: Context, name: string): Promise<boolean> {
   const { session, keys, feed } = context;
-  const doubt = new Doubt();
+  const lost = new LostAnswer("Redis");
   for (;;) {
     const entry = await entryOf(context, name);
     if (entry === null) return false;
-    const answer = numberOf(await session.run(REMOVE_SCHEDULE, keys.partition(entry.partition), [name], doubt.again));
+    const answer = numberOf(await session.run(REMOVE_SCHEDULE, keys.partition(entry.partition), [name], lost.note));
     if (answer === MOVES) {
       await finishMoveOf(context, name, entry.partition);
       continue;
     }
     await session.run(SET_ENTRY, keys.schedules, [name, entry.text, ""]);
     if (answer === DONE) feed.ring({ topic: "schedules" });
-    else doubt.check(1, `schedule ${name}`);
+    else lost.check(false, `schedule ${name}`);
     return answer === DONE;
   }
 }
@@ -229,6 +229,7 @@ export async function dueSchedules(
 
 /** One after the other: they are few, and the sequence of their jobs follows the list. */
 export async function takeTicks(context: Context, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
+  context.eviction.refuse();
   const answers: ("ticked" | "stale" | "full")[] = [];
   for (const tick of ticks) answers.push(await takeTick(context, tick));
   return answers;

@@ -3,6 +3,7 @@ import { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
+import { MOST_WAITING } from "../calls-under-way.ts";
 import type { Reply } from "./codec.ts";
 import { type Driver, failureOf } from "./driver.ts";
 import type { Script } from "./statements/script.ts";
@@ -16,9 +17,6 @@ export interface SessionOptions {
   /** How long a server that has never answered yet may refuse connections. */
   readonly refusedMs: number;
 }
-
-/** More calls than this do not wait: the next ones fail at once. */
-const MOST_WAITING = 10_000;
 
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
@@ -34,10 +32,7 @@ export class Session {
   readonly #isTest: boolean;
   readonly #wake = new Set<() => void>();
   #hasAnswered = false;
-  #underWay = 0;
-  #isClosed = false;
   #isGivenUp = false;
-  #idle: (() => void)[] = [];
 
   constructor(driver: Driver, options: SessionOptions) {
     this.#driver = driver;
@@ -58,10 +53,11 @@ export class Session {
     return this.#isTest ? String(Math.floor(this.#options.clock.now())) : "";
   }
 
-  run(script: Script, key: string, args: readonly string[], again: (args: readonly string[]) => readonly string[] = same): Promise<Reply> {
+  /** `again` is told before each try after one whose answer was lost, and may give other arguments for it. */
+  run(script: Script, key: string, args: readonly string[], again?: () => readonly string[] | void): Promise<Reply> {
     const keys = script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
     const now = this.time();
-    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...(isRepeat ? again(args) : args)]), script.name);
+    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...((isRepeat ? again?.() : null) ?? args)]), script.name);
   }
 
   command(name: string, ...args: readonly string[]): Promise<Reply> {
@@ -80,34 +76,10 @@ export class Session {
     return this.#persist(call, name);
   }
 
-  /** Does what a verb has to do, which may be several calls. */
-  async carry<Answer>(verb: () => Promise<Answer>): Promise<Answer> {
-    if (this.#isClosed) throw closed();
-    if (this.#underWay >= MOST_WAITING) throw tooManyWaiting();
-    this.#underWay++;
-    try {
-      return await verb();
-    } finally {
-      this.#underWay--;
-      if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    }
-  }
-
-  /** Refuses more, and lets verbs under way finish; those that have not when `giveUp` aborts fail as soon as their connection is closed. */
-  async close(giveUp?: AbortSignal): Promise<void> {
-    this.#isClosed = true;
-    if (this.#underWay === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle.push(resolve);
-    const end = (): void => {
-      this.#isGivenUp = true;
-      this.#wakeAll();
-      resolve();
-    };
-    giveUp?.addEventListener("abort", end);
-    if (giveUp?.aborted) end();
-    await promise;
-    giveUp?.removeEventListener("abort", end);
+  /** Calls that wait to be made again fail now. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.#wakeAll();
   }
 
   /** By its digest; a server that was started anew does not know it, and is given the text. */
@@ -195,10 +167,6 @@ function within<Answer>(ms: number, call: Promise<Answer>): Promise<Answer> {
   });
 }
 
-function same(args: readonly string[]): readonly string[] {
-  return args;
-}
-
 /** A failed command of the client's carries its arguments, payloads among them: no log should. */
 function forgetArguments(error: unknown): void {
   if (error instanceof Error && "command" in error) delete error.command;
@@ -208,12 +176,4 @@ function messageOf(error: unknown): string {
   // A host with several addresses fails with one error for each.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
-}
-
-function tooManyWaiting(): MillraceError {
-  return new MillraceError("store_unavailable", `${MOST_WAITING} calls wait for Redis already: try again later`, { retryAfterMs: 1_000 });
-}
-
-function closed(): MillraceError {
-  return new MillraceError("closed", "the client is closed");
 }

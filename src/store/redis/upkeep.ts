@@ -5,10 +5,11 @@ import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId } from "./ids.ts";
 import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
+import { RERANK } from "./statements/queues.ts";
 import { SWEEP_WORKERS } from "./statements/queues.ts";
 
 /** First every partition is asked when its next job is due; then those that have due ones give them, one after the other. */
-export async function promoteJobs(context: Context, limit: number, tell: boolean): Promise<Promoted> {
+export async function promoteJobs(context: Context, limit: number, tell = false): Promise<Promoted> {
   const partitions = [...(await context.registry.partitions()).keys()];
   // A single one need not be asked first.
   const peek = partitions.length === 1 ? limit : 0;
@@ -84,7 +85,7 @@ async function expiredIn(
   return { found, nextInMs: readNext(next) };
 }
 
-export async function pruneJobs({ session, keys }: Context, rules: readonly PruneRule[], limit: number): Promise<number> {
+export async function pruneJobs({ session, keys }: Context, rules: readonly PruneRule[], limit: number): Promise<{ removed: number }> {
   let removed = 0;
   for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
     for (let more = true; more && removed < limit;) {
@@ -95,14 +96,14 @@ export async function pruneJobs({ session, keys }: Context, rules: readonly Prun
       more = some === most || hasMore === 1;
     }
   }
-  return removed;
+  return { removed };
 }
 
 export async function sweep(
   context: Context,
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
-): Promise<number> {
+): Promise<{ removed: number }> {
   const { session, keys, registry } = context;
   let removed = numberOf(await session.run(SWEEP_WORKERS, keys.workers, [String(limit)]));
   for (const [partition, queues] of await registry.partitions()) {
@@ -111,7 +112,7 @@ export async function sweep(
     await repairLeases(context, partition, queues);
   }
   await registry.tellAgain();
-  return removed;
+  return { removed };
 }
 
 const RUNNING_CELLS = tallyCells("running").map(String);
@@ -129,4 +130,8 @@ async function repairLeases({ session, keys }: Context, partition: number, queue
     cursor = textOf(await session.run(REPAIR, base, [cursor]));
     if (cursor === "0") return;
   }
+}
+
+export async function rerankJobs({ session, keys }: Context, queue: string, limit: number): Promise<boolean> {
+  return numberOf(await session.run(RERANK, keys.partition(partitionOf(queue)), [queue, String(limit)])) === 1;
 }

@@ -1,19 +1,15 @@
 import type { Event } from "../../core/event.ts";
+import { Listeners } from "../listeners.ts";
+import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
-import type { Connection } from "./connection.ts";
-import type { FileTime } from "./file-time.ts";
 import { ADD_NEWS, LAST_NEWS, NEXT_DUE, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
+import type { View } from "./transaction.ts";
 import type { Writer } from "./writer.ts";
 
 /** How often other processes' commits are looked for, and how often after a minute in which nothing happened. */
 const POLL_MS = 5;
 const QUIET_POLL_MS = 20;
 const QUIET_AFTER_MS = 60_000;
-
-/** A listener says every so often that it is there; publishers believe it for a while. */
-const LISTENING_RENEWED_MS = 5_000;
-const LISTENING_BELIEVED_MS = 15_000;
-const WANTED_CHECK_MS = 500;
 
 const NEWS_PAGE = 1000;
 const NEWS_TOPIC = "news";
@@ -26,53 +22,42 @@ const DUE_TOPIC: Hint["topic"] = "due";
  * What this process commits itself rings here directly.
  */
 export class SqliteFeed implements Feed {
-  readonly #on: Connection;
   readonly #writer: Writer;
-  readonly #time: FileTime;
-  readonly #watchers = new Set<(hint: Hint) => void>();
-  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  readonly #view: View;
+  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#startPolling(), onLast: () => this.#stopPollingIfUnused() });
+  readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
+  readonly #newsWanted: NewsWanted;
   #versions = new Map<string, number>();
   #dataVersion = 0;
   #poll: NodeJS.Timeout | null = null;
-  #renew: NodeJS.Timeout | null = null;
   #lastChange = 0;
   #newsRead = 0;
-  #wanted = false;
-  #wantedCheckedAt = Number.NEGATIVE_INFINITY;
-  #closed = false;
 
-  constructor(on: Connection, writer: Writer, time: FileTime) {
-    this.#on = on;
+  constructor(writer: Writer) {
     this.#writer = writer;
-    this.#time = time;
+    const view = (this.#view = writer.view);
+    this.#newsWanted = new NewsWanted({
+      say: (ms) => writer.run(false, (tx) => tx.on.run(WRITE_META, "listening_until", tx.now + ms)),
+      ask: async () => (view.on.number(READ_META, "listening_until") ?? 0) > view.now,
+    });
   }
 
   watch(listener: (hint: Hint) => void): () => void {
-    this.#watchers.add(listener);
-    this.#startPolling();
-    return () => {
-      this.#watchers.delete(listener);
-      this.#stopPollingIfUnused();
-    };
+    return this.#watchers.join(listener);
   }
 
   /** Called after a commit of this process. */
   committed(hints: readonly Hint[]): void {
-    for (const hint of hints) this.#tell(hint);
+    for (const hint of hints) this.#watchers.tell(hint);
   }
 
   newsWanted(): boolean {
-    const monotonic = performance.now();
-    if (monotonic - this.#wantedCheckedAt >= WANTED_CHECK_MS && !this.#closed) {
-      this.#wantedCheckedAt = monotonic;
-      this.#wanted = quietly(() => (this.#on.number(READ_META, "listening_until") ?? 0) > this.#time.peek()) ?? this.#wanted;
-    }
-    return this.#wanted;
+    return this.#newsWanted.now();
   }
 
   async publish(events: readonly Event[]): Promise<void> {
-    if (events.length === 0 || !this.newsWanted()) return;
-    await this.#writer.writeSoftly((tx) => {
+    if (events.length === 0 || !(await this.#newsWanted.known())) return;
+    await this.#writer.run(false, (tx) => {
       tx.on.run(ADD_NEWS, tx.now, JSON.stringify(events));
       tx.on.run(RAISE_SIGNAL, NEWS_TOPIC);
     });
@@ -80,36 +65,31 @@ export class SqliteFeed implements Feed {
   }
 
   listen(listener: (events: readonly Event[]) => void): () => void {
-    if (this.#listeners.size === 0) {
-      this.#newsRead = this.#on.number(LAST_NEWS)!;
-      this.#sayListening();
-      this.#renew = setInterval(() => this.#sayListening(), LISTENING_RENEWED_MS).unref();
-    }
-    this.#listeners.add(listener);
-    this.#startPolling();
-    return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size === 0 && this.#renew !== null) clearInterval(this.#renew);
-      this.#stopPollingIfUnused();
-    };
+    return this.#listeners.join(listener);
   }
 
   close(): void {
-    this.#closed = true;
-    this.#watchers.clear();
-    this.#listeners.clear();
-    if (this.#renew !== null) clearInterval(this.#renew);
+    this.#watchers.close();
+    this.#listeners.close();
+    this.#newsWanted.close();
     this.#stopPollingIfUnused();
   }
 
-  #tell(hint: Hint): void {
-    for (const watcher of this.#watchers) quietly(() => watcher(hint));
+  #startNews(): void {
+    this.#newsRead = this.#view.on.number(LAST_NEWS)!;
+    this.#newsWanted.start();
+    this.#startPolling();
+  }
+
+  #stopNews(): void {
+    this.#newsWanted.stop();
+    this.#stopPollingIfUnused();
   }
 
   #startPolling(): void {
-    if (this.#poll !== null || this.#closed) return;
+    if (this.#poll !== null) return;
     quietly(() => {
-      this.#dataVersion = this.#on.number("pragma data_version")!;
+      this.#dataVersion = this.#view.on.number("pragma data_version")!;
       this.#versions = this.#readSignals();
     });
     this.#lastChange = performance.now();
@@ -131,7 +111,7 @@ export class SqliteFeed implements Feed {
 
   #look(): void {
     quietly(() => {
-      const version = this.#on.number("pragma data_version")!;
+      const version = this.#view.on.number("pragma data_version")!;
       if (version === this.#dataVersion) return;
       this.#dataVersion = version;
       this.#lastChange = performance.now();
@@ -148,45 +128,35 @@ export class SqliteFeed implements Feed {
       if (before.get(topic) === version) continue;
       if (topic === NEWS_TOPIC) this.#readNews();
       else if (topic === DUE_TOPIC) this.#tellDue();
-      else this.#tell(readTopic(topic));
+      else this.#watchers.tell(readTopic(topic));
     }
   }
 
   /** What became due is not in the signal; which job is the next is one step down an index. */
   #tellDue(): void {
-    const runAt = this.#on.number(NEXT_DUE);
-    if (runAt !== null) this.#tell({ topic: "due", inMs: Math.max(0, runAt - this.#time.peek()) });
+    const runAt = this.#view.on.number(NEXT_DUE);
+    if (runAt !== null) this.#watchers.tell({ topic: "due", inMs: Math.max(0, runAt - this.#view.now) });
   }
 
   #readSignals(): Map<string, number> {
-    return new Map(this.#on.all(READ_SIGNALS) as [string, number][]);
+    return new Map(this.#view.on.all(READ_SIGNALS) as [string, number][]);
   }
 
   #readNews(): void {
     if (this.#listeners.size === 0) return;
     quietly(() => {
       for (;;) {
-        const rows = this.#on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
+        const rows = this.#view.on.all(READ_NEWS, this.#newsRead, NEWS_PAGE) as [number, string][];
         for (const [seq, text] of rows) {
           const missed = seq - this.#newsRead - 1;
           this.#newsRead = seq;
           // Numbers are given without holes: what is not there was swept before it could be read.
-          if (missed > 0) this.#tellNews([{ event: "gap", at: this.#time.peek(), missed }]);
-          this.#tellNews(JSON.parse(text) as Event[]);
+          if (missed > 0) this.#listeners.tell([{ event: "gap", at: this.#view.now, missed }]);
+          this.#listeners.tell(JSON.parse(text) as Event[]);
         }
         if (rows.length < NEWS_PAGE) return;
       }
     });
-  }
-
-  #tellNews(events: readonly Event[]): void {
-    for (const listener of this.#listeners) quietly(() => listener(events));
-  }
-
-  #sayListening(): void {
-    this.#wanted = true;
-    this.#wantedCheckedAt = performance.now();
-    this.#writer.writeSoftly((tx) => tx.on.run(WRITE_META, "listening_until", tx.now + LISTENING_BELIEVED_MS)).catch(() => {});
   }
 }
 
@@ -195,11 +165,11 @@ function readTopic(topic: string): Hint {
   return { topic: topic as Exclude<Hint["topic"], "work" | "due"> };
 }
 
-/** A hint that is lost costs a delay. An error here (a busy file, a listener that throws) must not cost more. */
-function quietly<Answer>(look: () => Answer): Answer | undefined {
+/** A hint that is lost costs a delay. An error here (a busy file) must not cost more. */
+function quietly(look: () => void): void {
   try {
-    return look();
+    look();
   } catch {
-    return undefined;
+    // The next look will tell.
   }
 }

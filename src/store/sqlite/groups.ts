@@ -7,9 +7,10 @@ import { readError } from "../stored-error.ts";
 import { hexToId, idToBlob } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
+import type { View } from "./transaction.ts";
 
 /** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
-export function groupErrors(on: Connection, catalog: Catalog, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ on, catalog }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const places = placesOf(on, catalog, query);
   const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;

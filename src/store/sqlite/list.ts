@@ -26,6 +26,7 @@ import {
   TALLY_OF_STATE,
   walkJobs,
 } from "./statements.ts";
+import type { View } from "./transaction.ts";
 
 /** A list that searches stops when it has read so much of payloads: nobody else in this process gets on meanwhile. */
 const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
@@ -39,12 +40,12 @@ type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
  * Lists newest first, which is by falling sequence. Two ways lead there: jobs of a few statuses with few members are picked through the
  * indexes that hold them; otherwise one walks down the table. Both look at MAX_CANDIDATES jobs at most.
  */
-export function listJobs(on: Connection, catalog: Catalog, query: ListQuery): Page {
+export function listJobs({ on, catalog }: View, query: ListQuery): Page {
   return new Look(on, catalog, query).list(query.limit);
 }
 
 /** How many jobs a list would find among the candidates that it looks at. */
-export function countMatches(on: Connection, catalog: Catalog, filter: Filter): { count: number; isCapped: boolean } {
+export function countMatches({ on, catalog }: View, filter: Filter): { count: number; isCapped: boolean } {
   return new Look(on, catalog, filter).count();
 }
 

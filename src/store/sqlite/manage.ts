@@ -1,12 +1,21 @@
-import { type Attempt, attemptOutcome, type Status } from "../../core/job.ts";
+import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
-import { idToBlob, laneOf, readAttempt, readSummary } from "./codec.ts";
-import type { Connection } from "./connection.ts";
-import { DELETE_ATTEMPTS, DELETE_JOB, DELETE_LOGS, DROP_KEY, FACTS_OF_JOB, FIND_SUMMARY, READ_ATTEMPTS } from "./statements.ts";
-import type { Transaction } from "./transaction.ts";
+import { idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
+import {
+  DELETE_ATTEMPTS,
+  DELETE_JOB,
+  DELETE_LOGS,
+  DROP_KEY,
+  FACTS_OF_JOB,
+  FIND_JOB,
+  FIND_SUMMARY,
+  READ_ATTEMPTS,
+  READ_LOGS,
+} from "./statements.ts";
+import type { Transaction, View } from "./transaction.ts";
 import { applyTransition, factsOf } from "./transition.ts";
 
 export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer {
@@ -41,8 +50,13 @@ function summaryOf(tx: Transaction, seq: number): ReturnType<typeof readSummary>
   return readSummary(row, tx.catalog.namesOf(laneOf(row)));
 }
 
+export function findJob({ on, catalog }: View, id: string): JobRecord | null {
+  const row = on.get(FIND_JOB, idToBlob(id));
+  return row === undefined ? null : readJob(row, catalog.namesOf(laneOf(row)));
+}
+
 /** The history, and the attempt that the job's own row still tells of. */
-export function attemptsOf(on: Connection, id: string): Attempt[] {
+export function attemptsOf({ on }: View, id: string): Attempt[] {
   const row = on.get(FACTS_OF_JOB, idToBlob(id));
   if (row === undefined) return [];
   const seq = row[0] as number;
@@ -61,4 +75,9 @@ export function attemptsOf(on: Connection, id: string): Attempt[] {
     error: running ? null : readError(row[15] as string | null),
   });
   return history;
+}
+
+export function logsOf({ on }: View, id: string, after: number, limit: number): LogLine[] {
+  const seq = on.number(FACTS_OF_JOB, idToBlob(id));
+  return seq === null ? [] : on.all(READ_LOGS, seq, after, limit).map(readLogLine);
 }

@@ -1,7 +1,6 @@
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import type { Tick } from "../store.ts";
 import { hexToId, idToBlob, type Row } from "./codec.ts";
-import type { Connection } from "./connection.ts";
 import { insertJob } from "./insert.ts";
 import {
   ADD_SCHEDULE,
@@ -16,17 +15,17 @@ import {
   SET_SCHEDULE,
   TAKE_TICK,
 } from "./statements.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, View } from "./transaction.ts";
 import { untilNext } from "./upkeep.ts";
 
-export function findSchedules(on: Connection, names: readonly string[] | "all"): ScheduleRecord[] {
+export function findSchedules({ on, now }: View, names: readonly string[] | "all"): { now: number; schedules: ScheduleRecord[] } {
   const rows = names === "all" ? on.all(ALL_SCHEDULES) : names.map((name) => on.get(FIND_SCHEDULE, name));
-  return rows.filter((row) => row !== undefined).map(readSchedule);
+  return { now, schedules: rows.filter((row) => row !== undefined).map(readSchedule) };
 }
 
-export function dueSchedules(on: Connection, now: number, limit: number): { schedules: ScheduleRecord[]; nextInMs: number | null } {
+export function dueSchedules({ on, now }: View, limit: number): { now: number; schedules: ScheduleRecord[]; nextInMs: number | null } {
   const schedules = on.all(DUE_SCHEDULES, now, limit).map(readSchedule);
-  return { schedules, nextInMs: schedules.length === limit ? 0 : untilNext(on.number(NEXT_SCHEDULE, now), now) };
+  return { now, schedules, nextInMs: schedules.length === limit ? 0 : untilNext(on.number(NEXT_SCHEDULE, now), now) };
 }
 
 export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: number | null, expected: number | null): boolean {

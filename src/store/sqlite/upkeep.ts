@@ -1,9 +1,7 @@
 import { rank } from "../../core/rank.ts";
 import { STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
-import type { Catalog } from "./catalog.ts";
 import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
-import type { Connection } from "./connection.ts";
 import { deleteJob } from "./manage.ts";
 import {
   DROP_DEAD_WORKERS,
@@ -25,9 +23,9 @@ import {
   SET_RERANKED,
   TALLY_OF_STATE,
 } from "./statements.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, View } from "./transaction.ts";
 
-export function promoteJobs(tx: Transaction, limit: number, tell: boolean): Promoted {
+export function promoteJobs(tx: Transaction, limit: number, tell = false): Promoted {
   const due = tx.on.all(DUE_JOBS, tx.now, limit) as [number, number, number, number, number, number, string][];
   for (const [seq, queueId, state, priority, runAt] of due) {
     const queue = tx.catalog.queueById(queueId);
@@ -43,12 +41,7 @@ export function promoteJobs(tx: Transaction, limit: number, tell: boolean): Prom
   return { ...answer, jobs };
 }
 
-export function expiredJobs(
-  on: Connection,
-  catalog: Catalog,
-  now: number,
-  limit: number,
-): { jobs: ExpiredRecord[]; nextInMs: number | null } {
+export function expiredJobs({ on, catalog, now }: View, limit: number): { jobs: ExpiredRecord[]; nextInMs: number | null } {
   const jobs = on.all(EXPIRED_LEASES, now, limit).map((row) => ({
     ...readSummary(row, catalog.namesOf(laneOf(row))),
     deadLetters: catalog.queueById(queueIdOf(row)).settings.deadLetters,
@@ -72,13 +65,13 @@ interface Ended {
 
 const PRUNED_STATES = [STATE.completed, STATE.cancelled];
 
-export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): number {
+export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): { removed: number } {
   let removed = 0;
   for (const rule of rules) {
     const queue = tx.catalog.findQueue(rule.queue);
     if (queue !== null && removed < limit) removed += pruneQueue(tx, queue.id, rule, limit - removed);
   }
-  return removed;
+  return { removed };
 }
 
 function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: number): number {
@@ -113,16 +106,16 @@ function letKeyOutlive(tx: Transaction, queue: number, job: Ended): void {
 
 const NEWS_KEPT_MS = 60_000;
 
-export function sweep(tx: Transaction, keep: { readonly minutesMs: number; readonly hoursMs: number }, limit: number): number {
-  return (
+export function sweep(tx: Transaction, keep: { readonly minutesMs: number; readonly hoursMs: number }, limit: number): { removed: number } {
+  const removed =
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
     tx.on.run(DROP_DEAD_WORKERS, tx.now, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEP.minute, tx.now - keep.minutesMs, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
-    tx.on.run(DROP_OLD_MARKS, tx.now, limit)
-  );
+    tx.on.run(DROP_OLD_MARKS, tx.now, limit);
+  return { removed };
 }
 
 /** Walks the table by sequence, a stretch a call. What is inserted meanwhile has the new rank already. */

@@ -34,7 +34,7 @@ export class CallersTransactions {
     const on = this.#connection(tx);
     return {
       insert: async (jobs) => this.#run(on, (inside) => jobs.map((job) => insertJob(inside, job))),
-      settle: async (settlements) => this.#run(on, (inside) => settlements.map((settlement) => settleJob(inside, settlement, null))),
+      settle: async (settlements) => this.#run(on, (inside) => settlements.map((settlement) => settleJob(inside, settlement))),
     };
   }
 
@@ -46,6 +46,7 @@ export class CallersTransactions {
       now: new FileTime(on, this.#clock).take(),
       catalog: new Catalog(on),
       ledger,
+      granted: null,
       ring: (hint) => topics.add(topicOf(hint)),
     };
     const answer = work(tx);

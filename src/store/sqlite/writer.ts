@@ -1,18 +1,18 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { MOST_WAITING, tooManyWaiting } from "../calls-under-way.ts";
 import type { Hint } from "../store.ts";
-import type { Catalog } from "./catalog.ts";
+import { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
 import { isBusy, storeError } from "./database.ts";
-import type { FileTime } from "./file-time.ts";
+import { FileTime } from "./file-time.ts";
+import { GrantedLeases } from "./exchange.ts";
 import { Ledger } from "./ledger.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, View } from "./transaction.ts";
 
 export interface WriterOptions {
   readonly clock: Clock;
-  readonly time: FileTime;
-  readonly catalog: Catalog;
   /** How long work may wait for a file that others keep locked. */
   readonly deadlineMs: number;
   /** Whether commits wait for the disk. */
@@ -21,9 +21,6 @@ export interface WriterOptions {
   /** Told each time that a group has to wait because another process writes. */
   readonly onLocked?: (() => void) | undefined;
 }
-
-/** The most calls that may wait; the next fail at once. */
-const MAX_WAITING = 10_000;
 
 interface Work {
   readonly run: (tx: Transaction) => unknown;
@@ -44,61 +41,42 @@ interface Work {
 export class Writer {
   readonly #on: Connection;
   readonly #options: WriterOptions;
+  readonly #time: FileTime;
+  readonly #catalog: Catalog;
+  readonly #view: View;
+  readonly #granted = new GrantedLeases();
   readonly #ledger = new Ledger();
   #waiting: Work[] = [];
   #sync: "full" | "normal" = "full";
   #busyTries = 0;
   #scheduled = false;
   #retry: NodeJS.Timeout | null = null;
-  #closed = false;
+  #isGivenUp = false;
   #idle: (() => void)[] = [];
 
   constructor(on: Connection, options: WriterOptions) {
     this.#on = on;
     this.#options = options;
+    const time = (this.#time = new FileTime(on, options.clock));
+    const catalog = (this.#catalog = new Catalog(on));
+    this.#view = {
+      on,
+      catalog,
+      get now() {
+        return time.peek();
+      },
+    };
+  }
+
+  /** Outside of a transaction. */
+  get view(): View {
+    return this.#view;
   }
 
   /** Runs in the transaction of this tick; resolves after its commit. The work may run more than once. */
-  write<Answer>(run: (tx: Transaction) => Answer): Promise<Answer> {
-    return this.run(true, run);
-  }
-
-  /** The same for what a power cut may undo: who asked is dead then too, or asks again. */
-  writeSoftly<Answer>(run: (tx: Transaction) => Answer): Promise<Answer> {
-    return this.run(false, run);
-  }
-
-  /** Runs at once, outside of any transaction; waits and tries again while the file is busy. */
-  async read<Answer>(run: () => Answer): Promise<Answer> {
-    const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
-    for (let tries = 0; ; tries++) {
-      if (this.#closed) throw closed();
-      try {
-        return run();
-      } catch (error) {
-        if (!isBusy(error) || this.#options.clock.monotonic() >= deadline) throw storeError(error);
-        await new Promise((resolve) => setTimeout(resolve, retryPause(tries)));
-      }
-    }
-  }
-
-  /** Refuses more, and resolves when what was asked for before has finished, or fails what has not when `giveUp` aborts. */
-  async close(giveUp?: AbortSignal): Promise<void> {
-    this.#closed = true;
-    if (!this.#scheduled) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle.push(resolve);
-    const end = (): void => this.#giveUp();
-    giveUp?.addEventListener("abort", end);
-    if (giveUp?.aborted) end();
-    await promise;
-    giveUp?.removeEventListener("abort", end);
-  }
-
-  /** One of the two above. */
   run<Answer>(durable: boolean, run: (tx: Transaction) => Answer): Promise<Answer> {
-    if (this.#closed) return Promise.reject(closed());
-    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(tooManyWaiting());
+    if (this.#isGivenUp) return Promise.reject(givenUp());
+    if (this.#waiting.length >= MOST_WAITING) return Promise.reject(tooManyWaiting("the SQLite file"));
     return new Promise((resolve, reject) => {
       const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
       this.#waiting.push({ run, durable, deadline, resolve, reject });
@@ -108,10 +86,32 @@ export class Writer {
     });
   }
 
-  #giveUp(): void {
+  /** Runs at once, outside of any transaction, with settings looked up anew; waits and tries again while the file is busy. */
+  async read<Answer>(run: (view: View) => Answer): Promise<Answer> {
+    const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
+    for (let tries = 0; ; tries++) {
+      if (this.#isGivenUp) throw givenUp();
+      try {
+        this.#catalog.forgetSettings();
+        return run(this.#view);
+      } catch (error) {
+        if (!isBusy(error) || this.#options.clock.monotonic() >= deadline) throw storeError(error);
+        await new Promise((resolve) => setTimeout(resolve, retryPause(tries)));
+      }
+    }
+  }
+
+  /** Fails what waits for the file, and what comes. */
+  giveUp(): void {
+    this.#isGivenUp = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
-    for (const { reject } of this.#waiting.splice(0)) reject(stayedLocked("when the client was closed", null));
+    for (const { reject } of this.#waiting.splice(0)) reject(givenUp());
     this.#tellIdle();
+  }
+
+  /** Resolves when what was asked for has finished. Nobody may ask for more. */
+  async close(): Promise<void> {
+    if (this.#scheduled) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #flushSoon(): void {
@@ -162,7 +162,8 @@ export class Writer {
   }
 
   #runTogether(group: Work[]): void {
-    const { catalog, onCommit, time } = this.#options;
+    const { onCommit } = this.#options;
+    const catalog = this.#catalog;
     const { db } = this.#on;
     this.#setSync(group.some((work) => work.durable) ? "full" : "normal");
     db.exec("begin immediate");
@@ -170,9 +171,10 @@ export class Writer {
     const hints = new Map<string, Hint>();
     const tx: Transaction = {
       on: this.#on,
-      now: time.take(),
+      now: this.#time.take(),
       catalog,
       ledger: this.#ledger,
+      granted: this.#granted,
       ring: (hint) => {
         const topic = topicOf(hint);
         const before = hints.get(topic);
@@ -197,7 +199,7 @@ export class Writer {
 
   #rollBack(): void {
     this.#ledger.forget();
-    this.#options.catalog.forget();
+    this.#catalog.forget();
     // A full disk makes SQLite roll back by itself.
     if (this.#on.db.isTransaction) this.#on.db.exec("rollback");
   }
@@ -230,10 +232,6 @@ function stayedLocked(howLong: string, cause: unknown): MillraceError {
   return new MillraceError("store_unavailable", `the SQLite file stayed locked ${howLong}: ${who}`, { cause });
 }
 
-function tooManyWaiting(): MillraceError {
-  return new MillraceError("store_unavailable", `more than ${MAX_WAITING} calls wait for the SQLite file`, { retryAfterMs: 1000 });
-}
-
-function closed(): MillraceError {
-  return new MillraceError("closed", "the client is closed");
+function givenUp(): MillraceError {
+  return stayedLocked("when the client was closed", null);
 }

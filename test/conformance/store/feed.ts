@@ -202,6 +202,47 @@ export function feedSuite(engine: Engine): void {
       expect(heard.some(workIn("second"))).toBe(false);
     });
 
+    keeps("a function that watches twice hears twice, and leaves one by one", async (world) => {
+      let heard = 0;
+      const listener = (hint: Hint): void => {
+        if (workIn("mail")(hint)) heard++;
+      };
+      const stop = world.store.watch(listener);
+      world.store.watch(listener);
+      stop();
+      stop();
+      const witness = hintOf(world.store, workIn("mail"));
+      await world.add({ queue: "mail" });
+      await witness;
+      expect(heard).toBe(1);
+    });
+
+    keeps("reach the others when one throws, sends another away or brings one along", async (world) => {
+      const heard: string[] = [];
+      const tell = (name: string) => (hint: Hint) => {
+        if (workIn("mail")(hint)) heard.push(name);
+      };
+      world.store.watch((hint) => {
+        if (!workIn("mail")(hint)) return;
+        stopLast();
+        world.store.watch(tell("late"));
+        throw new Error("a broken promise");
+      });
+      world.store.watch(tell("second"));
+      const stopLast = world.store.watch(tell("last"));
+      const witness = hintOf(world.store, workIn("mail"));
+      await world.add({ queue: "mail" });
+      await witness;
+      expect(heard).toEqual(["second"]);
+    });
+
+    keeps("are not for who comes after close", async (world) => {
+      await world.store.close();
+      world.store.watch(() => {})();
+      world.store.listen(() => {})();
+      expect(world.store.newsWanted()).toBe(false);
+    });
+
     keeps("a refused insert rings nothing of its queue", async (world) => {
       await world.store.configure("small", { capacity: 0 });
       const heard: Hint[] = [];

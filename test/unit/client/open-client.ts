@@ -29,7 +29,7 @@ export async function openClient(options: Partial<ClientOverOptions> & { prepare
 }
 
 /** Notes the arguments of each call of a verb, and lets it through. */
-export function spyOn<Verb extends "insert" | "find" | "change" | "publish" | "exchange" | "counters">(
+export function spyOn<Verb extends "insert" | "find" | "change" | "publish" | "exchange" | "counters" | "note">(
   store: Store,
   verb: Verb,
 ): Parameters<Store[Verb]>[] {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SharedLimiter, type SpendTogether } from "../../../src/http/shared-limiter.ts";
-import { MemoryStore } from "../../../src/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../src/store/memory/memory-store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ interface Fleet {
 /** So many processes with one store, and one clock for all. */
 function openFleet(processes: number, requests: number, perMs = HOUR_MS): Fleet {
   const clock = new VirtualClock(Date.UTC(2026, 2, 1));
-  const store = new MemoryStore({ clock, deadlineMs: 1000 });
+  const store = openMemoryStore({ clock });
   const asked = { calls: 0, callers: 0 };
   const spend: SpendTogether = (spends) => {
     asked.calls++;

@@ -234,7 +234,7 @@ const grant = (s: string): string => `, moved as (
  * completions as columns (ids, fences, results, run times); other settlements, the jobs that follow settlements, and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: how each settlement was answered (null: all ok) and the queues that have work by it; then
  * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
- * word that a look from the bottom of the lanes took long (see floors.ts).
+ * word that a look from the bottom of the lanes took long (see read-starts.ts).
  */
 export const exchange = (s: string): string => `
 create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[],

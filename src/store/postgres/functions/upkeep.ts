@@ -6,7 +6,7 @@ import { addDeltas, changed, impatiently, isBucket, isCounted, isKeptForATime, i
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
 /**
- * Makes due jobs pending, the longest due first, from p_floor on (see due-floor.ts; null: from the bottom). Out: how many, when the next one is
+ * Makes due jobs pending, the longest due first, from p_floor on (see read-starts.ts; null: from the bottom). Out: how many, when the next one is
  * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should; with
  * p_tell also their ids and lanes.
  */

@@ -4,28 +4,28 @@ import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
 import { CANCEL } from "../../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
-import { MemoryStore } from "../../../../src/store/memory/memory-store.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../../../../src/store/store.ts";
+import { openMemoryStore } from "../../../../src/store/memory/memory-store.ts";
+import { type ListQuery, MAX_CANDIDATES, type Store } from "../../../../src/store/store.ts";
 
 const nextId = idMaker(() => Date.now());
 const NO_KEEP = { queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 };
 
-function openStore(): MemoryStore {
-  return new MemoryStore({ clock: systemClock, deadlineMs: 1_000 });
+function openStore(): Store {
+  return openMemoryStore({ clock: systemClock });
 }
 
-async function addJobs(store: MemoryStore, count: number, queue = "default"): Promise<NewJob[]> {
+async function addJobs(store: Store, count: number, queue = "default"): Promise<NewJob[]> {
   const jobs = Array.from({ length: count }, () => makeJob(nextId(0), "task", null, { ...JOB_DEFAULTS, queue }));
   await store.insert(jobs);
   return jobs;
 }
 
-async function cancel(store: MemoryStore, jobs: readonly NewJob[]): Promise<void> {
+async function cancel(store: Store, jobs: readonly NewJob[]): Promise<void> {
   const ids = jobs.map(({ id }) => id);
   await store.change(ids, CANCEL);
 }
 
-async function listAll(store: MemoryStore, query: Omit<ListQuery, "cursor">): Promise<{ ids: string[]; calls: number }> {
+async function listAll(store: Store, query: Omit<ListQuery, "cursor">): Promise<{ ids: string[]; calls: number }> {
   const ids: string[] = [];
   let cursor: string | undefined;
   for (let calls = 1; ; calls++) {
@@ -38,7 +38,7 @@ async function listAll(store: MemoryStore, query: Omit<ListQuery, "cursor">): Pr
 
 const newestFirst = (jobs: readonly NewJob[]): string[] => jobs.map(({ id }) => id).reverse();
 
-describe("a list over many pages of the shelf", () => {
+describe("a list over many pages of jobs", () => {
   test("sees every job once, newest first, and knows its last page", async () => {
     const store = openStore();
     const jobs = await addJobs(store, 1_000);

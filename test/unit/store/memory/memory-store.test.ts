@@ -4,7 +4,8 @@ import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
 import { CANCEL } from "../../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
-import { MemoryStore } from "../../../../src/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../../src/store/memory/memory-store.ts";
+import type { Store } from "../../../../src/store/store.ts";
 
 const nextId = idMaker(() => Date.now());
 
@@ -12,8 +13,8 @@ function newJob(options: Partial<NewJob> = {}): NewJob {
   return { ...makeJob(nextId(0), "task", { n: 1 }, JOB_DEFAULTS), ...options };
 }
 
-function openStore(): MemoryStore {
-  return new MemoryStore({ clock: systemClock, deadlineMs: 1_000 });
+function openStore(): Store {
+  return openMemoryStore({ clock: systemClock });
 }
 
 const CLAIM = { workerId: "w", queues: ["default"], types: "*", limit: 10, leaseMs: 1_000, turn: 1, again: false, local: true } as const;

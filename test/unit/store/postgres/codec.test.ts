@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeText, encodeText, texts } from "../../../../src/store/postgres/codec.ts";
-import { payloadsOf, readPayload, readTopic, topicOf } from "../../../../src/store/postgres/topics.ts";
+import { payloadsOf, readPayload, readTopic, topicOf } from "../../../../src/store/postgres/notifications.ts";
 
 const anyText = fc.string({
   unit: fc.oneof(fc.constantFrom("\u0000", "\u0001", "\ud800", "a", '"', "\\", "{", ","), fc.string({ maxLength: 2 })),

@@ -46,7 +46,7 @@ describe("a call", () => {
     const waiting = Array.from({ length: 10_000 }, () => connections.call("select 1"));
     const ends = Promise.allSettled(waiting);
     await expect(connections.call("select 1")).rejects.toMatchObject({ code: "store_unavailable", retryAfterMs: 1_000 });
-    connections.giveUpAt(AbortSignal.abort());
+    connections.giveUp();
     const reasons = (await ends).map((end) => (end as PromiseRejectedResult).reason as Error);
     expect(new Set(reasons.map(({ message }) => message.replace(/.* did not/, "did not")))).toEqual(
       new Set(["did not answer before the client was closed: no answer"]),
@@ -76,9 +76,7 @@ describe("the goodbye of a connection outside of the pool", () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const hungUp = connections.hangUp(client);
-    const giveUp = new AbortController();
-    connections.giveUpAt(giveUp.signal);
-    giveUp.abort();
+    connections.giveUp();
     await hungUp;
   });
 });

@@ -133,28 +133,12 @@ describe("a call", () => {
   });
 });
 
-describe("verbs", () => {
-  test("are refused at once while ten thousand others wait", async () => {
-    const session = sessionOver(new FailingDriver());
-    const gate = Promise.withResolvers<void>();
-    const waiting = Array.from({ length: 10_000 }, () => session.carry(() => gate.promise));
-    await expect(session.carry(async () => {})).rejects.toMatchObject({ code: "store_unavailable", retryAfterMs: 1_000 });
-    gate.resolve();
-    await Promise.all(waiting);
-    await session.carry(async () => {});
-  });
-
-  test("under way when the session is closed fail, instead of being made again, once they are given up", async () => {
-    const driver = new FailingDriver(...Array.from({ length: 1_000 }, () => reply("LOADING")));
-    const session = sessionOver(driver, 600_000);
-    const verb = session.carry(() => session.run(TRY, "k", ["a"])).catch((error: unknown) => error);
-    const giveUp = new AbortController();
-    const closing = session.close(giveUp.signal);
-    giveUp.abort();
-    await closing;
-    expect(await verb).toMatchObject({
-      code: "store_unavailable",
-      message: expect.stringContaining("before the client was closed") as string,
-    });
+test("a call that waits to be made again fails once it is given up", async () => {
+  const session = sessionOver(new FailingDriver(...Array.from({ length: 1_000 }, () => reply("LOADING"))), 600_000);
+  const failure = session.run(TRY, "k", ["a"]).catch((error: unknown) => error);
+  session.giveUp();
+  expect(await failure).toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringContaining("before the client was closed") as string,
   });
 });

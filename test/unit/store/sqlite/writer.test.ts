@@ -5,16 +5,17 @@ import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
 import { BUSY_TIMEOUT_MS, openDatabase } from "../../../../src/store/sqlite/database.ts";
-import { SqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
+import { storeOver } from "../../../../src/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../../../src/store/store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
 const newJob = (payload: unknown = null): ReturnType<typeof makeJob> => makeJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
 
-async function open(deadlineMs = 10_000): Promise<{ store: SqliteStore; db: DatabaseSync; other: DatabaseSync }> {
+async function open(deadlineMs = 10_000): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
   const path = temporaryFile();
   const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
-  const store = new SqliteStore(db, { path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
+  const store = storeOver(db, { path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
   const other = new DatabaseSync(path);
   onTestFinished(async () => {
     other.close();
@@ -72,7 +73,7 @@ describe("the disk", () => {
 test("a call that follows an answer while the store closes is refused, and nothing is thrown into the void", async () => {
   const path = temporaryFile();
   const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
-  const store = new SqliteStore(db, { path, clock: systemClock, deadlineMs: 1000, fullSync: true, shareable: true, release });
+  const store = storeOver(db, { path, clock: systemClock, deadlineMs: 1000, fullSync: true, shareable: true, release });
   const second = store.configure("q", {}).then(() => store.configure("q", {}));
   await store.close();
   await expect(second).rejects.toMatchObject({ code: "closed" });

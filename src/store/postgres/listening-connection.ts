@@ -3,7 +3,7 @@ import { sleep } from "../../lib/clock.ts";
 import type { Connections } from "./connections.ts";
 import { settleSession } from "./session.ts";
 
-export interface LineOptions {
+export interface ListeningOptions {
   readonly connections: Connections;
   readonly clock: Clock;
   readonly channel: string;
@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 /** How often one looks when notifications do not arrive here. */
 const POLL_MS = 1_000;
-/** How often a quiet line is tried, and how long it may take to answer. */
+/** How often a quiet connection is tried, and how long it may take to answer. */
 const TRIAL_MS = 15_000;
 const PATIENCE_MS = 5_000;
 
@@ -25,15 +25,15 @@ const PATIENCE_MS = 5_000;
  * THE CONNECTION THAT LISTENS. It is its own, because notifications come to the connection that asked for them. When it is lost, by a restart
  * or by a network that went silent, another one is made, and since hints may have been missed meanwhile one looks at everything once.
  *
- * Behind a pooler that hands connections from one to the next, LISTEN is accepted and nothing ever comes. So a line is tried with a word of
+ * Behind a pooler that hands connections from one to the next, LISTEN is accepted and nothing ever comes. So a connection is tried with a word of
  * its own; if that does not arrive, one looks every second instead, and tries again from time to time.
  */
-export class Line {
-  readonly #options: LineOptions;
+export class ListeningConnection {
+  readonly #options: ListeningOptions;
   #stop: AbortController | null = null;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: LineOptions) {
+  constructor(options: ListeningOptions) {
     this.#options = options;
   }
 

@@ -1,6 +1,6 @@
 import { type Status, STATUSES } from "../../core/job.ts";
 import { STATE } from "../numbers.ts";
-import { firstIndex } from "./search.ts";
+import { firstIndex } from "./line.ts";
 import type { StoredJob } from "./stored-job.ts";
 
 const PAGE_SIZE = 256;
@@ -20,7 +20,7 @@ export interface Page {
  * Every job by its sequence, in pages that know how many jobs of each status they hold. So the ten running jobs behind a million pending
  * ones are found without a look at each of the million, and a change of status costs two small additions.
  */
-export class Shelf {
+export class JobsBySequence {
   #pages: Page[] = [];
   #lastSeq = 0;
 

@@ -3,19 +3,20 @@ import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
 import type { Connections } from "./connections.ts";
-import type { DueFloor } from "./due-floor.ts";
-import type { Floors } from "./floors.ts";
+import type { DueStart, LaneStarts } from "./read-starts.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { Statements } from "./statements.ts";
 
 /** What every verb works with. */
-export interface Desk {
+export interface Context {
   readonly connections: Connections;
   readonly sql: Statements;
   readonly catalog: Catalog;
   readonly housekeeping: Housekeeping;
-  readonly floors: Floors;
-  readonly dueFloor: DueFloor;
+  readonly laneStarts: LaneStarts;
+  readonly dueStart: DueStart;
+  /** Queues that were seen to have a capacity, and until when that is believed: their jobs go the careful way at once. */
+  readonly bounded: Map<string, number>;
   /** The time that a test rules, else null: the server's own. */
   readonly now: () => number | null;
   /** Tells this process and others, after the commit. */
@@ -25,14 +26,14 @@ export interface Desk {
 }
 
 /** Reads jobs from rows whose job columns begin at `from`, once their lanes are known. */
-export async function readJobs(desk: Desk, rows: readonly Row[], from = 0): Promise<JobRecord[]> {
-  await desk.catalog.learn(rows.map((row) => laneOf(row, from)));
-  return rows.map((row) => readJob(row, desk.catalog.laneOf(laneOf(row, from))!, from));
+export async function readJobs(context: Context, rows: readonly Row[], from = 0): Promise<JobRecord[]> {
+  await context.catalog.learn(rows.map((row) => laneOf(row, from)));
+  return rows.map((row) => readJob(row, context.catalog.laneOf(laneOf(row, from))!, from));
 }
 
-export async function readSummaries(desk: Desk, rows: readonly Row[], from = 0): Promise<JobSummaryRecord[]> {
-  await desk.catalog.learn(rows.map((row) => laneOf(row, from)));
-  return rows.map((row) => readSummary(row, desk.catalog.laneOf(laneOf(row, from))!, from));
+export async function readSummaries(context: Context, rows: readonly Row[], from = 0): Promise<JobSummaryRecord[]> {
+  await context.catalog.learn(rows.map((row) => laneOf(row, from)));
+  return rows.map((row) => readSummary(row, context.catalog.laneOf(laneOf(row, from))!, from));
 }
 
 /** Cuts a list into rounds in which no key is twice, so that a function never meets one job or key twice in a call. Keeps the order. */

@@ -1,7 +1,8 @@
 import { type Status, STATUSES, WAITING } from "../../core/job.ts";
 import { changeSettings, QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
 import { LEVELS, STATE, tallyCell } from "../numbers.ts";
-import type { QueueState } from "../store.ts";
+import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
+import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
 import { Lanes } from "./lanes.ts";
 import { Account } from "./ledger.ts";
@@ -55,4 +56,28 @@ export class QueueBook {
   #count(status: Status, level: number): number {
     return this.#tallies[tallyCell(STATE[status], level)]!;
   }
+}
+
+export function queueStates({ jobs }: Context): QueueState[] {
+  return Array.from(jobs.books.values(), (book) => book.state());
+}
+
+export function configureQueue({ jobs, feed }: Context, queue: string, change: QueueChange): void {
+  jobs.bookOf(queue).configure(change);
+  feed.ring("queues");
+}
+
+export function oldestPending({ jobs, now }: Context): { now: number; queues: OldestPending[] } {
+  const heads = Array.from(jobs.books.values(), ({ name, lanes }) => ({ queue: name, runAt: lanes.oldest() }));
+  return { now, queues: heads.filter((head): head is OldestPending => head.runAt !== null) };
+}
+
+export function countAhead({ jobs }: Context, id: string, types: readonly string[] | "*", most: number): number | null {
+  const job = jobs.get(id);
+  if (job === undefined || job.record.status !== "pending") return null;
+  return job.book.lanes.countBefore(job, types, job.book.settings.headStartMs, most);
+}
+
+export function readCounters({ ledger, now }: Context, query: CounterQuery): { now: number; rows: CounterRow[] } {
+  return { now, rows: ledger.read(query) };
 }

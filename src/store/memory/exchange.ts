@@ -1,0 +1,119 @@
+import { countsRunTime } from "../../core/counters.ts";
+import { MAX_LOG_LINES } from "../../core/job.ts";
+import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
+import type { Context } from "./context.ts";
+import { insertJob } from "./insert.ts";
+import { leasedCopy, type StoredJob } from "./stored-job.ts";
+
+export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer {
+  const answer = applySettlement(memory, settlement);
+  if (answer === "ok" && settlement.followUp) insertJob(memory, settlement.followUp);
+  return answer;
+}
+
+function applySettlement({ jobs, ledger, feed, now }: Context, settlement: Settlement): LeaseAnswer {
+  const { id, fence, outcome, transition, ifExpired } = settlement;
+  const job = jobs.get(id);
+  if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? "ok" : refusal(job, fence);
+  if (ifExpired && job.leaseUntil > now) return "stale";
+
+  const waitMs = job.record.startedAt! - job.record.runAt;
+  jobs.apply(job, transition, now);
+  job.settledFence = fence;
+  job.settledOutcome = outcome;
+  if (countsRunTime(outcome)) {
+    ledger.time(job.book.account, "run", job.record.runMs!, now);
+    ledger.time(job.book.account, "wait", waitMs, now);
+  }
+  if (outcome === "lost") {
+    ledger.count(job.book.account, "lost", now);
+    feed.ring("lease");
+  }
+  return "ok";
+}
+
+/** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
+export function claimJobs(memory: Context, claim: Claim): LeasedRecord[] {
+  const { jobs } = memory;
+  const isLate = isOvertaken(memory, claim);
+  const granted = claim.again && claim.turn > 0 ? grantAgain(memory, claim) : [];
+  if (granted.length > 0 || isLate) return granted;
+  for (const name of claim.queues) {
+    const book = jobs.books.get(name);
+    if (granted.length === claim.limit) break;
+    if (book === undefined || book.paused) continue;
+    const taken = book.lanes.take(claim.types, claim.limit - granted.length, book.settings.headStartMs);
+    for (const job of taken) granted.push(grant(memory, job, claim));
+  }
+  return granted;
+}
+
+function grant({ jobs, now }: Context, job: StoredJob, claim: Claim): LeasedRecord {
+  const { record } = job;
+  record.fence++;
+  record.attempt++;
+  record.startedAt = now;
+  record.updatedAt = now;
+  record.workerId = claim.workerId;
+  record.progress = null;
+  job.leaseUntil = now + claim.leaseMs;
+  job.turn = claim.turn;
+  jobs.enter(job, "running");
+  return leasedCopy(job);
+}
+
+/** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
+function isOvertaken({ shared: { marks }, now }: Context, { workerId, turn, again }: Claim): boolean {
+  if (turn === 0) return false;
+  const name = `claim ${workerId} ${turn}`;
+  const isMarked = marks.has(name, now);
+  if (again) marks.set(name, true, now + REPEAT_REMEMBERED_MS);
+  return isMarked;
+}
+
+/** What the claim of this turn took before its answer was lost on the way to a remote worker. */
+function grantAgain({ jobs, now }: Context, claim: Claim): LeasedRecord[] {
+  const taken = [...jobs.leases].filter((job) => job.record.workerId === claim.workerId && job.turn === claim.turn);
+  return taken.map((job) => {
+    jobs.extendLease(job, now + claim.leaseMs);
+    return leasedCopy(job);
+  });
+}
+
+export function extendLease({ jobs, now }: Context, { id, fence, leaseMs }: Lease & { readonly leaseMs: number }): LeaseAnswer {
+  const job = jobs.get(id);
+  if (!holds(job, fence)) return refusal(job, fence);
+  jobs.extendLease(job, now + leaseMs);
+  return "ok";
+}
+
+export function writeNote({ jobs, now }: Context, { id, fence, progress, lines }: Note): LeaseAnswer {
+  const job = jobs.get(id);
+  if (!holds(job, fence)) return refusal(job, fence);
+  const { record } = job;
+  if (progress !== null) {
+    record.progress = { ...progress };
+    record.updatedAt = now;
+  }
+  if (lines.length === 0) return "ok";
+  const logs = (job.logs ??= []);
+  for (const text of lines.slice(0, MAX_LOG_LINES - logs.length)) {
+    logs.push({ number: logs.length + 1, at: now, attempt: record.attempt, text });
+  }
+  return "ok";
+}
+
+/** Whether this fence is the one under which the job runs. */
+function holds(job: StoredJob | undefined, fence: number): job is StoredJob {
+  return job !== undefined && job.record.status === "running" && job.record.fence === fence;
+}
+
+/** The answer to a lease that does not hold. */
+function refusal(job: StoredJob | undefined, fence: number): LeaseAnswer {
+  return job?.record.status === "cancelled" && job.cancelledFence === fence ? "cancelled" : "stale";
+}
+
+/** Whether this very settlement was the last that was applied: its answer was lost on the way. */
+function isRepeat(job: StoredJob | undefined, { fence, outcome }: Settlement): boolean {
+  return job !== undefined && job.settledFence === fence && job.settledOutcome === outcome;
+}

@@ -1,0 +1,42 @@
+import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
+import type { Move } from "../../core/lifecycle.ts";
+import type { ChangeAnswer } from "../store.ts";
+import type { Context } from "./context.ts";
+import { everyAttempt, recordCopy, summaryOf } from "./stored-job.ts";
+
+export function changeJob({ jobs, feed, now }: Context, id: string, move: Move): ChangeAnswer {
+  const job = jobs.get(id);
+  if (job === undefined) return { kind: "missing" };
+  const was = job.record.status;
+  if (!move.from.includes(was)) return { kind: "refused", status: was };
+  const { fence } = job.record;
+  jobs.apply(job, move.transition, now);
+  if (was === "running") feed.ring("lease");
+  if (move.transition.to === "cancelled") job.cancelledFence = was === "running" ? fence : null;
+  return { kind: "ok", was, job: summaryOf(job) };
+}
+
+export function removeJob({ jobs }: Context, id: string, from: readonly Status[]): ChangeAnswer {
+  const job = jobs.get(id);
+  if (job === undefined) return { kind: "missing" };
+  const was = job.record.status;
+  if (!from.includes(was)) return { kind: "refused", status: was };
+  jobs.keys.dropWith(job);
+  jobs.forget(job);
+  return { kind: "ok", was, job: summaryOf(job) };
+}
+
+export function findJob({ jobs }: Context, id: string): JobRecord | null {
+  const job = jobs.get(id);
+  return job === undefined ? null : recordCopy(job);
+}
+
+export function attemptsOf({ jobs }: Context, id: string): Attempt[] {
+  const job = jobs.get(id);
+  return job === undefined ? [] : structuredClone(everyAttempt(job));
+}
+
+export function logsOf({ jobs }: Context, id: string, after: number, limit: number): LogLine[] {
+  const lines = jobs.get(id)?.logs ?? [];
+  return structuredClone(lines.filter((line) => line.number > after).slice(0, limit));
+}

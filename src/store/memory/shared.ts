@@ -1,0 +1,64 @@
+import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { Context } from "./context.ts";
+
+type LivingWorker = WorkerEntry & { readonly heartbeatAt: number };
+
+/** What processes share beside jobs. */
+export class Shared {
+  readonly workers = new Expiring<LivingWorker>();
+  /** For each allowance the time at which nothing of it will be in use. */
+  readonly allowances = new Expiring<number>();
+  readonly marks = new Expiring<true>();
+
+  /** Drops up to `limit` of each. */
+  sweep(now: number, limit: number): number {
+    return this.workers.sweep(now, limit) + this.allowances.sweep(now, limit) + this.marks.sweep(now, limit);
+  }
+}
+
+/** Values by name, each of which is over at its time. */
+class Expiring<Value> {
+  readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>();
+
+  set(name: string, value: Value, until: number): void {
+    this.#entries.set(name, { value, until });
+  }
+
+  delete(name: string): void {
+    this.#entries.delete(name);
+  }
+
+  get(name: string, now: number): Value | undefined {
+    const entry = this.#entries.get(name);
+    return entry !== undefined && entry.until > now ? entry.value : undefined;
+  }
+
+  has(name: string, now: number): boolean {
+    return this.get(name, now) !== undefined;
+  }
+
+  living(now: number): Value[] {
+    return [...this.#entries.values()].filter(({ until }) => until > now).map(({ value }) => value);
+  }
+
+  sweep(now: number, limit: number): number {
+    const over = [...this.#entries].filter(([, { until }]) => until <= now).slice(0, limit);
+    for (const [name] of over) this.#entries.delete(name);
+    return over.length;
+  }
+}
+
+export function registerWorker({ shared, now }: Context, worker: WorkerEntry, ttlMs: number): void {
+  shared.workers.set(worker.id, { ...structuredClone(worker), heartbeatAt: now }, now + ttlMs);
+}
+
+export function livingWorkers({ shared, now }: Context): LivingWorker[] {
+  return structuredClone(shared.workers.living(now));
+}
+
+export function spendShare({ shared: { allowances }, now }: Context, spend: Spend): Spent {
+  const { taken, waitMs, freeAt } = takeShare(allowances.get(spend.name, now) ?? now, spend, now);
+  allowances.set(spend.name, freeAt, freeAt);
+  return { taken, waitMs };
+}

@@ -1,0 +1,43 @@
+import type { Spend, Spent } from "../../core/allowance.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import { listOf, numberOf, textOf } from "./codec.ts";
+import type { Context } from "./context.ts";
+import { SPEND } from "./statements/allowance.ts";
+import { MARK } from "./statements/mark.ts";
+import { REGISTER } from "./statements/queues.ts";
+
+export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
+  await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
+}
+
+export async function unregisterWorker({ session, keys }: Context, workerId: string): Promise<void> {
+  await session.command("HDEL", keys.workers, workerId);
+}
+
+export async function livingWorkers({ session, keys }: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
+  const [entries, now] = await Promise.all([session.command("HVALS", keys.workers), session.now()]);
+  return listOf(entries).flatMap((entry) => {
+    const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
+    return Number(until) > now ? [{ ...(JSON.parse(json!) as WorkerEntry), heartbeatAt: Number(heartbeatAt) }] : [];
+  });
+}
+
+/** One script each, sent together: on a Cluster each name has its own slot. */
+export function spendShares({ session, keys }: Context, spends: readonly Spend[]): Promise<Spent[]> {
+  return Promise.all(
+    spends.map(async ({ name, units, perMs }) => {
+      const [taken, waitMs] = listOf(await session.run(SPEND, keys.allowance(name), [String(units), String(perMs)]));
+      return { taken: numberOf(taken), waitMs: numberOf(waitMs) };
+    }),
+  );
+}
+
+export async function setMark({ session, keys }: Context, name: string, ttlMs: number): Promise<void> {
+  await session.run(MARK, keys.mark(name), [String(ttlMs)]);
+}
+
+/** One command each, sent together: on a Cluster each name has its own slot. */
+export async function readMarks({ session, keys }: Context, names: readonly string[]): Promise<boolean[]> {
+  const [now, marks] = await Promise.all([session.now(), Promise.all(names.map((name) => session.command("GET", keys.mark(name))))]);
+  return marks.map((until) => until !== null && numberOf(until) > now);
+}

@@ -1,0 +1,33 @@
+import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
+import type { WorkerEntry } from "../../core/worker-entry.ts";
+import { DELETE_WORKER, LIVE_WORKERS, PUT_MARK, PUT_WORKER, READ_ALLOWANCE, READ_MARK, WRITE_ALLOWANCE } from "./statements.ts";
+import type { Transaction, View } from "./transaction.ts";
+
+export function registerWorker({ on, now }: Transaction, worker: WorkerEntry, ttlMs: number): void {
+  on.run(PUT_WORKER, worker.id, JSON.stringify(worker), now, now + ttlMs);
+}
+
+export function unregisterWorker({ on }: Transaction, workerId: string): void {
+  on.run(DELETE_WORKER, workerId);
+}
+
+export function livingWorkers({ on, now }: View): (WorkerEntry & { readonly heartbeatAt: number })[] {
+  return on
+    .all(LIVE_WORKERS, now)
+    .map(([entry, heartbeatAt]) => ({ ...(JSON.parse(entry as string) as WorkerEntry), heartbeatAt: heartbeatAt as number }));
+}
+
+export function spendShare({ on, now }: Transaction, spend: Spend): Spent {
+  const stored = on.number(READ_ALLOWANCE, spend.name) ?? now;
+  const { taken, waitMs, freeAt } = takeShare(stored, spend, now);
+  if (freeAt !== stored) on.run(WRITE_ALLOWANCE, spend.name, freeAt);
+  return { taken, waitMs };
+}
+
+export function setMark({ on, now }: Transaction, name: string, ttlMs: number): void {
+  on.run(PUT_MARK, name, now + ttlMs);
+}
+
+export function readMarks({ on, now }: View, names: readonly string[]): boolean[] {
+  return names.map((name) => (on.number(READ_MARK, name) ?? now) > now);
+}
