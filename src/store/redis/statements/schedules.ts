@@ -1,3 +1,4 @@
+import { PARTITIONS } from "../../../core/partition.ts";
 import { isSet, SCHEDULE, SCHEDULE_FLAG } from "../layout.ts";
 import { idIn, INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
@@ -11,7 +12,7 @@ import { plainScript, type Script, script } from "./script.ts";
 const SCHEDULE_RECORDS = `
 local pack = struct.pack
 local function versionOf(partition)
-  return redis.call('HINCRBY', B .. 'v', 'versions', 1) * 1024 + partition
+  return redis.call('HINCRBY', B .. 'v', 'versions', 1) * ${PARTITIONS} + partition
 end
 
 local function writeSchedule(name, version, paused, nextTick, lastTick, createdAt, job, spec)
