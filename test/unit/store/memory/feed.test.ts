@@ -63,7 +63,7 @@ describe("news", () => {
     expect(feed.newsWanted()).toBe(false);
     const stop = feed.listen((events) => heard.push(events));
     expect(feed.newsWanted()).toBe(true);
-    feed.publish([PAUSED]);
+    void feed.publish([PAUSED]);
     expect(heard).toEqual([]);
     await Promise.resolve();
     expect(heard).toEqual([[PAUSED]]);
@@ -75,7 +75,7 @@ describe("news", () => {
     const feed = new MemoryFeed();
     const heard: unknown[] = [];
     feed.listen((events) => heard.push(events));
-    feed.publish([PAUSED]);
+    void feed.publish([PAUSED]);
     feed.close();
     feed.listen((events) => heard.push(events));
     expect(feed.newsWanted()).toBe(false);
