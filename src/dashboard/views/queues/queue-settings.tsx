@@ -20,6 +20,10 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change });
+  const field = (name: Exclude<keyof SettingsForm, "deadLetters">) => ({
+    value: form[name],
+    onChange: (value: string) => set({ [name]: value }),
+  });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -52,15 +56,13 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
           label="Capacity"
           inputMode="numeric"
           placeholder="no bound"
-          value={form.capacity}
-          onChange={(capacity) => set({ capacity })}
+          {...field("capacity")}
           hint="So many jobs may wait; beyond, enqueue is refused."
         />
         <TextField
           label="Head start"
           placeholder="strict priority"
-          value={form.headStart}
-          onChange={(headStart) => set({ headStart })}
+          {...field("headStart")}
           hint="How much earlier one step of priority counts, such as 1m. Empty: the more urgent always goes first."
         />
         <div className="sm:col-span-2">
@@ -71,25 +73,9 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
             onChange={(deadLetters) => set({ deadLetters })}
           />
         </div>
-        <TextField
-          label="Keep ended jobs for"
-          value={form.age}
-          onChange={(age) => set({ age })}
-          hint="Completed and cancelled ones, such as 24h or 7d."
-        />
-        <TextField
-          label="Keep at most"
-          inputMode="numeric"
-          value={form.count}
-          onChange={(count) => set({ count })}
-          hint="Of the ended jobs."
-        />
-        <TextField
-          label="But never less than"
-          value={form.keepAtLeast}
-          onChange={(keepAtLeast) => set({ keepAtLeast })}
-          hint="So that who waits for a job finds its end."
-        />
+        <TextField label="Keep ended jobs for" {...field("age")} hint="Completed and cancelled ones, such as 24h or 7d." />
+        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="Of the ended jobs." />
+        <TextField label="But never less than" {...field("keepAtLeast")} hint="So that who waits for a job finds its end." />
       </form>
     </Dialog>
   );
