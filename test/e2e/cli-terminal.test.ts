@@ -65,7 +65,7 @@ describe.skipIf(!hasTmux)("top in a terminal", () => {
     for (const type of ["fine", "fine", "broken", "broken"]) await client.enqueue(type, null, { maxRetries: 0 });
     await pane.shows(/^done 2 .*failed 2 .*dead 2 .*workers 1/m);
     await pane.shows(/^ +2x .*broken +the printer is on fire/m);
-    expect(pane.text).toMatch(/^default +0 +0 +0 +0 +2 +2$/m);
+    expect(pane.text).toMatch(/^default +0 +0 +0 +0 +0 +2 +2$/m);
 
     pane.resize(50, 14);
     const small = await pane.shows(/^millrace top.*$\n^done 2/m);
