@@ -1,5 +1,4 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
-import { countsRunTime } from "../../core/counters.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Event } from "../../core/event.ts";
 import type { Filter } from "../../core/filter.ts";
@@ -97,18 +96,10 @@ export class MemoryStore implements Store {
     if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? this.#follow(settlement, now) : refusal(job, fence);
     if (ifExpired && job.leaseUntil > now) return "stale";
 
-    const waitMs = job.record.startedAt! - job.record.runAt;
     this.#jobs.apply(job, transition, now);
     job.settledFence = fence;
     job.settledOutcome = outcome;
-    if (countsRunTime(outcome)) {
-      this.#ledger.time(job.book.account, "run", job.record.runMs!, now);
-      this.#ledger.time(job.book.account, "wait", waitMs, now);
-    }
-    if (outcome === "lost") {
-      this.#ledger.count(job.book.account, "lost", now);
-      this.#feed.ring("lease");
-    }
+    if (transition.losses === "add") this.#feed.ring("lease");
     return this.#follow(settlement, now);
   }
 
@@ -193,10 +184,8 @@ export class MemoryStore implements Store {
       if (job === undefined) return { kind: "missing" };
       const was = job.record.status;
       if (!move.from.includes(was)) return { kind: "refused", status: was };
-      const { fence } = job.record;
       this.#jobs.apply(job, move.transition, now);
       if (was === "running") this.#feed.ring("lease");
-      if (move.transition.to === "cancelled") job.cancelledFence = was === "running" ? fence : null;
       return { kind: "ok", was, job: summaryOf(job) };
     });
   }
