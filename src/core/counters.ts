@@ -1,5 +1,5 @@
-import type { Outcome } from "./lifecycle.ts";
 import type { Status } from "./job.ts";
+import type { Transition } from "./lifecycle.ts";
 
 /** What is counted for each queue, by minute, by hour and in all. `failed` and `dead` are jobs that ended so; `retried` are attempts. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
@@ -24,7 +24,7 @@ export function counterOf(to: Status): Counter | null {
   }
 }
 
-/** Whether an attempt that ended so says something about how long handlers run. */
-export function countsRunTime(kind: Outcome["kind"]): boolean {
-  return kind === "completed" || kind === "failed" || kind === "discard";
+/** Whether the run and wait times of a running job are counted with its transition: where an attempt ends whose run time was reported. */
+export function countsTimes({ endsAttempt, runMs }: Transition): boolean {
+  return endsAttempt && runMs !== null;
 }

@@ -41,7 +41,7 @@ export interface Transition {
   readonly giveBackAttempt: boolean;
   /** `add`: one more was used. `reset`: a new life, in which retries and snoozes start again. */
   readonly retries: "keep" | "add" | "reset";
-  /** `add`: one more attempt was lost. `reset`: they are counted from 0 again. */
+  /** `add`: one more attempt was lost; it raises the counter `lost`, and its holder is told. `reset`: they are counted from 0 again. */
   readonly losses: "keep" | "add" | "reset";
   readonly countSnooze: boolean;
   /** Due so long after the store's now; null keeps the due time, and with it the rank. */
@@ -53,7 +53,29 @@ export interface Transition {
   readonly errorOnlyIfRunning: boolean;
   /** Whether the attempt ends here and, unless the job ends with it, goes into the history. */
   readonly endsAttempt: boolean;
+  /** How long the attempt ran, where that was reported; only then are its times counted. Null: from its start until now. */
   readonly runMs: number | null;
+}
+
+/** Completed, with a reported run time, and nothing changes beyond what that means. */
+export type PlainEnd = Transition & { readonly result: string | null; readonly runMs: number };
+
+/** Engines have a fast text for the plain end. They choose it by this, never by the name of the outcome. */
+export function isPlainEnd(transition: Transition): transition is PlainEnd {
+  return (
+    transition.to === "completed" &&
+    transition.endsAttempt &&
+    transition.runMs !== null &&
+    transition.error === null &&
+    !transition.errorOnlyIfRunning &&
+    transition.result !== undefined &&
+    !transition.bumpFence &&
+    !transition.giveBackAttempt &&
+    !transition.countSnooze &&
+    transition.retries === "keep" &&
+    transition.losses === "keep" &&
+    transition.delayMs === null
+  );
 }
 
 const NOTHING = {

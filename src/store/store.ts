@@ -19,6 +19,8 @@
  *   ticks depends on it. All times are whole milliseconds since the epoch.
  * - Counted. Tallies by (queue, status, level), the counters and the histograms change with the transition that they count, in the same
  *   commit. At rest they equal a count of the rows.
+ * - Obedient. What changes and what is counted follows from the transition alone, whatever verb or outcome brings it: the counter of the status
+ *   that is entered, `lost` where it adds a loss, and the times `run` and `wait` (startedAt − runAt) where an attempt ends with a reported `runMs`.
  * - Bounded. No call takes more than MAX_BATCH items, and none costs more because finished jobs pile up.
  *
  * Why it fits four engines. Every item names its queue or an id, and an id carries the partition of its queue (core/partition.ts), so Redis
@@ -89,9 +91,8 @@ export interface Store extends Feed, Shared {
    * `cancelled` while the job is cancelled and it was this very lease that the cancel ended, else `stale`. With `ifExpired` a job that
    * somebody's transaction holds is `stale`, not `locked`, also when it is alone in its call: that transaction may be completing it, a reaper
    * must not wait for it, and will find the lease again if it stays.
-   * Rings `due`, with the time until then, for what waits for its time again, `work` for what was given back, and `lease` for one that was lost.
-   * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt. `run` and `wait`
-   * (startedAt − runAt) are counted for attempts that were reported completed, failed or discarded.
+   * Rings `due`, with the time until then, for what waits for its time again, `work` for what was given back, and `lease` where it adds a loss.
+   * An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now − startedAt.
    *
    * A claim is a series of takes, one a queue, each atomic: pending jobs of its types, from its first queue in rank order (ties by sequence),
    * then from the next, until `limit`. Paused queues give nothing. Each job taken becomes running: fence + 1, attempt + 1, a lease of
@@ -326,6 +327,7 @@ export interface Lease {
 }
 
 export interface Settlement extends Lease {
+  /** By this a repeat is known, and by nothing else: what happens is in the transition. */
   readonly outcome: Outcome["kind"];
   readonly transition: Transition;
   /** Apply only if the lease has run out: its holder may have renewed it since one looked. */

@@ -10,6 +10,8 @@ export interface Engine {
   readonly allowancesVanish?: string;
   /** Whether the application's own transactions can hold our verbs: `begin` is then there. */
   readonly hasTransactions?: boolean;
+  /** Whether such a transaction holds no more than the rows that it wrote, so that others work beside it. */
+  readonly holdsRows?: boolean;
   /** A fresh, empty store whose time is the given clock's. */
   open(options: { readonly clock: TestClock }): Promise<Opened>;
 }

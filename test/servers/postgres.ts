@@ -279,6 +279,7 @@ export function postgresEngine(server: () => PostgresServer): Engine {
   return {
     name: "postgres",
     hasTransactions: true,
+    holdsRows: true,
     async open({ clock }) {
       const database = free.pop() ?? (await server().database());
       const stores: Store[] = [];

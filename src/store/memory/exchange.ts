@@ -1,4 +1,3 @@
-import { countsRunTime } from "../../core/counters.ts";
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -11,24 +10,16 @@ export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer 
   return answer;
 }
 
-function applySettlement({ jobs, ledger, feed, now }: Context, settlement: Settlement): LeaseAnswer {
+function applySettlement({ jobs, feed, now }: Context, settlement: Settlement): LeaseAnswer {
   const { id, fence, outcome, transition, ifExpired } = settlement;
   const job = jobs.get(id);
   if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? "ok" : refusal(job, fence);
   if (ifExpired && job.leaseUntil > now) return "stale";
 
-  const waitMs = job.record.startedAt! - job.record.runAt;
   jobs.apply(job, transition, now);
   job.settledFence = fence;
   job.settledOutcome = outcome;
-  if (countsRunTime(outcome)) {
-    ledger.time(job.book.account, "run", job.record.runMs!, now);
-    ledger.time(job.book.account, "wait", waitMs, now);
-  }
-  if (outcome === "lost") {
-    ledger.count(job.book.account, "lost", now);
-    feed.ring("lease");
-  }
+  if (transition.losses === "add") feed.ring("lease");
   return "ok";
 }
 

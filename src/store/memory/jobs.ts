@@ -1,4 +1,4 @@
-import { counterOf } from "../../core/counters.ts";
+import { counterOf, countsTimes } from "../../core/counters.ts";
 import { isTerminal, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { STATE } from "../numbers.ts";
@@ -59,13 +59,19 @@ export class Jobs {
   /** Applies a transition whose condition was checked. */
   apply(job: StoredJob, transition: Transition, now: number): void {
     const { to } = transition;
+    const { status: was, startedAt, runAt } = job.record;
     this.leaveLine(job);
-    if (isTerminal(job.record.status)) this.keys.stopTime(job, now);
+    if (isTerminal(was)) this.keys.stopTime(job, now);
     applyTransition(job, transition, now);
     this.enter(job, to);
     if (to === "completed" || to === "cancelled") this.keys.startTime(job);
+    const { account } = job.book;
     const counter = counterOf(to);
-    if (counter !== null) this.#ledger.count(job.book.account, counter, now);
+    if (counter !== null) this.#ledger.count(account, counter, now);
+    if (transition.losses === "add") this.#ledger.count(account, "lost", now);
+    if (was !== "running" || !countsTimes(transition)) return;
+    this.#ledger.time(account, "run", job.record.runMs!, now);
+    this.#ledger.time(account, "wait", startedAt! - runAt, now);
   }
 
   /** Gives a job that has left its line another status. The only place where a status changes, so that no count can forget one. */

@@ -9,10 +9,8 @@ export function changeJob({ jobs, feed, now }: Context, id: string, move: Move):
   if (job === undefined) return { kind: "missing" };
   const was = job.record.status;
   if (!move.from.includes(was)) return { kind: "refused", status: was };
-  const { fence } = job.record;
   jobs.apply(job, move.transition, now);
   if (was === "running") feed.ring("lease");
-  if (move.transition.to === "cancelled") job.cancelledFence = was === "running" ? fence : null;
   return { kind: "ok", was, job: summaryOf(job) };
 }
 

@@ -19,6 +19,7 @@ export function applyTransition(job: StoredJob, transition: Transition, now: num
     if (!isOver) job.history = [...job.history, failedAttempt(job, now)];
   }
   if (transition.retries !== "keep") record.retryCount = transition.retries === "add" ? record.retryCount + 1 : 0;
+  if (transition.to === "cancelled") job.cancelledFence = wasRunning ? record.fence : null;
   if (transition.bumpFence) record.fence++;
   if (transition.giveBackAttempt) record.attempt--;
   if (transition.losses !== "keep") record.lostCount = transition.losses === "add" ? record.lostCount + 1 : 0;

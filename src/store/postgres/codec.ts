@@ -1,8 +1,10 @@
 /** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost more than their parsing. */
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, Progress } from "../../core/job.ts";
-import { statusOf } from "../numbers.ts";
+import { counterOf, countsTimes } from "../../core/counters.ts";
+import type { Transition } from "../../core/lifecycle.ts";
+import { counterMetric, STATE, statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
-import { readError, withoutStack } from "../stored-error.ts";
+import { encodeError, readError, withoutStack } from "../stored-error.ts";
 
 export type Row = (string | number | boolean | null)[];
 
@@ -221,4 +223,29 @@ export const LOG_COLUMNS = "number, at, attempt, text";
 
 export function readLogLine(row: Row): LogLine {
   return { number: row[0] as number, at: row[1] as number, attempt: row[2] as number, text: decodeText(row[3] as string) };
+}
+
+/** A transition as TRANSITION in functions/snippets.ts reads it. */
+export function encodeTransition(transition: Transition): object {
+  const counter = counterOf(transition.to);
+  return {
+    to_state: STATE[transition.to],
+    bump: transition.bumpFence ? 1 : 0,
+    give_back: transition.giveBackAttempt ? 1 : 0,
+    reset: transition.retries === "reset",
+    retry: transition.retries === "add" ? 1 : 0,
+    reset_losses: transition.losses === "reset",
+    loss: transition.losses === "add" ? 1 : 0,
+    snooze: transition.countSnooze ? 1 : 0,
+    delay: transition.delayMs === null ? null : Math.round(transition.delayMs),
+    keep_result: transition.result === undefined,
+    new_result: transition.result ?? null,
+    keep_error: transition.error === undefined,
+    new_error: encodeError(transition.error),
+    error_if_running: transition.errorOnlyIfRunning,
+    ends: transition.endsAttempt,
+    new_run_ms: transition.runMs,
+    counter: counter === null ? null : counterMetric(counter),
+    timed: countsTimes(transition),
+  };
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
-import { type Counter, counterOf, countsRunTime } from "../../core/counters.ts";
-import { counterMetric, settledMark, STATE } from "../numbers.ts";
+import { isPlainEnd } from "../../core/lifecycle.ts";
+import { settledMark } from "../numbers.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { encodeError } from "../stored-error.ts";
 import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeTags, encodeText, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
+import { encodeExtra, encodeTags, encodeText, encodeTransition, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
 import type { UsedStarts } from "./read-starts.ts";
 import { type Request, waitOrLeaveOut } from "./patience.ts";
@@ -153,41 +152,37 @@ export function hintsOfSettled(settlements: readonly Settlement[], answers: read
   const applied = settlements.filter((_, index) => answers[index] === "ok");
   const followed = new Set(applied.flatMap(({ followUp }) => followUp?.queue ?? []));
   const hints: Hint[] = [...Array.from(followed, (queue): Hint => ({ topic: "work", queue })), ...dueHints(applied)];
-  if (applied.some(({ outcome }) => outcome === "lost")) hints.push({ topic: "lease" });
+  if (applied.some(({ transition }) => transition.losses === "add")) hints.push({ topic: "lease" });
   return hints;
 }
 
-/** Whether it is the usual end, which goes in columns. */
-function isCompletion({ outcome, transition, ifExpired }: Settlement): boolean {
-  return outcome === "completed" && transition.to === "completed" && !ifExpired;
-}
-
 /**
- * Settlements as `exchange` takes them: completions first, then the others, then the jobs that follow, whose lanes are given. `order` tells where
+ * Settlements as `exchange` takes them: plain ends in columns, then the others, then the jobs that follow, whose lanes are given. `order` tells where
  * each settlement came from.
  */
 export function settlementValues(
   settlements: readonly Settlement[],
   lanes: ReadonlyMap<NewJob, Lane>,
 ): { order: number[]; values: unknown[] } {
-  const completions: Settlement[] = [];
+  const ends: Settlement[] = [];
   const others: object[] = [];
   const order: number[] = [];
   const later: number[] = [];
   settlements.forEach((settlement, index) => {
-    if (!isCompletion(settlement)) return void later.push(index);
-    completions.push(settlement);
+    if (settlement.ifExpired || !isPlainEnd(settlement.transition)) return void later.push(index);
+    ends.push(settlement);
     order.push(index);
   });
   for (const index of later) others.push(encodeOther(settlements[index]!, order.push(index)));
   const columns =
-    completions.length === 0
-      ? [null, null, null, null]
+    ends.length === 0
+      ? [null, null, null, null, null]
       : [
-          ids(completions.map(({ id }) => id)),
-          numbers(completions.map(({ fence }) => fence)),
-          texts(completions.map(({ transition }) => transition.result ?? null)),
-          numbers(completions.map(({ transition }) => transition.runMs)),
+          ids(ends.map(({ id }) => id)),
+          numbers(ends.map(({ fence }) => fence)),
+          numbers(ends.map(({ fence, outcome }) => settledMark(fence, outcome))),
+          texts(ends.map(({ transition }) => transition.result ?? null)),
+          numbers(ends.map(({ transition }) => transition.runMs)),
         ];
   const following = order.flatMap((index, at) => {
     const { followUp } = settlements[index]!;
@@ -229,32 +224,7 @@ export function orderedAnswers(order: readonly number[], answers: readonly numbe
 }
 
 function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, ord: number): object {
-  const counter: Counter | null = counterOf(transition.to);
-  return {
-    ord,
-    id,
-    fence,
-    mark: settledMark(fence, outcome),
-    if_expired: ifExpired,
-    to_state: STATE[transition.to],
-    bump: transition.bumpFence ? 1 : 0,
-    give_back: transition.giveBackAttempt ? 1 : 0,
-    reset: transition.retries === "reset",
-    retry: transition.retries === "add" ? 1 : 0,
-    reset_losses: transition.losses === "reset",
-    loss: transition.losses === "add" ? 1 : 0,
-    snooze: transition.countSnooze ? 1 : 0,
-    delay: transition.delayMs === null ? null : Math.round(transition.delayMs),
-    keep_result: transition.result === undefined,
-    new_result: transition.result ?? null,
-    keep_error: transition.error === undefined,
-    new_error: encodeError(transition.error),
-    ends: transition.endsAttempt,
-    new_run_ms: transition.runMs,
-    counter: counter === null ? null : counterMetric(counter),
-    lost: outcome === "lost",
-    timed: countsRunTime(outcome),
-  };
+  return { ord, id, fence, mark: settledMark(fence, outcome), if_expired: ifExpired, ...encodeTransition(transition) };
 }
 
 /** The tries of one call: each has a name, so that one which arrives after it was given up can be known. */

@@ -1,12 +1,10 @@
-import { counterOf } from "../../core/counters.ts";
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { LostAnswer } from "../lost-answer.ts";
-import { counterMetric, STATE, statusOf } from "../numbers.ts";
+import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
-import { encodeError } from "../stored-error.ts";
 import { CHANGED } from "./answers.ts";
-import { ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
+import { encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
 import { waitOrLeaveOut } from "./patience.ts";
@@ -61,28 +59,7 @@ async function change(
   { from, transition }: Move,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
-  const counter = counterOf(transition.to);
-  const values = [
-    ids(batch),
-    numbers(from.map((status) => STATE[status])),
-    STATE[transition.to],
-    transition.bumpFence ? 1 : 0,
-    transition.giveBackAttempt ? 1 : 0,
-    transition.retries === "reset",
-    transition.retries === "add" ? 1 : 0,
-    transition.losses === "reset",
-    transition.losses === "add" ? 1 : 0,
-    transition.countSnooze ? 1 : 0,
-    transition.delayMs,
-    transition.result === undefined,
-    transition.result ?? null,
-    transition.error === undefined,
-    encodeError(transition.error),
-    transition.errorOnlyIfRunning,
-    transition.endsAttempt,
-    transition.runMs,
-    counter === null ? null : counterMetric(counter),
-  ];
+  const values = [ids(batch), numbers(from.map((status) => STATE[status])), JSON.stringify(encodeTransition(transition))];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
   return askForChanges(context, batch.length, ask, onUnknown);
 }

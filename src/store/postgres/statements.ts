@@ -70,10 +70,10 @@ const calls = (s: string) => ({
   enqueue: `select ${s}.enqueue(${parameters(16)})`,
   admit: `select * from ${s}.admit(${parameters(20)})`,
   freeKeys: `select ${s}.free_keys(${parameters(3)})`,
-  exchange: `select * from ${s}.exchange(${parameters(10)})`,
+  exchange: `select * from ${s}.exchange(${parameters(11)})`,
   extend: `select ${s}.extend(${parameters(5)})`,
   note: `select ${s}.note(${parameters(3)})`,
-  change: `select * from ${s}.change(${parameters(21)})`,
+  change: `select * from ${s}.change(${parameters(5)})`,
   remove: `select * from ${s}.remove(${parameters(4)})`,
   promote: `select * from ${s}.promote(${parameters(4)})`,
   prune: `select ${s}.prune(${parameters(6)})`,
@@ -95,7 +95,7 @@ const calls = (s: string) => ({
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
     from ${s}.admit(${parameters(20)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
-    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(10)})`,
+    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(11)})`,
   /** In: ids. */
   findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]'))::text as answer
     from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,

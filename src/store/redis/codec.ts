@@ -11,7 +11,8 @@ import {
   type Status,
   usualMaxLost,
 } from "../../core/job.ts";
-import type { Outcome, Transition } from "../../core/lifecycle.ts";
+import { countsTimes } from "../../core/counters.ts";
+import { isPlainEnd, type Outcome, type Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import { ATTEMPT_OUTCOME, OUTCOME, STATE, statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
@@ -228,23 +229,32 @@ const runTime = (ran: number): number | null => (ran < 0 ? null : ran);
 
 const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
 
-/** The part of a transition that many share, as SHAPE_FIELDS numbers. */
-export function encodeShape(transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean): string[] {
-  return [
-    STATE[transition.to],
-    transition.bumpFence ? 1 : 0,
-    transition.giveBackAttempt ? 1 : 0,
-    COUNTING[transition.retries],
-    transition.countSnooze ? 1 : 0,
-    modeOf(transition.result),
-    modeOf(transition.error),
-    transition.errorOnlyIfRunning ? 1 : 0,
-    transition.endsAttempt ? 1 : 0,
-    outcome === null ? 0 : OUTCOME[outcome],
-    ifExpired ? 1 : 0,
-    transition.delayMs === null ? 0 : 1,
-    COUNTING[transition.losses],
-  ].map(String);
+type ShapeField = (transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean) => number | boolean;
+
+/** A shape is the part of a transition that many share: these numbers, in this order, which scripts read by their names. */
+const SHAPE = {
+  to: ({ to }) => STATE[to],
+  bump: ({ bumpFence }) => bumpFence,
+  giveBack: ({ giveBackAttempt }) => giveBackAttempt,
+  retries: ({ retries }) => COUNTING[retries],
+  losses: ({ losses }) => COUNTING[losses],
+  snooze: ({ countSnooze }) => countSnooze,
+  delay: ({ delayMs }) => delayMs !== null,
+  result: ({ result }) => modeOf(result),
+  error: ({ error }) => modeOf(error),
+  errorOnlyIfRunning: ({ errorOnlyIfRunning }) => errorOnlyIfRunning,
+  ends: ({ endsAttempt }) => endsAttempt,
+  timed: countsTimes,
+  plainEnd: isPlainEnd,
+  outcome: (_, outcome) => (outcome === null ? 0 : OUTCOME[outcome]),
+  ifExpired: (_transition, _outcome, ifExpired) => ifExpired,
+} as const satisfies Record<string, ShapeField>;
+
+export const SHAPE_NAMES: readonly string[] = Object.keys(SHAPE);
+const SHAPE_FIELDS: readonly ShapeField[] = Object.values(SHAPE);
+
+export function encodeShape(...from: Parameters<ShapeField>): string[] {
+  return SHAPE_FIELDS.map((read) => String(Number(read(...from))));
 }
 
 /** 0 keeps what is there, 1 makes it null, 2 is given beside. */
@@ -285,7 +295,7 @@ export function readLatestAttempt(record: Buffer): Attempt | null {
     number,
     workerId: workerEnd === RECORD.bytes ? null : textIn(record, RECORD.bytes, workerEnd),
     startedAt: time(record, AT.startedAt),
-    endedAt: runs ? null : time(record, AT.over),
+    endedAt: runs ? null : timeOrNull(record, AT.over),
     durationMs: runs ? null : runTime(record.readDoubleBE(AT.ran)),
     outcome: attemptOutcome(status),
     // While it runs, the record still has the error of the attempt before.

@@ -30,6 +30,8 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
   const what = [
     statesOf(move.from),
     encodeNumber(transition.delayMs),
+    encodeNumber(transition.runMs),
+    transition.result ?? "",
     encodeErrorText(transition.error),
     ...encodeShape(transition, null, false),
   ];

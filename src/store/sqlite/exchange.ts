@@ -1,5 +1,5 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
-import type { Outcome } from "../../core/lifecycle.ts";
+import { isPlainEnd, type PlainEnd } from "../../core/lifecycle.ts";
 import { settledMark, STATE } from "../numbers.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
@@ -30,23 +30,23 @@ export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer 
 }
 
 function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
-  const mark = settledMark(settlement.fence, settlement.outcome);
-  const grant = tx.granted?.take(settlement.id, settlement.fence);
-  if (settlement.outcome === "completed" && !settlement.ifExpired && completeJob(tx, settlement, mark, grant)) return "ok";
-  const job = factsOf(tx, idToBlob(settlement.id));
-  if (!holds(job, settlement.fence)) return answerRefused(job, settlement.fence, settlement.ifExpired ? null : mark);
-  if (settlement.ifExpired && job.leaseUntil! > tx.now) return "stale";
-  applyTransition(tx, job, { transition: settlement.transition, settled: { mark, outcome: settlement.outcome } });
+  const { id, fence, outcome, transition, ifExpired } = settlement;
+  const mark = settledMark(fence, outcome);
+  const grant = tx.granted?.take(id, fence);
+  if (!ifExpired && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) return "ok";
+  const job = factsOf(tx, idToBlob(id));
+  if (!holds(job, fence)) return answerRefused(job, fence, ifExpired ? null : mark);
+  if (ifExpired && job.leaseUntil! > tx.now) return "stale";
+  applyTransition(tx, job, transition, mark);
   return "ok";
 }
 
 const ID = new Uint8Array(ID_BYTES);
 
-/** The usual end in one statement. */
-function completeJob(tx: Transaction, settlement: Settlement, mark: number, grant: Grant | undefined): boolean {
-  const { fence, transition } = settlement;
-  const { result = null, runMs } = transition;
-  const id = idToBlob(settlement.id, ID);
+/** The plain end in one statement. */
+function completeJob(tx: Transaction, lease: Lease, { result, runMs }: PlainEnd, mark: number, grant: Grant | undefined): boolean {
+  const { fence } = lease;
+  const id = idToBlob(lease.id, ID);
   if (grant !== undefined) {
     if (tx.on.run(COMPLETE_GRANTED, result, mark, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
     countCompleted(tx, grant, runMs);
@@ -59,10 +59,10 @@ function completeJob(tx: Transaction, settlement: Settlement, mark: number, gran
   return true;
 }
 
-function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number | null): void {
+function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number): void {
   tx.ledger.move(queue, priority, STATE.running, STATE.completed);
   tx.ledger.count(queue, "completed");
-  tx.ledger.time(queue, "run", runMs ?? tx.now - startedAt);
+  tx.ledger.time(queue, "run", runMs);
   tx.ledger.time(queue, "wait", startedAt - runAt);
 }
 
@@ -193,8 +193,8 @@ function roundedUp(limit: number): number {
   return Math.ceil(limit / step) * step;
 }
 
-/** Settlements whose outcome a power cut may not undo. */
-export function isDurable(settlements: readonly { readonly outcome: Outcome["kind"] }[], claims: readonly Claim[]): boolean {
+/** Whether a power cut may not undo it. */
+export function isDurable(settlements: readonly Settlement[], claims: readonly Claim[]): boolean {
   return settlements.length > 0 || claims.some((claim) => !claim.local);
 }
 

@@ -23,7 +23,7 @@ export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer
   if (job === null) return { kind: "missing" };
   const was = statusOf(job.state);
   if (!move.from.includes(was)) return { kind: "refused", status: was };
-  applyTransition(tx, job, { transition: move.transition, settled: null });
+  applyTransition(tx, job, move.transition, null);
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
 }
 

@@ -127,7 +127,7 @@ export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where ${RU
 /** In: lease_until, seq. */
 export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = ?";
 
-/** The usual end, apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
+/** The plain end (see core/lifecycle.ts), apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
 export const COMPLETE_JOB = `update millrace_job
   set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where id = ? and ${RUNNING} and fence = ? returning queue, priority, started_at, run_at`;

@@ -1,6 +1,6 @@
-import { countsRunTime, counterOf } from "../../core/counters.ts";
+import { counterOf, countsTimes } from "../../core/counters.ts";
 import { attemptOutcome, isTerminal } from "../../core/job.ts";
-import type { Outcome, Transition } from "../../core/lifecycle.ts";
+import type { Transition } from "../../core/lifecycle.ts";
 import { rank } from "../../core/rank.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import { encodeError } from "../stored-error.ts";
@@ -59,14 +59,11 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
   };
 }
 
-export interface Applied {
-  readonly transition: Transition;
-  /** The settlement that this is, to recognise its repeat; null for a change that somebody asked for. */
-  readonly settled: { readonly mark: number; readonly outcome: Outcome["kind"] } | null;
-}
-
-/** Writes a transition whose condition was checked in this transaction. */
-export function applyTransition(tx: Transaction, job: Facts, { transition, settled }: Applied): void {
+/**
+ * Writes a transition whose condition was checked in this transaction. `mark` is that of the settlement that it is, to recognise its repeat; null
+ * for a change that somebody asked for.
+ */
+export function applyTransition(tx: Transaction, job: Facts, transition: Transition, mark: number | null): void {
   const to = STATE[transition.to];
   const wasRunning = job.state === STATE.running;
   const ends = wasRunning && transition.endsAttempt;
@@ -92,7 +89,7 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     transition.result === undefined ? 1 : 0,
     transition.result ?? null,
     error,
-    settled?.mark ?? job.settled,
+    mark ?? job.settled,
     isTerminal(transition.to) ? tx.now : null,
     runMs,
     keepsKey(tx, job) ? job.key : null,
@@ -101,9 +98,9 @@ export function applyTransition(tx: Transaction, job: Facts, { transition, settl
     tx.now,
     job.seq,
   );
-  countTransition(tx, job, transition, settled?.outcome ?? null, runMs);
+  countTransition(tx, job, transition, runMs);
   // By a cancel, or by upkeep: its holder may not know.
-  const endsOthersLease = wasRunning && (settled === null || settled.outcome === "lost");
+  const endsOthersLease = wasRunning && (mark === null || transition.losses === "add");
   ringAfter(tx, transition, endsOthersLease, queue.name, runAt);
 }
 
@@ -139,12 +136,12 @@ function keepsKey(tx: Transaction, job: Facts): boolean {
   return job.key !== null && !(job.state === STATE.cancelled && job.endedAt! + job.keyTtl! <= tx.now);
 }
 
-function countTransition(tx: Transaction, job: Facts, transition: Transition, outcome: Outcome["kind"] | null, runMs: number | null): void {
+function countTransition(tx: Transaction, job: Facts, transition: Transition, runMs: number | null): void {
   tx.ledger.move(job.queue, job.priority, job.state, STATE[transition.to]);
   const counter = counterOf(transition.to);
   if (counter !== null) tx.ledger.count(job.queue, counter);
-  if (outcome === "lost") tx.ledger.count(job.queue, "lost");
-  if (outcome !== null && countsRunTime(outcome)) {
+  if (transition.losses === "add") tx.ledger.count(job.queue, "lost");
+  if (job.state === STATE.running && countsTimes(transition)) {
     tx.ledger.time(job.queue, "run", runMs!);
     tx.ledger.time(job.queue, "wait", job.startedAt! - job.runAt);
   }

@@ -24,6 +24,7 @@ import { searchSuite } from "./search.ts";
 import { settleSuite } from "./settle.ts";
 import { stormSuite } from "./storm.ts";
 import { transactionSuite } from "./transaction.ts";
+import { transitionsSuite } from "./transitions.ts";
 import { upkeepSuite } from "./upkeep.ts";
 import { waitingSuite } from "./waiting.ts";
 import { workerSuite } from "./worker.ts";
@@ -38,6 +39,7 @@ const FAMILIES = [
   followUpSuite,
   changeSuite,
   blockedSuite,
+  transitionsSuite,
   querySuite,
   searchSuite,
   groupSuite,

@@ -4,6 +4,7 @@ import { type AttemptError, isTerminal, STATUSES, TERMINAL, WAITING } from "../.
 import {
   type AttemptFacts,
   CANCEL,
+  isPlainEnd,
   MAX_SNOOZES,
   MIN_SNOOZE_MS,
   type Outcome,
@@ -11,6 +12,7 @@ import {
   RETRY,
   RUN_NOW,
   settle,
+  type Transition,
 } from "../../../src/core/lifecycle.ts";
 import { RETRY_CAP_MS } from "../../../src/core/retry.ts";
 
@@ -147,6 +149,35 @@ describe("what follows when an attempt", () => {
         },
       ),
     );
+  });
+});
+
+describe("the plain end", () => {
+  const plain = settle(facts, { kind: "completed", result: "1", runMs: 7 }, keep, 0);
+
+  test("is what follows a completed attempt, whatever it gave and however long it ran", () => {
+    expect(isPlainEnd(plain)).toBe(true);
+    expect(isPlainEnd({ ...plain, result: null, runMs: 0 })).toBe(true);
+  });
+
+  /** One value of each field with which it is another end, or none. */
+  const OTHER: { readonly [Name in keyof Transition]: Transition[Name] } = {
+    to: "dead",
+    bumpFence: true,
+    giveBackAttempt: true,
+    retries: "reset",
+    losses: "add",
+    countSnooze: true,
+    delayMs: 0,
+    result: undefined,
+    error: undefined,
+    errorOnlyIfRunning: true,
+    endsAttempt: false,
+    runMs: null,
+  };
+
+  test.each(Object.keys(OTHER) as (keyof Transition)[])("is not one that differs in %s", (name) => {
+    expect(isPlainEnd({ ...plain, [name]: OTHER[name] })).toBe(false);
   });
 });
 

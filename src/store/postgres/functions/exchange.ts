@@ -6,49 +6,48 @@ import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
 import {
   addDeltas,
   addMoves,
+  applied,
   arrive,
   bringIn,
   bucket,
   changed,
-  completedMark,
   hasEnded,
   impatiently,
   newState,
   NOW,
   PLANNED,
   tallyOf,
+  TRANSITION,
 } from "./snippets.ts";
 
-/** The usual end, apart because it is hot. Tells how many were applied. */
+/** The plain end (see core/lifecycle.ts), apart because it is hot. Tells how many were applied. */
 const complete = (s: string): string => `
   with gone as (
-    delete from ${s}.running r using unnest(p_ids, p_fences, p_results, p_runs) with ordinality i(id, fence, new_result, new_run_ms, ord)
+    delete from ${s}.running r using unnest(p_ids, p_fences, p_marks, p_results, p_runs) i(id, fence, mark, new_result, new_run_ms)
     where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
-    returning r.*, i.new_result, i.new_run_ms, i.ord
+    returning r.*, i.mark, i.new_result, i.new_run_ms
   ), moved as (
     insert into ${s}.ended
     select ${changed("g", {
       updated_at: "v_now",
-      settled: completedMark("g.fence"),
+      settled: "g.mark",
       state: `${STATE.completed}`,
       ended_at: "v_now",
       lease_until: "null",
       turn: "null",
-      run_ms: "coalesce(g.new_run_ms, v_now - g.started_at)",
+      run_ms: "g.new_run_ms",
       error: "null",
       result: "g.new_result",
     })} from gone g
   ), counted as (${addMoves(s, "gone", STATE.running, STATE.completed, {
     metrics: `,${counterMetric("completed")}`,
     amounts: ", total",
-    ones: `array_agg(${bucket("run", "coalesce(new_run_ms, v_now - started_at)")}::smallint) || array_agg(${bucket("wait", "started_at - run_at")}::smallint)`,
+    ones: `array_agg(${bucket("run", "new_run_ms")}::smallint) || array_agg(${bucket("wait", "started_at - run_at")}::smallint)`,
   })})
   select count(*) into v_done from gone`;
 
 /** What every other settlement says, one JSON object each: the transition that the core decided. */
-const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, to_state smallint, bump int,
-  give_back int, reset boolean, retry int, reset_losses boolean, loss int, snooze int, delay bigint, keep_result boolean, new_result text, keep_error boolean, new_error text, ends boolean,
-  new_run_ms float8, counter smallint, lost boolean, timed boolean)`;
+const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, ${TRANSITION})`;
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
 const settleOthers = (s: string): string => `
@@ -57,26 +56,7 @@ const settleOthers = (s: string): string => `
     where r.id = i.id and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
   ), after as materialized (
-    select g.ord, g.to_state, g.ends, g.counter, g.lost, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${changed(
-      "(g.r)",
-      {
-        run_at: "coalesce(v_now + g.delay, (g.r).run_at)",
-        updated_at: "v_now",
-        settled: "g.mark",
-        attempt: "(g.r).attempt - g.give_back",
-        fence: "(g.r).fence + g.bump",
-        state: "g.to_state",
-        retry_count: "(case when g.reset then 0 else (g.r).retry_count + g.retry end)::smallint",
-        snoozes: "(case when g.reset then 0 else (g.r).snoozes + g.snooze end)::smallint",
-        ended_at: `case when ${hasEnded("g.to_state")} then v_now end`,
-        lease_until: "null",
-        turn: "null",
-        run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end",
-        error: "case when g.keep_error then (g.r).error else g.new_error end",
-        result: "case when g.keep_result then (g.r).result else g.new_result end",
-        lost_count: "(case when g.reset_losses then 0 else (g.r).lost_count + g.loss end)::smallint",
-      },
-    )})::${s}.place as p
+    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark" })})::${s}.place as p
     from gone g
   ), ${arrive(s, "to_state")}
   , history as (
@@ -87,15 +67,15 @@ const settleOthers = (s: string): string => `
     s,
     `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
       (${tallyOf(STATE.running, "(a.p).priority")}, -1), (${tallyOf("a.to_state", "(a.p).priority")}, 1), (a.counter, 1),
-      (case when a.lost then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "a.ran_ms")} end, 1),
+      (case when a.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "a.ran_ms")} end, 1),
       (case when a.timed then ${bucket("wait", "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,
   )})
   select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = ${STATE.pending})
   into v_done, v_others, v_woken from after`;
 
 /** The leases that a call is about, each with whether it is settled only if it has run out. */
-const LEASES = `select i.ord, i.id, i.fence, ${completedMark("i.fence")} as mark, false as done, false as if_expired
-    from unnest(p_ids, p_fences) with ordinality i(id, fence, ord)
+const LEASES = `select i.ord, i.id, i.fence, i.mark, false as done, false as if_expired
+    from unnest(p_ids, p_fences, p_marks) with ordinality i(id, fence, mark, ord)
   union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others), i.if_expired from ${OTHERS}`;
 
 /**
@@ -231,13 +211,13 @@ const grant = (s: string): string => `, moved as (
 
 /**
  * In: whether the transaction is ours (and not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
- * completions as columns (ids, fences, results, run times); other settlements, the jobs that follow settlements, and claims as JSON.
+ * plain ends as columns (ids, fences, marks, results, run times); other settlements, the jobs that follow settlements, and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: how each settlement was answered (null: all ok) and the queues that have work by it; then
  * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
  * word that a look from the bottom of the lanes took long (see read-starts.ts).
  */
 export const exchange = (s: string): string => `
-create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[],
+create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
   p_others json, p_following json, p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column

@@ -1,9 +1,22 @@
 /** Jobs are managed: moves that somebody asked for, and removal. */
-import { STATE } from "../../numbers.ts";
+import { counterMetric, STATE } from "../../numbers.ts";
 import { PLACES } from "../tables.ts";
 import { CHANGED } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { addDeltas, arrive, attemptOutcome, changed, hasEnded, impatiently, isKeptForATime, NOW, PLANNED, tallyOf } from "./snippets.ts";
+import {
+  addDeltas,
+  applied,
+  arrive,
+  attemptOutcome,
+  bucket,
+  hasEnded,
+  impatiently,
+  isKeptForATime,
+  NOW,
+  PLANNED,
+  tallyOf,
+  TRANSITION,
+} from "./snippets.ts";
 
 /** How often one looks for jobs that move while one looks. */
 const MOST_LOOKS = 5;
@@ -46,10 +59,7 @@ const answerLeftOut = (s: string): string => `
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string): string => `
-create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int,
-  p_reset boolean, p_retry int, p_reset_losses boolean, p_loss int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text,
-  p_keep_error boolean, p_error text, p_error_if_running boolean,
-  p_ends boolean, p_run_ms float8, p_counter smallint)
+create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json)
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -59,11 +69,13 @@ declare
   v_moved uuid[];
   v_was smallint[];
   v_keyless uuid[] := '{}';
+  t record;
 begin
+  select * into t from json_to_record(p_transition) as r(${TRANSITION});
   ${impatiently};
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
-    if not ${hasEnded("p_to")} and p_from && '{${PLACES.ended.join()}}'::smallint[] then
+    if not ${hasEnded("t.to_state")} and p_from && '{${PLACES.ended.join()}}'::smallint[] then
       if p_careful then
         ${leaveJobsOfHeldKeysOut(s, "true")};
       else
@@ -91,34 +103,22 @@ begin
       .join(" union all ")}),
     after as materialized (
       select g.state as was, g.attempt as number, g.started_at as was_started, g.ended_at as was_ended, g.run_ms as was_run_ms, g.error as was_error,
-        row(${changed("g", {
-          run_at: "coalesce(v_now + p_delay, g.run_at)",
-          updated_at: "v_now",
-          attempt: "g.attempt - p_give_back",
-          fence: "g.fence + p_bump",
-          state: "p_to",
-          retry_count: "(case when p_reset then 0 else g.retry_count + p_retry end)::smallint",
-          snoozes: "(case when p_reset then 0 else g.snoozes + p_snooze end)::smallint",
-          ended_at: `case when ${hasEnded("p_to")} then v_now end`,
-          lease_until: `case when p_to = ${STATE.cancelled} and g.state = ${STATE.running} then g.lease_until end`,
-          turn: "null",
-          run_ms: `case when p_ends and g.state = ${STATE.running} then coalesce(p_run_ms, v_now - g.started_at) else g.run_ms end`,
-          error: `case when p_keep_error or (p_error_if_running and g.state <> ${STATE.running}) then g.error else p_error end`,
-          result: "case when p_keep_result then g.result else p_result end",
-          lost_count: "(case when p_reset_losses then 0 else g.lost_count + p_loss end)::smallint",
-        })})::${s}.place as p
+        g.run_at as was_due, t.timed and g.state = ${STATE.running} as timed,
+        row(${applied("g", "t")})::${s}.place as p
       from gone g
-    ), ${arrive(s, "p_to")}
+    ), ${arrive(s, "t.to_state")}
     , history as (
       insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
       select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = ${STATE.running} then (p).run_ms else was_run_ms end,
         case when was = ${STATE.running} then 'failed' else ${attemptOutcome("was")} end, case when was = ${STATE.running} then (p).error else was_error end
-      from after where number > 0 and (${hasEnded("was")} or (was = ${STATE.running} and p_ends and not ${hasEnded("p_to")}))
+      from after where number > 0 and (${hasEnded("was")} or (was = ${STATE.running} and t.ends and not ${hasEnded("t.to_state")}))
       on conflict do nothing
     ), counted as (${addDeltas(
       s,
       `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
-        (${tallyOf("a.was", "(a.p).priority")}, -1), (${tallyOf("p_to", "(a.p).priority")}, 1), (p_counter, 1)) c(metric, amount)
+        (${tallyOf("a.was", "(a.p).priority")}, -1), (${tallyOf("t.to_state", "(a.p).priority")}, 1), (t.counter, 1),
+        (case when t.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "t.new_run_ms")} end, 1),
+        (case when a.timed then ${bucket("wait", "a.was_started - a.was_due")} end, 1)) c(metric, amount)
         where c.metric is not null`,
     )})
     select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;

@@ -10,8 +10,6 @@ import {
   firstBucketOf,
   LAST_LATER_TALLY,
   LEVELS,
-  MARKS_PER_FENCE,
-  OUTCOME,
   STATE,
   tallyMetric,
   THRESHOLDS,
@@ -73,9 +71,6 @@ export const isTallyOfEnded = (metric: string): string =>
 export const hasEnded = (state: string): string => `(${state} between ${STATE.completed} and ${STATE.dead})`;
 /** Whether a job in this state is kept for a time only, and so is its key. */
 export const isKeptForATime = (state: string): string => `${state} in (${STATE.completed}, ${STATE.cancelled})`;
-
-/** The mark of a lease that was completed. */
-export const completedMark = (fence: string): string => `${fence} * ${MARKS_PER_FENCE}::bigint + ${OUTCOME.completed + 1}`;
 
 const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(bucket)).reverse();
 
@@ -172,6 +167,30 @@ export type PlaceColumn = (typeof PLACE_COLUMNS)[number];
 export function changed(from: string, changes: Partial<Record<PlaceColumn, string>>): string {
   return PLACE_COLUMNS.map((name) => changes[name] ?? `${from}.${name}`).join(", ");
 }
+
+/** What a transition says, as encodeTransition in codec.ts writes it: the columns of a JSON object. */
+export const TRANSITION = `to_state smallint, bump int, give_back int, reset boolean, retry int, reset_losses boolean, loss int, snooze int, delay bigint,
+  keep_result boolean, new_result text, keep_error boolean, new_error text, error_if_running boolean, ends boolean, new_run_ms float8, counter smallint, timed boolean`;
+
+/** All columns of a place after a transition. A cancel that ends a lease leaves its time behind. */
+export const applied = (job: string, transition: string, changes: Partial<Record<PlaceColumn, string>> = {}): string =>
+  changed(job, {
+    run_at: `coalesce(v_now + ${transition}.delay, ${job}.run_at)`,
+    updated_at: "v_now",
+    attempt: `${job}.attempt - ${transition}.give_back`,
+    fence: `${job}.fence + ${transition}.bump`,
+    state: `${transition}.to_state`,
+    retry_count: `(case when ${transition}.reset then 0 else ${job}.retry_count + ${transition}.retry end)::smallint`,
+    snoozes: `(case when ${transition}.reset then 0 else ${job}.snoozes + ${transition}.snooze end)::smallint`,
+    ended_at: `case when ${hasEnded(`${transition}.to_state`)} then v_now end`,
+    lease_until: `case when ${transition}.to_state = ${STATE.cancelled} and ${job}.state = ${STATE.running} then ${job}.lease_until end`,
+    turn: "null",
+    run_ms: `case when ${transition}.ends and ${job}.state = ${STATE.running} then coalesce(${transition}.new_run_ms, v_now - ${job}.started_at) else ${job}.run_ms end`,
+    error: `case when ${transition}.keep_error or (${transition}.error_if_running and ${job}.state <> ${STATE.running}) then ${job}.error else ${transition}.new_error end`,
+    result: `case when ${transition}.keep_result then ${job}.result else ${transition}.new_result end`,
+    lost_count: `(case when ${transition}.reset_losses then 0 else ${job}.lost_count + ${transition}.loss end)::smallint`,
+    ...changes,
+  });
 
 /** How the last attempt of a job in this state ended, where its row tells it. */
 export const attemptOutcome = (state: string): string =>

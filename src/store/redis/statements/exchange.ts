@@ -1,25 +1,20 @@
-import { countsRunTime } from "../../../core/counters.ts";
-import { OUTCOME_KINDS } from "../../../core/lifecycle.ts";
-import { COUNTER, MARKS_PER_FENCE, OUTCOME, STATE, tallyCell } from "../../numbers.ts";
+import { COUNTER, MARKS_PER_FENCE, STATE, tallyCell } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
+import { SHAPE_NAMES } from "../codec.ts";
 import { ENDED, HEAD, HEAD_FLAG, isSet, KIND_DIGITS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { INSERT_JOBS } from "./insert.ts";
-import { LANES, LEDGER, RECORDS, REFUSAL, SHAPE_FIELDS, TIME, TRANSITION } from "./parts.ts";
+import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
-/**
- * After TRANSITION: the usual end of a job, for which EXCHANGE does what transition() would do by cutting and joining.
- */
+/** After TRANSITION: the plain end of a job (see core/lifecycle.ts), for which EXCHANGE does what transition() would do by cutting and joining. */
 const COMPLETE = `
 local stamp = ${ENDED.pack({ over: "now" })}
 local stamps = stamp .. stamp -- updatedAt and over
 local NO_ERROR = pack('${RECORD.format("el", "el")}', 0)
 
--- Whether a shape is that end, and how records begin after it, by whether their key is another's.
+-- How records begin after it, by whether their key is another's.
 local function describeEnd(shape)
-  shape.isUsualEnd = shape[1] == ${STATE.completed} and shape[2] == 0 and shape[3] == 0 and shape[4] == 0 and shape[5] == 0 and shape[6] > 0
-    and shape[7] == 1 and shape[9] == 1 and shape[13] == 0
-  local hasResult = shape[6] == 2 and ${RECORD_FLAG.hasResult} or 0
+  local hasResult = shape.result == 2 and ${RECORD_FLAG.hasResult} or 0
   shape.first = {}
   for _, keyGone in ipairs({ 0, ${RECORD_FLAG.keyGone} }) do
     shape.first[keyGone] = pack('${RECORD.format("state", "flags")}', ${STATE.completed}, hasResult + keyGone)
@@ -223,23 +218,17 @@ end
 
 const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, REPEATS, ALWAYS];
 
-/** Lua: whether the outcome of a shape says how long handlers run. */
-const IS_TIMED = OUTCOME_KINDS.filter(countsRunTime)
-  .map((kind) => `shape[10] == ${OUTCOME[kind]}`)
-  .join(" or ");
-
 /** Settles, then claims; the figures are not written yet. */
 const BODY = `
 local p = 3
 local shapes = {}
 for index = 1, tonumber(ARGV[2]) do
-  local shape = {}
-  for field = 1, ${SHAPE_FIELDS} do shape[field] = tonumber(ARGV[p + field - 1]) end
-  describeEnd(shape)
-  shape.delay, shape.result, shape.error = shape[12], shape[6] == 2 and 1 or 0, shape[7] == 2 and 1 or 0
-  shape.length = 3 + shape.delay + shape.result + shape.error
+  local shape = readShape(p)
+  if shape.plainEnd == 1 then describeEnd(shape) end
+  shape.results, shape.errors = shape.result == 2 and 1 or 0, shape.error == 2 and 1 or 0
+  shape.length = 3 + shape.delay + shape.results + shape.errors
   shapes[string.format('%0${KIND_DIGITS}d', index)] = shape
-  p = p + ${SHAPE_FIELDS}
+  p = p + ${SHAPE_NAMES.length}
 end
 
 local answers, settlements = {}, tonumber(ARGV[p])
@@ -258,37 +247,28 @@ if settlements > 0 then
     if record then
       local state, flags, lane, present, runAt, startedAt, over, settled, wl, pl =
         ${RECORD.open("record", "state", "flags", "lane", "fence", "runAt", "startedAt", "over", "settled", "wl", "pl")}
-      local mark, patient = fence * ${MARKS_PER_FENCE} + shape[10] + 1, shape[11] == 1
+      local mark, patient = fence * ${MARKS_PER_FENCE} + shape.outcome + 1, shape.ifExpired == 1
       if state == ${STATE.running} and present == fence then
         if not patient or over <= now then
           local queue, ran = laneOf(lane).queue, tonumber(ARGV[p + 2])
-          local counts = queue.counts
-          if shape.isUsualEnd then
-            ran = ran or now - startedAt
+          if shape.plainEnd == 1 then
             local kind = ${RECORD.cut("record", "priority", "lane")}
             completed[kind] = (completed[kind] or 0) + 1
             ends = ends + 1
             endLeft[ends] = ${RECORD.cut("record", "seq")} .. id
             record = shape.first[flags % ${2 * RECORD_FLAG.keyGone}] .. ${RECORD.cut("record", "priority", "startedAt")} .. stamps
               .. pack('${RECORD.format("ran", "settled")}', ran, mark) .. ${RECORD.cut("record", "turn", "pl")} .. NO_ERROR
-              .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.result == 1 and ARGV[p + 3] or '')
+              .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.results == 1 and ARGV[p + 3] or '')
             endSets[2 * ends - 1] = id
             endSets[2 * ends] = record
             queue.ended[#queue.ended + 1] = stamp .. id
             records[id] = record
+            countTimes(queue.counts, ran, startedAt - runAt)
           else
             local delay = shape.delay == 1 and tonumber(ARGV[p + 3]) or nil
-            local result = shape.result == 1 and ARGV[p + 3 + shape.delay] or nil
-            local error = shape.error == 1 and ARGV[p + 3 + shape.delay + shape.result] or nil
-            records[id], ran = transition(id, record, shape, delay, ran, result, error, mark)
-          end
-          if ${IS_TIMED} then
-            local run, wait = RUN + bucket(ran), WAIT + bucket(startedAt - runAt)
-            counts[run] = (counts[run] or 0) + 1
-            counts[wait] = (counts[wait] or 0) + 1
-          elseif shape[10] == ${OUTCOME.lost} then
-            add(counts, ${COUNTER.lost}, 1)
-            rings.lease = true
+            local result = shape.results == 1 and ARGV[p + 3 + shape.delay] or nil
+            local error = shape.errors == 1 and ARGV[p + 3 + shape.delay + shape.results] or nil
+            records[id] = transition(id, record, shape, delay, ran, result, error, mark)
           end
           answer = 'o'
         end
@@ -342,7 +322,7 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
 /**
  * Settles leases and grants others, in one partition.
  *
- * In: now; number of shapes, SHAPE_FIELDS numbers each (see TRANSITION); number of settlements, (three digits for the shape and the id, fence, run time
+ * In: now; number of shapes, each as SHAPE_NAMES says; number of settlements, (three digits for the shape and the id, fence, run time
  *     or "", and what the shape has of delay, result and error) each; number of claims, the name of this try ("": none),
  *     (worker, turn, mode, name of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each.
  *     mode: "n" claims; "a" gives what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.

@@ -1,6 +1,7 @@
 import { STATE } from "../../numbers.ts";
+import { SHAPE_NAMES } from "../codec.ts";
 import { holderId, RECORD } from "../layout.ts";
-import { LANES, LEDGER, RECORDS, SHAPE_FIELDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -32,7 +33,7 @@ end
 
 /**
  * Applies a move.
- * In: now; the states it is for; delay or ""; error; the numbers of its shape; ids.
+ * In: now; the states it is for; delay or ""; run time or ""; result; error; its shape; ids.
  * Out: { answers, lanes, rings }; an answer is "" missing, a number (the state that forbade it), or { was, body, record } without bodies.
  */
 export const CHANGE: Script = script(
@@ -46,9 +47,9 @@ export const CHANGE: Script = script(
   FORGET,
   ALWAYS,
   `
-local shape, from, answers, ids, records = {}, ARGV[2], {}, {}, {}
-for field = 1, ${SHAPE_FIELDS} do shape[field] = tonumber(ARGV[4 + field]) end
-for index = 5 + ${SHAPE_FIELDS}, #ARGV do ids[#ids + 1] = ARGV[index] end
+local from, delay, runMs, result, error, shape = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], readShape(7)
+local answers, ids, records = {}, {}, {}
+for index = 7 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = mget('j', ids)
 for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -69,7 +70,7 @@ for index, id in ipairs(ids) do
     if not string.find(from, ',' .. state .. ',', 1, true) then answers[index] = state
     else
       if state == ${STATE.running} then rings.lease = true end
-      local after = transition(id, record, shape, tonumber(ARGV[3]), nil, nil, ARGV[4], nil, losesKey(id, body, state, over))
+      local after = transition(id, record, shape, delay, runMs, result, error, nil, losesKey(id, body, state, over))
       records[id] = after
       answers[index] = { state, summary(body, after) }
     end

@@ -5,6 +5,7 @@ import { STATUSES } from "../../../core/job.ts";
 import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { ATTEMPT_OUTCOME, COUNTER, firstFieldOf, LEVELS, STATE, THRESHOLDS } from "../../numbers.ts";
+import { SHAPE_NAMES } from "../codec.ts";
 import { ATTEMPT, DUE, ENDED, HEAD, HEAD_FLAG, isSet, KEY, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 
 /** now, micros (real time, also when a test turns `now`), and B, the beginning of all names. */
@@ -152,6 +153,12 @@ local function bucket(ms)
   return known
 end
 
+local function countTimes(counts, ran, waited)
+  local run, wait = RUN + bucket(ran), WAIT + bucket(waited)
+  counts[run] = (counts[run] or 0) + 1
+  counts[wait] = (counts[wait] or 0) + 1
+end
+
 -- A field that has just the added number was not there: the period may be new, and has to be found again by its start.
 local function addTo(period, start, queue, metric, times)
   local text = string.format('%.0f', start)
@@ -182,18 +189,21 @@ const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
   return counter === null ? [] : [`[${STATE[status]}] = ${COUNTER[counter]}`];
 }).join(", ");
 
-/** How many numbers a shape has. */
-export const SHAPE_FIELDS = 13;
-
 /**
  * After LEDGER: one transition of one job, as the core decided it. Writes are gathered and made by flush(), figures by writeLedger().
- * A shape is the part of a transition that many share: { to, bump, give back, retries (1 add, 2 reset), snooze, result (1 null, 2 given),
- * error (1 null, 2 given), error only if running, ends the attempt, outcome, only if expired, 1 if a delay is given, losses (1 add, 2 reset) }.
+ * Its shape is what SHAPE in codec.ts says.
  */
 export const TRANSITION = `
 local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
 local rings = { work = {}, due = false, lease = false }
 local COUNTER = { ${COUNTER_OF_STATE} }
+local SHAPE = { ${SHAPE_NAMES.map((name) => `'${name}'`).join(", ")} }
+
+local function readShape(at)
+  local shape = {}
+  for place, name in ipairs(SHAPE) do shape[name] = tonumber(ARGV[at + place - 1]) end
+  return shape
+end
 
 local function attemptOf(number, worker, startedAt, endedAt, ran, outcome, error)
   return ${ATTEMPT.pack({ wl: "#worker" })} .. worker .. error
@@ -229,10 +239,10 @@ local function leave(member, state, number)
   elseif state == ${STATE.blocked} then redis.call('ZREM', B .. 'b', member) end
 end
 
--- The record after it, and how long the attempt ran.
+-- The record after it.
 local function transition(id, record, shape, delay, runMs, result, error, mark, keyGone)
   local ${RECORD.names}, at = open(F, record)
-  local running, to, place, member = state == ${STATE.running}, shape[1], laneOf(lane), ${MEMBER.pack({})} .. id
+  local running, to, place, member = state == ${STATE.running}, shape.to, laneOf(lane), ${MEMBER.pack({})} .. id
   local queue, hasEnded = place.queue, to >= ${STATE.completed} and to <= ${STATE.dead}
   local errorAt = at + wl + pl
 
@@ -245,22 +255,26 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
     history = attempt
   end
   local hasResult, kept = ${isSet("flags", RECORD_FLAG.hasResult)}, ''
-  if shape[6] == 1 then hasResult = false
-  elseif shape[6] == 2 then hasResult, kept = true, result
+  if shape.result == 1 then hasResult = false
+  elseif shape.result == 2 then hasResult, kept = true, result
   elseif hasResult then kept = sub(record, errorAt + el) end
-  if shape[7] == 0 or (shape[8] == 1 and not running) then error = el > 0 and sub(record, errorAt, errorAt + el - 1) or ''
-  elseif shape[7] == 1 then error = '' end
-  if running and shape[9] == 1 then
+  if shape.error == 0 or (shape.errorOnlyIfRunning == 1 and not running) then error = el > 0 and sub(record, errorAt, errorAt + el - 1) or ''
+  elseif shape.error == 1 then error = '' end
+  if running and shape.ends == 1 then
     ran = runMs or now - startedAt
     if not hasEnded then
       stories[#stories + 1] = { id, attemptOf(attempt, sub(record, at, at + wl - 1), startedAt, now, ran, ${ATTEMPT_OUTCOME.failed}, error) }
       history = attempt
     end
   end
-  if shape[4] == 1 then retries = retries + 1
-  elseif shape[4] == 2 then retries, snoozes = retries - retries % ${LOSS}, 0 end
-  if shape[13] == 1 then retries = retries + ${LOSS}
-  elseif shape[13] == 2 then retries = retries % ${LOSS} end
+  if shape.retries == 1 then retries = retries + 1
+  elseif shape.retries == 2 then retries, snoozes = retries - retries % ${LOSS}, 0 end
+  if shape.losses == 1 then
+    retries = retries + ${LOSS}
+    add(queue.counts, ${COUNTER.lost}, 1)
+    if running then rings.lease = true end
+  elseif shape.losses == 2 then retries = retries % ${LOSS} end
+  if running and shape.timed == 1 then countTimes(queue.counts, ran, startedAt - runAt) end
   if delay then runAt = now + delay end
 
   leave(member, state, lane)
@@ -274,9 +288,9 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
   local after = ${RECORD.pack({
     state: "to",
     flags: "changed",
-    fence: "fence + shape[2]",
-    attempt: "attempt - shape[3]",
-    snoozes: "snoozes + shape[5]",
+    fence: "fence + shape.bump",
+    attempt: "attempt - shape.giveBack",
+    snoozes: "snoozes + shape.snooze",
     updatedAt: "now",
     over: "hasEnded and now or 0",
     settled: "mark or settled",
@@ -284,7 +298,7 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
   })} .. sub(record, at, errorAt - 1) .. error .. kept
   sets[#sets + 1] = id
   sets[#sets + 1] = after
-  return after, ran
+  return after
 end
 
 local function flush()
