@@ -36,9 +36,10 @@ export function settingsTables(): string {
 function settingRow(name: SettingName): string[] {
   const { env, flag, kind, fallback, about, secret, aliases = [] } = SETTINGS[name] as AnySetting;
   const names = [env, ...aliases.map((alias) => alias.env)].map(code).join(" ");
+  const inFile = [name, ...aliases.flatMap((alias) => alias.inFile ?? [])].map(code).join(" ");
   const usual = kind.show(fallback);
   const flags = flag === undefined ? "" : code(`--${flag}`);
-  return [names, flags, code(name), usual === "" ? "" : code(usual), `${about} ${capitalised(kind.mustBe)}.${secret ? " A secret." : ""}`];
+  return [names, flags, inFile, usual === "" ? "" : code(usual), `${about} ${capitalised(kind.mustBe)}.${secret ? " A secret." : ""}`];
 }
 
 /** The reference of docs/cli.md: what every command can be told, then each command. */

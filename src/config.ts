@@ -163,12 +163,13 @@ export const SETTINGS = {
     about: "How long a handler may take to end after its timeout or a cancel before its slot is given to others.",
     reaches: { work: "settle" },
   }),
-  lockTtl: setting({
-    env: "LOCK_TTL",
+  lease: setting({
+    env: "LEASE",
     flag: "lease",
     group: "Workers",
     kind: duration(MIN_LEASE_MS, MAX_LEASE_MS),
     fallback: 30_000,
+    aliases: [{ env: "LOCK_TTL", inFile: "lockTtl" }],
     about: "The lease: how long a job stays with a worker that is not heard of.",
     reaches: { work: "lease" },
   }),
@@ -306,7 +307,11 @@ type ValueOf<Row> = Row extends Setting<infer _, infer Value> ? Value : never;
 export type Config = { readonly [Name in SettingName]: ValueOf<Settings[Name]> };
 
 /** What a `millrace.config.ts` exports by default: any of the settings, as values or as texts. */
-export type ConfigFile = { readonly [Name in SettingName]?: InputOf<Settings[Name]> | (string & {}) | undefined };
+export type ConfigFile = { readonly [Name in SettingName]?: InFile<Name> } & {
+  /** The former name of `lease`. */
+  readonly lockTtl?: InFile<"lease">;
+};
+type InFile<Name extends SettingName> = InputOf<Settings[Name]> | (string & {}) | undefined;
 
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];

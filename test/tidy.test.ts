@@ -12,6 +12,7 @@ import { missingFromLock } from "./tidy/lock-file.ts";
 import { unexplainedNames } from "./tidy/public-names.ts";
 import { impureCore } from "./tidy/pure-core.ts";
 import { deadSources } from "./tidy/reach.ts";
+import { obscureWords, unexplainedWords, unitlessTimes } from "./tidy/words.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const tree = readTree(root);
@@ -290,6 +291,48 @@ describe("names say something", () => {
   test("a name that says nothing is seen", () => {
     const files = filesOf({ "src/lib/utils.ts": "", "test/helpers/a.ts": "", "src/commonplace.ts": "", "docs/misc.md": "" });
     expect(emptyNames(files)).toEqual(["src/lib/utils.ts: a name that says nothing", "test/helpers/a.ts: a name that says nothing"]);
+  });
+});
+
+describe("one plain word for one thing", () => {
+  test("in our tree", () => {
+    expect([...obscureWords(tree), ...unitlessTimes(tree), ...unexplainedWords(tree)]).toEqual([]);
+  });
+
+  test("a word that has to be explained is seen in names, comments, texts and docs", () => {
+    const files = filesOf({
+      "src/a.ts": "/** Bulk crew. */\nconst frontDesk = 1;\nclass WaitingRoom {}\nconst said = `your wish`;",
+      "src/last-words.ts": "",
+      "docs/a.md": "put it on the shelf",
+      "docs/glossary.md": "not a crew",
+      "test/a.ts": "const crew = 1;",
+      "src/harmless.ts": "const desktop = Math.floor(requests); const words = 'room for a word'; type RoomSize = number;",
+    });
+    expect(obscureWords(files)).toEqual([
+      "src/a.ts:2: desk; say what it does: waits, admits, asks",
+      "src/a.ts:1: crew; say workers",
+      "src/a.ts:4: wish; say request, option, or asked for",
+      "src/a.ts:3: WaitingRoom; say limits",
+      "src/last-words.ts; say what is written at the end",
+      "docs/a.md:1: shelf; say what it keeps",
+    ]);
+  });
+
+  test("a number that is a length of time without its unit is seen", () => {
+    const text = "interface A { lease: number; retryDelay?: number | null; leaseMs: number; timeout: string; every: Duration }";
+    expect(unitlessTimes(filesOf({ "src/a.ts": text, "src/core/job.ts": "interface Job { timeout: number }" }))).toEqual([
+      "src/a.ts:1: lease has no unit; call it leaseMs",
+      "src/a.ts:1: retryDelay has no unit; call it retryDelayMs",
+    ]);
+  });
+
+  test("a name that the glossary does not have, or has alone, is seen", () => {
+    const glossary = (tree.get("docs/glossary.md") ?? "").replace("| `gap`", "| `hole`").replaceAll("`STRICT_TYPES`", "strict types");
+    expect(unexplainedWords(new Map([...tree, ["docs/glossary.md", glossary]]))).toEqual([
+      'docs/glossary.md: "Events" does not explain gap of src/core/event.ts',
+      'docs/glossary.md: "Events" explains hole, which src/core/event.ts does not have',
+      'docs/glossary.md: "Settings" does not explain STRICT_TYPES of src/config.ts',
+    ]);
   });
 });
 

@@ -4,7 +4,7 @@ import { MillraceError } from "../core/errors.ts";
 import { toOperationWire } from "../http/wire/bulk.ts";
 import { confirm } from "./confirm.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
-import { count, counted } from "./figures.ts";
+import { count, counted } from "../core/counted.ts";
 import { withProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
 

@@ -1,13 +1,9 @@
 /** Numbers and times as people read them. */
+import { count } from "../core/counted.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 
 /** What stands where there is nothing to say. */
 export const NOTHING = "-";
-
-/** 1234567 is "1,234,567". */
-export function count(value: number): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
-}
 
 /** How long ago something was, in its largest unit: "12s", "3m", "2h", "5d". */
 export function age(at: number | null, now: number): string {
@@ -40,9 +36,4 @@ export function moment(at: number | null, now: number): string {
 /** Jobs a second. */
 export function rate(perSecond: number): string {
   return `${perSecond >= 10 || perSecond === 0 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
-}
-
-/** "1 job", "2 jobs". */
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${count(number)} ${number === 1 ? one : many}`;
 }

@@ -1,5 +1,5 @@
 /** A bar on stderr while a person looks on; nothing at all for anyone else. */
-import { count } from "./figures.ts";
+import { count } from "../core/counted.ts";
 import type { Output } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 

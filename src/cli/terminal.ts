@@ -31,8 +31,8 @@ export function processTerminal(): Terminal {
 }
 
 /** Whether text on this screen may be coloured: NO_COLOR and FORCE_COLOR are asked before the screen is. */
-export function mayColour({ env }: Terminal, screen: Screen, wished: boolean | undefined): boolean {
-  if (wished !== undefined) return wished;
+export function mayColour({ env }: Terminal, screen: Screen, wanted: boolean | undefined): boolean {
+  if (wanted !== undefined) return wanted;
   const forced = env["FORCE_COLOR"];
   if (forced !== undefined) return forced !== "0" && forced !== "false";
   if ((env["NO_COLOR"] ?? "") !== "") return false;

@@ -14,7 +14,7 @@ import {
   isMarked,
   linesOf,
   MAX_FAILURES,
-  readStory,
+  readBulkLog,
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
 import type { Filter } from "../core/filter.ts";
@@ -56,7 +56,7 @@ export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> 
   return async (given, ctx) => {
     const payload = given as BulkPayload;
     const { action, query } = readWantedAgain(payload);
-    const known = readStory(await parts.store.logs(ctx.job.id, 0, MAX_LOG_LINES));
+    const known = readBulkLog(await parts.store.logs(ctx.job.id, 0, MAX_LOG_LINES));
     const failures = [...known.failures];
     let mark = known.mark;
     // A mark without a cursor that is not the first is the last: all was done, and only the end was not reported.

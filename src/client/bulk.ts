@@ -1,5 +1,5 @@
 /** BULK OPERATIONS of a client over a store: begun, looked at, stopped. bulk-handler.ts works them. */
-import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readStory } from "../core/bulk.ts";
+import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readBulkLog } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, type Status } from "../core/job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
@@ -136,7 +136,7 @@ async function toOperation(store: Store, record: JobRecord): Promise<BulkOperati
 async function progressOf(store: Store, record: JobRecord): Promise<BulkResult & { readonly updatedAt: number }> {
   if (record.result !== null) return { ...(JSON.parse(record.result) as BulkResult), updatedAt: record.updatedAt };
   const lines = await store.logs(record.id, 0, MAX_LOG_LINES);
-  const { mark, failures } = readStory(lines);
+  const { mark, failures } = readBulkLog(lines);
   const { processed, succeeded, failed } = mark;
   return { processed, succeeded, failed, failures, updatedAt: Math.max(record.updatedAt, lines.at(-1)?.at ?? 0) };
 }

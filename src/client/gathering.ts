@@ -1,6 +1,6 @@
 import { formatDuration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
-import { type BatcherOptions, WaitingRoom } from "../lib/batcher.ts";
+import { type BatcherOptions, WaitingLimit } from "../lib/batcher.ts";
 import type { Clock } from "../lib/clock.ts";
 import { MAX_BATCH, type Store } from "../store/store.ts";
 
@@ -8,14 +8,14 @@ import { MAX_BATCH, type Store } from "../store/store.ts";
 const MAX_WAITING = 10_000;
 
 /** How the single calls of a client are gathered into batches: what all its batchers have in common. */
-export type Gathering = Pick<BatcherOptions<unknown, unknown>, "inFlight" | "maxItems" | "room" | "patience">;
+export type Gathering = Pick<BatcherOptions<unknown, unknown>, "inFlight" | "maxItems" | "waitingLimit" | "patience">;
 
-/** Calls share one waiting room, and none waits longer for its batch than a call of the store may take. */
+/** Calls share one limit of how many may wait, and none waits longer for its batch than a call of the store may take. */
 export function gatheringFor({ inFlight }: Pick<Store, "inFlight">, clock: Clock, deadlineMs: number): Gathering {
   return {
     inFlight,
     maxItems: MAX_BATCH,
-    room: new WaitingRoom(MAX_WAITING, () => unavailable("too many calls wait for the store already")),
+    waitingLimit: new WaitingLimit(MAX_WAITING, () => unavailable("too many calls wait for the store already")),
     patience: {
       ms: deadlineMs,
       now: () => clock.monotonic(),

@@ -99,9 +99,15 @@ function givenBy(name: SettingName, { flags, env = {}, file }: ConfigSources & {
     const input = given === undefined || given === "" ? undefined : take(given);
     if (input !== undefined) return { input, source: { from: "environment", name: variable }, place: variable, mustBe };
   }
-  const inFile = file?.content[name];
-  if (file === null || inFile === undefined || inFile === null) return null;
-  return { input: inFile, source: { from: "file", name: file.name }, place: `${name} in ${file.name}` };
+  for (const inFile of [name, ...otherNamesInFile(name)]) {
+    const input = file?.content[inFile] ?? null;
+    if (file !== null && input !== null) return { input, source: { from: "file", name: file.name }, place: `${inFile} in ${file.name}` };
+  }
+  return null;
+}
+
+function otherNamesInFile(name: SettingName): string[] {
+  return ((SETTINGS[name] as Setting<unknown, unknown>).aliases ?? []).flatMap(({ inFile }) => inFile ?? []);
 }
 
 function asItIs(given: string): string {
@@ -123,7 +129,8 @@ function readFileContent(file: ConfigSources["file"]): Content {
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     throw invalid(`the default export of ${name}`, "an object of settings", content);
   }
-  const stranger = Object.keys(content).find((key) => !Object.hasOwn(SETTINGS, key));
+  const known = new Set<string>([...SETTING_NAMES, ...SETTING_NAMES.flatMap(otherNamesInFile)]);
+  const stranger = Object.keys(content).find((key) => !known.has(key));
   if (stranger === undefined) return { name, content: content as Record<string, unknown> };
   throw new MillraceError("invalid_input", `${stranger} in ${name} is not a setting; known are ${SETTING_NAMES.join(", ")}`, {
     field: stranger,

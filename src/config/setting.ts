@@ -26,7 +26,7 @@ export interface Setting<Input, Value> {
   readonly group: SettingGroup;
   /** Its flag, without the dashes. Secrets have none: every user of a machine can list the arguments of its processes. */
   readonly flag?: string;
-  /** Other names in the environment, from other products or for parts of it. The first that says something counts. */
+  /** Other names, from other products or for parts of it. The first that says something counts. */
   readonly aliases?: readonly Alias[];
   /** Never shown. */
   readonly secret?: boolean;
@@ -35,6 +35,8 @@ export interface Setting<Input, Value> {
 /** Another name in the environment. */
 export interface Alias {
   readonly env: string;
+  /** Another name in a configuration file, where it has one. */
+  readonly inFile?: string;
   /** What it says about this setting, in the form that the setting reads; undefined when it says nothing about it. */
   readonly take?: (text: string) => string | undefined;
   /** What it must be, where that differs from the setting itself. */

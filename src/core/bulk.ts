@@ -48,7 +48,7 @@ export interface BulkMark {
 export const AT_THE_START: BulkMark = { processed: 0, succeeded: 0, failed: 0, batches: 0, cursor: null };
 
 /** What the log of an operation tells. */
-export interface BulkStory {
+export interface BulkLog {
   readonly mark: BulkMark;
   readonly failures: readonly BulkFailure[];
 }
@@ -69,7 +69,7 @@ export function linesOf(failures: readonly BulkFailure[], mark: BulkMark | null)
 }
 
 /** Reads the log. A line may be there twice, and what is no line of ours is passed over. */
-export function readStory(lines: readonly { readonly text: string }[]): BulkStory {
+export function readBulkLog(lines: readonly { readonly text: string }[]): BulkLog {
   let mark = AT_THE_START;
   const failures = new Map<string, BulkFailure>();
   for (const { text } of lines) {

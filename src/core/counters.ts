@@ -1,7 +1,8 @@
 import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
 
-/** What is counted for each queue, by minute, by hour and in all. `failed` and `dead` are jobs that ended so; `retried` are attempts. */
+/** What is counted for each queue, by minute, by hour and in all. `failed` and `dead` are jobs that ended so. `retried` are attempts that
+ * failed or were lost and were followed by an automatic retry: a retry by hand is not counted. `lost` are attempts, too. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
 export type Counter = (typeof COUNTERS)[number];
 

@@ -7,12 +7,12 @@ export type Event =
   | JobFact<"job:due">
   | (JobFact<"job:started"> & { readonly workerId: string; readonly attempt: number })
   | (JobFact<"job:completed"> & { readonly durationMs: number })
-  /** The attempt failed or was lost, and it runs again at `retryAt`. The counts are those after it: of retries used and of attempts lost. */
+  /** An attempt failed or was lost, and an automatic retry follows at `retryAt`. The counts are those after it: of retries used and of attempts lost. */
   | (JobFact<"job:failed"> & { readonly error: string; readonly retryCount: number; readonly lostCount: number; readonly retryAt: number })
-  /** The job failed for good. */
+  /** The job failed for good: its status is `dead`, or `failed` in a queue without dead letters. */
   | (JobFact<"job:dead"> & { readonly error: string })
   | JobFact<"job:cancelled">
-  /** A retry by hand. */
+  /** Somebody retried it by hand, or started it before its time. An automatic retry is told by `job:failed`. */
   | JobFact<"job:retried">
   | (JobFact<"job:progress"> & { readonly progress: Progress })
   | { readonly event: "schedule:skipped"; readonly at: number; readonly schedule: string; readonly queue: string; readonly reason: string }

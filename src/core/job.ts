@@ -78,6 +78,7 @@ export interface Attempt {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly durationMs: number | null;
+  /** How this attempt ended. After one that `failed` the job may run again; a lost one has `failed`, with an error of kind `lost`. */
   readonly outcome: "running" | "completed" | "failed" | "cancelled";
   readonly error: JobError | null;
 }

@@ -3,7 +3,8 @@ import { serves } from "../core/explain.ts";
 import { isInternalWorker } from "../core/internal.ts";
 import type { JobSummary } from "../core/job.ts";
 import type { Queue, Stats, Worker } from "./shapes.ts";
-import { counted, span } from "./format.ts";
+import { counted } from "../core/counted.ts";
+import { span } from "./format.ts";
 import type { JobSearch } from "./job-search.ts";
 
 /** Something that is wrong, or may be. */
@@ -57,7 +58,7 @@ function deadLetters({ stats }: Situation): Finding[] {
     {
       key: "dead",
       severity: failed > 0 ? "bad" : "warning",
-      text: `${counted(stats.deadCount, "dead letter")} wait for a decision`,
+      text: `${counted(stats.deadCount, "dead letter waits", "dead letters wait")} for a decision`,
       hint: failed > 0 ? `${counted(failed, "job")} failed for good since midnight UTC` : "none of them is from today",
       to: "/dead",
     },
@@ -77,7 +78,7 @@ function nobodyWorks({ stats, workers, pending }: Situation): Finding[] {
     {
       key: "no workers",
       severity: "bad",
-      text: `No worker is running, and ${counted(stats.counts.pending, "job")} ${stats.counts.pending === 1 ? "waits" : "wait"}`,
+      text: `No worker is running, and ${counted(stats.counts.pending, "job waits", "jobs wait")}`,
       hint: "start one: millrace worker --handlers ./jobs.ts",
       to: "/workers",
     },
@@ -108,7 +109,7 @@ function toFinding({ type, queue, jobs }: Orphan): Finding {
     key: `orphan ${queue} ${type}`,
     severity: "bad",
     text: `No live worker handles ${type} in ${queue}`,
-    hint: `${counted(jobs, "job")} at least ${jobs === 1 ? "waits" : "wait"} for one`,
+    hint: `${counted(jobs, "job at least waits", "jobs at least wait")} for one`,
     to: "/jobs",
     search: { status: "pending", type, queue },
   };
@@ -124,7 +125,7 @@ function fullQueues({ queues }: Situation): Finding[] {
         key: `full ${name}`,
         severity: isFull ? "bad" : "warning",
         text: isFull ? `${name} is full: jobs are refused` : `${name} is nearly full`,
-        hint: `${waiting} of ${capacity} places are taken`,
+        hint: `${waiting} of ${counted(capacity, "place")} taken`,
         to: "/queues",
       },
     ];
@@ -140,7 +141,7 @@ function oldBacklogs({ queues }: Situation): Finding[] {
         key: `old ${name}`,
         severity: "warning",
         text: `${name} is behind: its first job has waited for ${span(oldestWaitingMs)}`,
-        hint: `${counted(counts.pending, "job")} ${counts.pending === 1 ? "waits" : "wait"} in it`,
+        hint: `${counted(counts.pending, "job waits", "jobs wait")} in it`,
         to: "/jobs",
         search: { status: "pending", queue: name },
       },
@@ -164,7 +165,7 @@ function abandonedHandlers({ workers }: Situation): Finding[] {
     {
       key: "abandoned",
       severity: "warning",
-      text: `${counted(abandoned, "handler")} ignored ${abandoned === 1 ? "its" : "their"} abort and still ${abandoned === 1 ? "runs" : "run"}`,
+      text: counted(abandoned, "handler ignored its abort and still runs", "handlers ignored their abort and still run"),
       hint: "a handler should end when its signal aborts",
       to: "/workers",
     },
@@ -178,8 +179,7 @@ function pausedQueues({ queues }: Situation): Finding[] {
       key: `paused ${name}`,
       severity: "warning",
       text: `${name} is paused`,
-      hint:
-        counts.pending === 0 ? "nothing waits in it" : `${counted(counts.pending, "job")} ${counts.pending === 1 ? "waits" : "wait"} in it`,
+      hint: counts.pending === 0 ? "nothing waits in it" : `${counted(counts.pending, "job waits", "jobs wait")} in it`,
       to: "/queues",
     }));
 }

@@ -18,11 +18,6 @@ export function compact(value: number): string {
   return value < 100_000 ? count(value) : short.format(value);
 }
 
-/** "1 job", "2 jobs". */
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${count(number)} ${number === 1 ? one : many}`;
-}
-
 /** A length of time in its two largest units: "45 s", "3 m 5 s", "2 h 10 m", "5 d 3 h". */
 export function span(ms: number): string {
   const seconds = Math.floor(ms / 1000);

@@ -58,14 +58,14 @@ export class MemoryLimiter implements Limiter {
 }
 
 /** How many may read events at once, as a stream or over a WebSocket. */
-export interface StreamRoom {
+export interface StreamLimits {
   readonly streams: number;
   /** With one key, or as one user. */
   readonly streamsPerCaller: number;
 }
 
 /** What a server takes on at once. */
-export interface Room extends StreamRoom {
+export interface ServerLimits extends StreamLimits {
   /** Requests that are being answered. */
   readonly requests: number;
   /** Long polls and streams, which wait most of their time. */
@@ -74,15 +74,15 @@ export interface Room extends StreamRoom {
   readonly bytes: number;
 }
 
-/** The room of a server: who finds it full is sent away at once, and knows when to come again. */
+/** How much of its limits a server uses. A request beyond them is refused at once, and is told when to come again. */
 export class Occupancy {
-  readonly #room: Omit<Room, keyof StreamRoom>;
+  readonly #limits: Omit<ServerLimits, keyof StreamLimits>;
   #requests = 0;
   #waiting = 0;
   #bytes = 0;
 
-  constructor(room: Omit<Room, keyof StreamRoom>) {
-    this.#room = room;
+  constructor(limits: Omit<ServerLimits, keyof StreamLimits>) {
+    this.#limits = limits;
   }
 
   get requests(): number {
@@ -95,7 +95,7 @@ export class Occupancy {
 
   /** Begins a request: its place must be left again. */
   enter(): void {
-    if (this.#requests >= this.#room.requests) throw overloaded("too many requests are being answered");
+    if (this.#requests >= this.#limits.requests) throw overloaded("too many requests are being answered");
     this.#requests++;
   }
 
@@ -105,7 +105,7 @@ export class Occupancy {
 
   /** A request begins to wait for long: it leaves its place among the others. Must be ended by `stopWaiting` instead of `leave`. */
   startWaiting(): void {
-    if (this.#waiting >= this.#room.waiting) throw overloaded("too many requests wait already");
+    if (this.#waiting >= this.#limits.waiting) throw overloaded("too many requests wait already");
     this.#waiting++;
     this.#requests--;
   }
@@ -116,7 +116,7 @@ export class Occupancy {
 
   /** Room for so many bytes of a body, until they are given back. */
   hold(bytes: number): void {
-    if (this.#bytes + bytes > this.#room.bytes) throw overloaded("too many bytes of other requests are being read");
+    if (this.#bytes + bytes > this.#limits.bytes) throw overloaded("too many bytes of other requests are being read");
     this.#bytes += bytes;
   }
 

@@ -107,7 +107,7 @@ export function sendFile({ mediaType, cacheControl, contents }: PageFile, call: 
   };
 }
 
-/** Whether the caller can read it. A wish for none of it, `q=0`, is heard. */
+/** Whether the caller can read it. `q=0` says that it cannot. */
 function takes(accepted: string | null, encoding: Encoding): boolean {
   const offers = (accepted ?? "").toLowerCase().split(",");
   return offers.some((offer) => offer.trim().split(";")[0]?.trim() === encoding && !/;\s*q=0(\.0*)?\s*$/.test(offer));

@@ -20,7 +20,7 @@ import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
 import { upgradeListener } from "./live/upgrade.ts";
 import type { UpgradeListener } from "./live/upgrade-listener.ts";
-import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type Room } from "./limits.ts";
+import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type ServerLimits } from "./limits.ts";
 import { NodeCall, writeAnswer } from "./node-call.ts";
 import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
 import type { Handlers } from "./route-input.ts";
@@ -39,7 +39,7 @@ import { StoreCheck } from "./store-check.ts";
 import { PAGE_MOUNT, StaticPage } from "./static.ts";
 
 export type { RequestFacts } from "./answerer.ts";
-export type { Limiter, RateLimit, Room } from "./limits.ts";
+export type { Limiter, RateLimit, ServerLimits } from "./limits.ts";
 export type { DashboardUser } from "./sessions.ts";
 
 /** How the dashboard is served, at `/dashboard` below the server's own mount. */
@@ -71,7 +71,7 @@ export interface ServerOptions {
   /** Serves the dashboard, too. */
   readonly dashboard?: DashboardOptions | undefined;
   /** What it takes on at once. */
-  readonly room?: Partial<Room> | undefined;
+  readonly room?: Partial<ServerLimits> | undefined;
   /** Told of every request that was answered, for the log and for figures. */
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined;
   /** Whether the process can work, beside its store: asked for /health/ready. */
@@ -106,7 +106,7 @@ export interface Server {
   drain(): Promise<void>;
 }
 
-const ROOM: Room = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024, streams: 1000, streamsPerCaller: 200 };
+const USUAL_LIMITS: ServerLimits = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024, streams: 1000, streamsPerCaller: 200 };
 
 /** Makes a server over a client. It opens no port: mount its `fetch` or its `listener`, or hand it to `listen`. */
 export function createServer(client: Client, options: ServerOptions = {}): Server {
@@ -125,7 +125,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     trustedProxies: options.trustedProxies ?? 0,
     clock,
   });
-  const room = { ...ROOM, ...options.room };
+  const room = { ...USUAL_LIMITS, ...options.room };
   const answerer = new Answerer({ gate, ended, clock, occupancy: new Occupancy(room), onRequest: options.onRequest });
   const hub = new Hub({ client, clock, room });
   const readiness = new Readiness(client, clock);

@@ -9,7 +9,7 @@
  */
 import { SHARE, type Spend, type Spent } from "../core/allowance.ts";
 import { MillraceError } from "../core/errors.ts";
-import { Batcher, WaitingRoom } from "../lib/batcher.ts";
+import { Batcher, WaitingLimit } from "../lib/batcher.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { type Limiter, MAX_CALLERS, MemoryLimiter, type RateLimit } from "./limits.ts";
 
@@ -56,7 +56,7 @@ export class SharedLimiter implements Limiter {
       run: (spends) => inTime(spend(spends), clock),
       inFlight: 1,
       maxItems: MAX_ASKING,
-      room: new WaitingRoom(MAX_WAITING, () => noAnswer()),
+      waitingLimit: new WaitingLimit(MAX_WAITING, () => noAnswer()),
     });
   }
 

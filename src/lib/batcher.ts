@@ -19,7 +19,7 @@ export interface BatcherOptions<Item, Answer> {
   readonly weigh?: (item: Item) => number;
   readonly maxWeight?: number;
   /** Where calls wait, perhaps together with those of other batchers. */
-  readonly room: WaitingRoom;
+  readonly waitingLimit: WaitingLimit;
   /**
    * How long an item may wait for its batch to leave. Each batch ahead of it may take as long as a call of the store may; without a bound of
    * its own an item behind ten of them would wait ten times as long.
@@ -36,7 +36,7 @@ export interface Patience {
 }
 
 /** How many calls may wait for an answer at once, over all batchers that share it; one more is refused with what `overflow` makes. */
-export class WaitingRoom {
+export class WaitingLimit {
   readonly max: number;
   readonly overflow: () => Error;
   count = 0;
@@ -70,9 +70,9 @@ export class Batcher<Item, Answer> {
 
   /** Asks for one item. Rejects at once when too many wait already. */
   add(item: Item): Promise<Answer> {
-    const { room, patience } = this.#options;
-    if (room.count >= room.max) return Promise.reject(room.overflow());
-    room.count++;
+    const { waitingLimit, patience } = this.#options;
+    if (waitingLimit.count >= waitingLimit.max) return Promise.reject(waitingLimit.overflow());
+    waitingLimit.count++;
     const since = patience === undefined ? 0 : patience.now();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, since, resolve, reject });
@@ -106,14 +106,14 @@ export class Batcher<Item, Answer> {
 
   /** They came in order, so those who have waited too long are the first. */
   #refuseLate(): void {
-    const { patience, room } = this.#options;
+    const { patience, waitingLimit } = this.#options;
     const [first] = this.#waiting;
     if (patience === undefined || first === undefined) return;
     const latest = patience.now() - patience.ms;
     if (first.since > latest) return;
     const found = this.#waiting.findIndex(({ since }) => since > latest);
     const late = this.#waiting.splice(0, found === -1 ? this.#waiting.length : found);
-    room.count -= late.length;
+    waitingLimit.count -= late.length;
     for (const { reject } of late) reject(patience.tooLong());
     if (this.#waiting.length === 0 && this.#underWay === 0) this.#tellIdle();
   }
@@ -149,7 +149,7 @@ export class Batcher<Item, Answer> {
       for (const waiting of batch) waiting.reject(error);
     } finally {
       this.#underWay--;
-      this.#options.room.count -= batch.length;
+      this.#options.waitingLimit.count -= batch.length;
       this.#isBehind = this.#waiting.length > 0;
       if (this.#isBehind) this.#flushSoon();
       else if (this.#underWay === 0) this.#tellIdle();

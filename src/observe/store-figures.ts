@@ -130,8 +130,16 @@ function totalFamilies(stats: SeenStats | null): Family[] {
   return [
     counter("millrace_jobs_enqueued_total", "Jobs enqueued since the store was made.", of(stats?.totalEnqueued)),
     counter("millrace_jobs_completed_total", "Jobs completed since the store was made.", of(stats?.totalProcessed)),
-    counter("millrace_jobs_failed_total", "Jobs that ended dead or failed since the store was made.", of(stats?.totalFailed)),
-    counter("millrace_retries_total", "Failed attempts that were followed by a retry since the store was made.", of(stats?.totalRetried)),
+    counter(
+      "millrace_jobs_failed_total",
+      "Jobs that failed for good (ended dead or failed) since the store was made.",
+      of(stats?.totalFailed),
+    ),
+    counter(
+      "millrace_retries_total",
+      "Attempts that failed or were lost and were followed by an automatic retry since the store was made.",
+      of(stats?.totalRetried),
+    ),
     counter(
       "millrace_leases_lost_total",
       "Leases that ran out since the store was made: their workers died or were cut off.",

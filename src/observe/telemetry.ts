@@ -98,7 +98,7 @@ export class Telemetry {
     return whenDone as Result;
   }
 
-  /** A snooze is a wish, not a failure. */
+  /** A snooze is asked for by the handler; it is no failure. */
   #fail(span: Otel.Span, error: unknown): void {
     if (controlOf(error)?.kind === "snooze") return;
     if (error instanceof Error) span.recordException(error);

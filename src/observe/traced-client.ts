@@ -1,3 +1,4 @@
+import { counted } from "../core/counted.ts";
 import type { Job } from "../core/job.ts";
 import { type Telemetry, withTrace } from "./telemetry.ts";
 
@@ -36,7 +37,7 @@ export function traceClient<Client extends TraceableClient>(client: Client, tele
     },
     enqueueMany: (jobs: unknown, options?: unknown) => {
       if (!telemetry.isOn || !Array.isArray(jobs)) return enqueueMany(jobs, options);
-      return telemetry.producing(`${jobs.length} jobs`, undefined, (carrier) =>
+      return telemetry.producing(counted(jobs.length, "job"), undefined, (carrier) =>
         enqueueMany(
           jobs.map((job: Settings & { readonly type: Kind }) =>
             isSettings(job) && isKind(job?.type) ? { ...job, meta: withTrace(metaOf(job.type, job), carrier) } : job,

@@ -1,4 +1,5 @@
 import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
+import { counted } from "../core/counted.ts";
 import { formatDuration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
@@ -296,7 +297,7 @@ export class Exchanger {
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
     const ids = reports.slice(0, 3).map((report) => report.id);
-    const message = `the outcome of ${reports.length} jobs (${ids.join(", ")}) could not be reported; they will be seen as lost`;
+    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "it" : "they"} will be seen as lost`;
     this.#tell("report", message, error);
     this.#options.renewer.drop(reports);
   }
@@ -335,8 +336,8 @@ export class Exchanger {
     this.#toldUnreported = this.#hasTooManyUnreported;
     if (told === this.#toldUnreported) return;
     const message = told
-      ? `a worker claims jobs again: ${this.unreported} outcomes are left to report`
-      : `a worker stopped claiming: ${this.unreported} outcomes could not be reported yet. Do transactions that called ctx.complete stay open?`;
+      ? `a worker claims jobs again: ${counted(this.unreported, "outcome is", "outcomes are")} left to report`
+      : `a worker stopped claiming: ${counted(this.unreported, "outcome")} could not be reported yet. Do transactions that called ctx.complete stay open?`;
     this.#options.onTrouble({ kind: "report", message });
   }
 

@@ -1,5 +1,6 @@
 /** WHAT A HANDLER SAYS WHILE IT RUNS: log lines and progress, gathered for each job and written for many at once. */
 import type { LeasedJob, LeaseNote, LeaseAnswer } from "../client/client.ts";
+import { counted } from "../core/counted.ts";
 import { invalid } from "../core/errors.ts";
 import { MAX_LOG_LINE_BYTES, MAX_LOG_LINES, type Progress } from "../core/job.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -54,7 +55,8 @@ export class JobNotes {
   /** The attempt has ended: nothing is added any more but the number of what was dropped. */
   close(): void {
     this.#closed = true;
-    if (this.#dropped > 0) this.#lines.push(`… ${this.#dropped} more lines were dropped: a job keeps ${MAX_LOG_LINES}`);
+    if (this.#dropped > 0)
+      this.#lines.push(`… ${counted(this.#dropped, "more line was", "more lines were")} dropped: a job keeps ${MAX_LOG_LINES}`);
     this.#dropped = 0;
   }
 

@@ -13,6 +13,7 @@
  *   exchanger.ts  reports the outcome, and claims for the slot that it freed
  */
 import type { Client, Handlers, Leases, WorkerHandle, WorkOptions } from "../client/client.ts";
+import { counted } from "../core/counted.ts";
 import type { Duration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
@@ -209,7 +210,6 @@ class JobWorker {
 }
 
 function notReported(count: number): MillraceError {
-  const jobs = count === 1 ? "1 job" : `${count} jobs`;
   const why = "the store did not answer. What was not reported counts as lost when its lease runs out";
-  return new MillraceError("store_unavailable", `the outcome of ${jobs} could not be reported before the end: ${why}`);
+  return new MillraceError("store_unavailable", `the outcome of ${counted(count, "job")} could not be reported before the end: ${why}`);
 }

@@ -360,7 +360,7 @@ export const WORKING: readonly Step[] = [
     lines: [
       /^processed +\d/,
       /^failed +1 \(1 today\)$/,
-      /^retried +0$/,
+      /^retried +0 failed attempts$/,
       /^dead +1$/,
       /^workers +1$/,
       /^throughput /,
@@ -393,5 +393,5 @@ export const WORKING: readonly Step[] = [
     args: "purge-dead --queue reports --yes --json",
     json: [{ message: "Purged 0 dead jobs", purged: 0 }],
   },
-  { name: "retry-dead", args: "retry-dead --json", json: [{ message: "Retried 1 dead jobs", retried: 1 }] },
+  { name: "retry-dead", args: "retry-dead --json", json: [{ message: "Retried 1 dead job", retried: 1 }] },
 ];

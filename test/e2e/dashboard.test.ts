@@ -25,10 +25,10 @@ describe("the overview", () => {
     await client.enqueue("report:make", {}, { queue: "reports" });
     const page = await visit();
     const attention = page.getByRole("region", { name: "What needs attention" });
-    await attention.getByText("1 dead letter wait").waitFor();
+    await attention.getByText("1 dead letter waits").waitFor();
     await attention.getByText("mail is paused").waitFor();
     await attention.getByText("No worker is running, and 1 job waits").waitFor();
-    await attention.getByText("1 dead letter wait").click();
+    await attention.getByText("1 dead letter waits").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
   });

@@ -158,8 +158,8 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
       expect(attempt!.durationMs).toBeLessThan(5000);
     },
   }),
-  lockTtl: atWork({
-    env: { LOCK_TTL: "50m" },
+  lease: atWork({
+    env: { LEASE: "50m" },
     see: async ({ folder }) => {
       await using client = await connect(storeIn(folder));
       const { id } = await client.enqueue("stubborn", null, { timeout: 0 });

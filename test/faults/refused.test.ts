@@ -22,7 +22,7 @@ describe.each(ENGINES)("$name that takes no connections", ({ start }) => {
   afterAll(() => server.stop());
 
   /** How often it was asked for a connection in a while, and for how long it was watched. */
-  async function knocks(): Promise<{ count: number; seconds: number }> {
+  async function connects(): Promise<{ count: number; seconds: number }> {
     const { wire } = server;
     const before = wire.effects.refused;
     const since = performance.now();
@@ -43,7 +43,7 @@ describe.each(ENGINES)("$name that takes no connections", ({ start }) => {
     // Somebody asks all the time, as a load balancer does.
     const asking = setInterval(() => void client.stats().catch(() => {}), 100);
     onTestFinished(() => clearInterval(asking));
-    const { count, seconds } = await knocks();
+    const { count, seconds } = await connects();
     expect(count).toBeGreaterThan(0);
     expect(count).toBeLessThan(AT_ONCE + A_SECOND * seconds);
     server.wire.heal();
@@ -61,7 +61,7 @@ describe.each(ENGINES)("$name that takes no connections", ({ start }) => {
     const ledger = `${temporaryFolder()}/ledger.jsonl`;
     const worker = startProgram(program, [server.store().wiredUrl, ledger, JSON.stringify({ deadline: "2s" })]);
     await worker.printed("ready");
-    const { count, seconds } = await knocks();
+    const { count, seconds } = await connects();
     worker.child.kill("SIGKILL");
     await worker.ended;
     expect(count).toBeGreaterThan(0);

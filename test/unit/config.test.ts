@@ -80,7 +80,9 @@ describe("a value", () => {
     [{ API_ADDR: "0.0.0.0:9090", HOST: "10.0.0.1" }, "host", "10.0.0.1"],
     [{ NUM_WORKERS: "5" }, "workerConcurrency", 5],
     [{ WORKER_CONCURRENCY: "2-50", NUM_WORKERS: "5" }, "workerConcurrency", { min: 2, max: 50 }],
-    [{ LOCK_TTL: "5m" }, "lockTtl", 300_000],
+    [{ LEASE: "5m" }, "lease", 300_000],
+    [{ LOCK_TTL: "5m" }, "lease", 300_000],
+    [{ LEASE: "6m", LOCK_TTL: "5m" }, "lease", 360_000],
     [{ JOB_TIMEOUT: "90000" }, "jobDefaultTimeout", 90_000],
     [{ JOB_DEFAULT_RETRY_DELAY: "10s" }, "jobDefaultRetryDelay", 10_000],
     [{ JOB_DEFAULT_MAX_RETRIES: "0" }, "jobDefaultMaxRetries", 0],
@@ -100,6 +102,7 @@ describe("a value", () => {
     [{ PORT: "8080.5" }, 'PORT must be a whole number from 0 to 65535; got "8080.5"'],
     [{ API_ADDR: "localhost" }, 'API_ADDR must be a port or an address with one, as :8080 or 0.0.0.0:8080; got "localhost"'],
     [{ WORKER_CONCURRENCY: "50-2" }, 'WORKER_CONCURRENCY must be a whole number from 1 to 10000, or two of them as 2-50; got "50-2"'],
+    [{ LEASE: "10ms" }, 'LEASE must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],
     [{ LOCK_TTL: "10ms" }, 'LOCK_TTL must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],
     [{ RATE_LIMIT: "10" }, 'RATE_LIMIT must be a number of requests a second, minute or hour, as 100/s, 1000/m or 5000/h; got "10"'],
     [{ DASHBOARD_ENABLED: "maybe" }, 'DASHBOARD_ENABLED must be true or false; got "maybe"'],
@@ -132,7 +135,7 @@ describe("a value", () => {
       WEBHOOK_SECRET: "s3cret",
       REDIS_PASSWORD: "s3cret",
       MILLRACE_URL: "redis://h",
-      LOCK_TTL: "90000",
+      LEASE: "90000",
     };
     const shown = SETTING_NAMES.map((name) => showValue(name, readSetting(name, { env }).value));
     expect(shown.join(" ")).not.toContain("s3cret");
@@ -162,7 +165,7 @@ test("settings become options of a client and of a worker, each by its own row",
     JOB_DEFAULT_MAX_RETRIES: "2",
     JOB_DEFAULT_RETRY_DELAY: "3s",
     WORKER_CONCURRENCY: "2-50",
-    LOCK_TTL: "9s",
+    LEASE: "9s",
   };
   const { config } = readConfig({ env }, SETTING_NAMES);
   expect(clientOptions(config)).toEqual({
@@ -217,8 +220,15 @@ describe("a configuration file", () => {
   });
 
   test("the type of a file knows the names and values", () => {
-    const typed = { url: "memory:", port: 1, lockTtl: "5s", apiKey: ["a"], dashboardEnabled: false, logLevel: "warn" } satisfies ConfigFile;
-    expect(readConfig({ file: file(typed) }, ["apiKey", "lockTtl"]).config).toEqual({ apiKey: ["a"], lockTtl: 5000 });
+    const typed = { url: "memory:", port: 1, lease: "5s", apiKey: ["a"], dashboardEnabled: false, logLevel: "warn" } satisfies ConfigFile;
+    expect(readConfig({ file: file(typed) }, ["apiKey", "lease"]).config).toEqual({ apiKey: ["a"], lease: 5000 });
+  });
+
+  test("a former name in a file counts where the present one says nothing", () => {
+    const former = { lockTtl: "5s" } satisfies ConfigFile;
+    expect(readSetting("lease", { file: file(former) }).value).toBe(5000);
+    expect(readSetting("lease", { file: file({ ...former, lease: "6s" } satisfies ConfigFile) }).value).toBe(6000);
+    expect(() => readSetting("lease", { file: file({ lockTtl: "soon" }) })).toThrow(/^lockTtl in millrace\.config\.ts must be a time/);
   });
 
   test.each<[string, () => Promise<unknown>, RegExp]>([

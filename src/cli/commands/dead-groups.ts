@@ -1,7 +1,8 @@
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import { toErrorGroupsWire } from "../../http/wire/bulk.ts";
 import { defineCommand } from "../command.ts";
-import { age, count } from "../figures.ts";
+import { count } from "../../core/counted.ts";
+import { age } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Column } from "../table.ts";
 

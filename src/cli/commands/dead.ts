@@ -2,7 +2,7 @@
 import type { BulkRequest } from "../../client/client.ts";
 import { confirmMatched, runOperation, tellFailures } from "../bulk-run.ts";
 import { defineCommand, toggle } from "../command.ts";
-import { counted } from "../figures.ts";
+import { counted } from "../../core/counted.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Session } from "../session.ts";
 
@@ -34,7 +34,7 @@ function changeDead(action: keyof typeof WORDS, input: Parameters<typeof filterO
     const operation = await runOperation(client, request, doing, session);
     const changed = operation.succeeded;
     if (output.json) {
-      return output.value({ message: `${done.charAt(0).toUpperCase()}${done.slice(1)} ${changed} dead jobs`, [done]: changed });
+      return output.value({ message: `${done.charAt(0).toUpperCase()}${done.slice(1)} ${counted(changed, "dead job")}`, [done]: changed });
     }
     output.line(`${done} ${counted(changed, "dead job")}`);
     tellFailures(operation, session);

@@ -5,7 +5,7 @@ import { toStatsWire } from "../../http/wire/queue.ts";
 import { sleep, systemClock } from "../../lib/clock.ts";
 import { defineCommand } from "../command.ts";
 import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
-import { count, counted } from "../figures.ts";
+import { count, counted } from "../../core/counted.ts";
 import type { Output } from "../output.ts";
 import type { Session } from "../session.ts";
 

@@ -4,7 +4,8 @@ import { STATUSES } from "../../core/job.ts";
 import { toQueueWire } from "../../http/wire/queue.ts";
 import { type CommandGroup, defineCommand, number, type Option, required, text, time } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
-import { count, NOTHING, span } from "../figures.ts";
+import { count } from "../../core/counted.ts";
+import { NOTHING, span } from "../figures.ts";
 import type { Column } from "../table.ts";
 import { CREATE } from "./pause.ts";
 

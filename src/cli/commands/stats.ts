@@ -2,7 +2,8 @@ import type { Percentiles, Stats } from "../../client/client.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toStatsWire } from "../../http/wire/queue.ts";
 import { defineCommand } from "../command.ts";
-import { count, rate, took } from "../figures.ts";
+import { count, counted } from "../../core/counted.ts";
+import { rate, took } from "../figures.ts";
 import type { Output } from "../output.ts";
 import type { Column } from "../table.ts";
 
@@ -20,7 +21,7 @@ export const stats = defineCommand({
 function print(figures: Stats, output: Output): void {
   output.fact("processed", `${count(figures.totalProcessed)} (${count(figures.today.processed)} today)`);
   output.fact("failed", `${count(figures.totalFailed)} (${count(figures.today.failed)} today)`);
-  output.fact("retried", count(figures.totalRetried));
+  output.fact("retried", counted(figures.totalRetried, "failed attempt"));
   output.fact("dead", count(figures.deadCount), figures.deadCount > 0 ? "red" : undefined);
   output.fact("workers", count(figures.activeWorkers));
   output.fact("throughput", rate(figures.throughput));

@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import type { Event } from "../../core/event.ts";
 import { toEventWire } from "../../http/wire/event.ts";
 import { defineCommand, number, text, texts } from "../command.ts";
@@ -78,7 +79,7 @@ function detail(event: Event): string {
     case "counts":
       return event.counts.map(({ event: name, queue, count }) => `${name} ${queue} ${count}`).join(", ");
     case "gap":
-      return event.missed === 0 ? "some events were missed" : `${event.missed} events were missed`;
+      return event.missed === 0 ? "some events were missed" : counted(event.missed, "event was missed", "events were missed");
     default:
       return "";
   }

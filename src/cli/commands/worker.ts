@@ -11,7 +11,7 @@ import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { typesOf } from "../../client/handler-types.ts";
 import { defineCommand, text } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
-import { counted } from "../figures.ts";
+import { counted } from "../../core/counted.ts";
 import { loadHandlers } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 

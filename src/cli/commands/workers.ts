@@ -1,7 +1,8 @@
 import type { WorkerInfo } from "../../client/client.ts";
 import { toWorkerWire } from "../../http/wire/queue.ts";
 import { defineCommand, toggle } from "../command.ts";
-import { age, count } from "../figures.ts";
+import { count } from "../../core/counted.ts";
+import { age } from "../figures.ts";
 import type { Column } from "../table.ts";
 
 /** Shows the workers that were heard of lately. */

@@ -6,13 +6,13 @@ import { COMMANDS, isGroup } from "../commands.ts";
 import { GLOBAL_OPTIONS } from "../program.ts";
 
 /** Something that can be typed, and what it means. */
-export interface Word {
+export interface Suggestion {
   readonly word: string;
   readonly about: string;
 }
 
 /** An option. */
-export interface Flag extends Word {
+export interface Flag extends Suggestion {
   readonly takesValue: boolean;
   readonly takesFile: boolean;
   /** Values to offer. */
@@ -24,7 +24,7 @@ export interface Node {
   readonly path: readonly string[];
   readonly about: string;
   /** Commands that can follow. */
-  readonly commands: readonly Word[];
+  readonly commands: readonly Suggestion[];
   readonly flags: readonly Flag[];
   /** Values of the first argument. */
   readonly values: readonly string[];

@@ -4,7 +4,8 @@ import { SETTING_NAMES } from "../../config.ts";
 import { readSetting, showValue, type Source } from "../../config/read-config.ts";
 import { isServerUrl } from "../../config/store-url.ts";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
-import { count, counted, took } from "../figures.ts";
+import { count, counted } from "../../core/counted.ts";
+import { took } from "../figures.ts";
 import type { Session } from "../session.ts";
 import { packageVersion } from "../version.ts";
 

@@ -1,7 +1,8 @@
 /** What `top` shows: a snapshot as lines that fit the terminal. */
 import type { Percentiles, Stats } from "../../client/client.ts";
 import { workerColumns } from "../commands/workers.ts";
-import { age, count, rate, took } from "../figures.ts";
+import { count, counted } from "../../core/counted.ts";
+import { age, rate, took } from "../figures.ts";
 import { safeLine } from "../safe-text.ts";
 import { type Column, layOut, type Layout } from "../table.ts";
 import { cutToWidth, padToWidth, textWidth } from "../text-width.ts";
@@ -51,7 +52,7 @@ function headLines({ at, stats, workers, rates }: Snapshot, place: FramePlace): 
     `retried ${count(stats.totalRetried)}`,
     `dead ${count(stats.deadCount)}`,
     `workers ${count(workers.length)}`,
-    `busy ${count(busy)} of ${count(slots)} slots`,
+    `busy ${count(busy)} of ${counted(slots, "slot")}`,
   ];
   const clock = new Date(at).toISOString().slice(11, 19);
   return [

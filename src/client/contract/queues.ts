@@ -65,13 +65,14 @@ export interface Stats {
   readonly totalProcessed: number;
   readonly totalFailed: number;
   readonly totalEnqueued: number;
+  /** Attempts that failed or were lost and were followed by an automatic retry. A retry by hand is not counted. */
   readonly totalRetried: number;
-  /** Leases that ran out: their workers died, or were cut off. */
+  /** Attempts whose leases ran out: their workers died, or were cut off. */
   readonly totalLost: number;
   readonly deadCount: number;
   /** Without those that servers bring themselves: see `workers`. */
   readonly activeWorkers: number;
-  /** Since midnight UTC. */
+  /** Jobs completed, and jobs that ended dead or failed, since midnight UTC. */
   readonly today: { readonly processed: number; readonly failed: number };
   /** Jobs completed a second, over the last full minute. */
   readonly throughput: number;
@@ -101,7 +102,7 @@ export interface HistoryPoint {
   readonly completed: number;
   /** Jobs that ended dead or failed. */
   readonly failed: number;
-  /** Attempts that failed and were followed by a retry. */
+  /** Attempts that failed or were lost and were followed by an automatic retry. */
   readonly retried: number;
 }
 

@@ -1,6 +1,6 @@
 import { ArrowUp } from "lucide-react";
 import type { ReactElement } from "react";
-import { counted } from "../format.ts";
+import { counted } from "../../core/counted.ts";
 import { live } from "../live.ts";
 
 /** Tells of jobs that came since, instead of moving those that are read. */

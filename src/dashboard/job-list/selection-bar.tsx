@@ -1,7 +1,7 @@
 /** What can be done with the selected jobs, and how far it is. */
 import { Ban, Play, RotateCw, Square, Trash2, X } from "lucide-react";
 import type { ReactElement } from "react";
-import { counted } from "../format.ts";
+import { counted } from "../../core/counted.ts";
 import { ACTION_WORDS, changeJobs, isValid, JOB_ACTIONS, type JobAction, progress } from "../job-actions.ts";
 import { Meter } from "../parts/bits.tsx";
 import { Button, IconButton } from "../parts/button.tsx";

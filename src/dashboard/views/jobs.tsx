@@ -5,7 +5,7 @@ import { type ReactElement, useMemo } from "react";
 import { BULK_ACTIONS } from "../../core/bulk.ts";
 import type { ListJobs } from "../api.ts";
 import { changeAll, statusesFor } from "../bulk.ts";
-import { counted } from "../format.ts";
+import { counted } from "../../core/counted.ts";
 import { ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
 import { FreshBar } from "../job-list/fresh-bar.tsx";

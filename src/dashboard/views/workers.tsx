@@ -4,7 +4,7 @@ import { Cpu, OctagonAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { Worker } from "../api.ts";
 import { type Orphan, typesWithoutWorker, usersWorkers } from "../attention.ts";
-import { counted } from "../format.ts";
+import { counted } from "../../core/counted.ts";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
 import { InternalSwitch } from "../parts/internal-switch.tsx";

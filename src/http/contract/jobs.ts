@@ -45,7 +45,9 @@ const Attempt = Type.Object({
   started_at: Time,
   ended_at: nullable(Time),
   duration_ms: nullable(Milliseconds),
-  outcome: Type.Enum(["running", "completed", "failed", "cancelled"]),
+  outcome: Type.Enum(["running", "completed", "failed", "cancelled"], {
+    description: "How this attempt ended. After one that failed the job may run again.",
+  }),
   error: nullable(JobErrorShape),
 });
 

@@ -13,12 +13,19 @@ const Percentiles = Type.Object(
   { description: "Each is the upper bound of a bucket: at most 19 % above the true value, rounded to three digits." },
 );
 
+const FAILED = "Jobs that failed for good: they ended dead or failed.";
+const RETRIED = "Attempts that failed or were lost and were followed by an automatic retry. A retry by hand is not counted.";
+
+function countOf(description: string): typeof Count {
+  return Type.Integer({ minimum: 0, description });
+}
+
 const Queue = Type.Object({
   name: Name,
   paused: Type.Boolean(),
   counts: StatusCounts,
   waiting: LevelCounts,
-  rate: Type.Integer({ minimum: 0, description: "Jobs that ended completed, failed or dead in the last full minute." }),
+  rate: countOf("Jobs that ended completed, failed or dead in the last full minute."),
   oldest_waiting_ms: Type.Union([Milliseconds, Type.Null()], {
     description: "For how long the pending job that is due longest has waited; null when none is pending.",
   }),
@@ -65,14 +72,17 @@ export const queueRoutes = {
           queues: LevelCounts,
           by_queue: Type.Record(Type.String(), Type.Object({ counts: StatusCounts, waiting: LevelCounts, paused: Type.Boolean() })),
           counts: StatusCounts,
-          total_processed: Count,
-          total_failed: Count,
+          total_processed: countOf("Jobs that completed."),
+          total_failed: countOf(FAILED),
           total_enqueued: Count,
-          total_retried: Count,
-          total_lost: Type.Integer({ minimum: 0, description: "Leases that ran out." }),
+          total_retried: countOf(RETRIED),
+          total_lost: countOf("Attempts whose lease ran out."),
           dead_count: Count,
           active_workers: Count,
-          jobs_today: Type.Object({ processed: Count, failed: Count }, { description: "Since midnight UTC." }),
+          jobs_today: Type.Object(
+            { processed: Count, failed: Count },
+            { description: "Jobs that completed, and that failed for good, since midnight UTC." },
+          ),
           throughput: Type.Number({ description: "Jobs completed a second, over the last full minute." }),
           latency: Percentiles,
           wait: Percentiles,
@@ -98,8 +108,8 @@ export const queueRoutes = {
               at: Time,
               enqueued: Count,
               completed: Count,
-              failed: Type.Integer({ minimum: 0, description: "Jobs that ended dead or failed." }),
-              retried: Type.Integer({ minimum: 0, description: "Attempts that were followed by a retry." }),
+              failed: countOf(FAILED),
+              retried: countOf(RETRIED),
             }),
           ),
         }),

@@ -5,7 +5,7 @@
 import type { Client } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { StreamRoom } from "../limits.ts";
+import type { StreamLimits } from "../limits.ts";
 import { WireError } from "../problem.ts";
 import { Broadcast } from "./broadcast.ts";
 import type { Reader } from "./reader.ts";
@@ -13,7 +13,7 @@ import type { Reader } from "./reader.ts";
 export interface HubOptions {
   readonly client: Pick<Client, "events">;
   readonly clock: Clock;
-  readonly room: StreamRoom;
+  readonly room: StreamLimits;
 }
 
 /** Who wants to read. */

@@ -8,7 +8,7 @@ import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
-import { Batcher, WaitingRoom } from "../../lib/batcher.ts";
+import { Batcher, WaitingLimit } from "../../lib/batcher.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { slices } from "../../lib/slices.ts";
 import type { AnswerFrom } from "../contract.ts";
@@ -53,7 +53,7 @@ export class RemoteEnqueuer {
       maxItems: MAX_BATCH,
       maxWeight: MAX_BATCH_WEIGHT,
       weigh: weightOf,
-      room: new WaitingRoom(MAX_WAITING, () => {
+      waitingLimit: new WaitingLimit(MAX_WAITING, () => {
         return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
           retryAfterMs: 1000,
         });

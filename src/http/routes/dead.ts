@@ -1,4 +1,5 @@
 /** Dead letters: listed, given a new life, removed. */
+import { counted } from "../../core/counted.ts";
 import type { deadRoutes } from "../contract/dead.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toErrorGroupsWire } from "../wire/bulk.ts";
@@ -17,12 +18,12 @@ export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof dead
 
     async "DELETE /api/v1/dead"({ query }) {
       const purged = await client.dead.purge(query);
-      return ok({ message: `Purged ${purged} dead jobs`, purged });
+      return ok({ message: `Purged ${counted(purged, "dead job")}`, purged });
     },
 
     async "POST /api/v1/dead/retry"({ body }) {
       const retried = await client.dead.retry(body);
-      return ok({ message: `Retried ${retried} dead jobs`, retried });
+      return ok({ message: `Retried ${counted(retried, "dead job")}`, retried });
     },
   };
 }

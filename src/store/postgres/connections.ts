@@ -90,7 +90,7 @@ export class Connections {
     this.#beats = this.#openPool(1, 0);
     this.#gate = new Gate({
       clock: options.clock,
-      knock: async () => this.#release(await this.#take(this.#pool)),
+      connect: async () => this.#release(await this.#take(this.#pool)),
       isClosedBy: (error) => !isBusyPool(error) && ["unknown", "away"].includes(fateOf(error)),
       pauseMs: pauseBefore,
     });

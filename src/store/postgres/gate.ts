@@ -4,28 +4,28 @@ import { sleep } from "../../lib/clock.ts";
 export interface GateOptions {
   readonly clock: Clock;
   /** Makes a connection and gives it back. */
-  readonly knock: () => Promise<void>;
+  readonly connect: () => Promise<void>;
   /** Whether an error says that nobody takes connections there at the moment. Any other one is for those who wait to see for themselves. */
   readonly isClosedBy: (error: unknown) => boolean;
-  /** How long to wait after so many knocks that failed. */
+  /** How long to wait after so many tries that failed. */
   readonly pauseMs: (failures: number) => number;
 }
 
 /**
- * WHO MAY KNOCK while a server takes no connections: one for all. Without it every call that waits would try by itself, and a hundred of them
+ * WHO TRIES TO CONNECT while a server takes no connections: one for all. Without it every call that waits would try by itself, and a hundred of them
  * would try a hundred times a second.
  *
  *   open ─→ closed       a connection could not be made
- *   closed ─→ open       one that knocks, with pauses that grow, was let in
+ *   closed ─→ open       a try, with pauses that grow between tries, succeeded
  *
- * Nobody knocks when nobody waits.
+ * Nobody tries when nobody waits.
  */
 export class Gate {
   readonly #options: GateOptions;
   /** Those who wait; each leaves when its time is over, and nothing of it stays behind however long the gate is closed. */
   readonly #waiting = new Set<() => void>();
   #isOpen = true;
-  #isKnocking = false;
+  #isTrying = false;
   #failures = 0;
   #lastError: unknown = null;
 
@@ -37,7 +37,7 @@ export class Gate {
     return this.#isOpen;
   }
 
-  /** Why nobody was let in the last time. */
+  /** Why the last try failed. */
   get lastError(): unknown {
     return this.#lastError;
   }
@@ -56,17 +56,17 @@ export class Gate {
     const leave = (): void => resolve();
     signal.addEventListener("abort", leave);
     this.#waiting.add(leave);
-    if (!this.#isKnocking) void this.#knock();
+    if (!this.#isTrying) void this.#tryToConnect();
     await promise;
     signal.removeEventListener("abort", leave);
     this.#waiting.delete(leave);
   }
 
-  async #knock(): Promise<void> {
-    this.#isKnocking = true;
+  async #tryToConnect(): Promise<void> {
+    this.#isTrying = true;
     while (!this.#isOpen && (await this.#isStillWanted())) {
       try {
-        await this.#options.knock();
+        await this.#options.connect();
         this.#open();
       } catch (error) {
         this.#lastError = error;
@@ -74,7 +74,7 @@ export class Gate {
         if (!this.#options.isClosedBy(error)) this.#open();
       }
     }
-    this.#isKnocking = false;
+    this.#isTrying = false;
   }
 
   /** After the pause: whether somebody waits. The pause is kept also by those who come after all others have left. */

@@ -28,7 +28,7 @@ export interface Facts {
   readonly runMs: number | null;
   readonly error: string | null;
   readonly key: string | null;
-  readonly keyTtl: number | null;
+  readonly keyTtlMs: number | null;
 }
 
 export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
@@ -54,7 +54,7 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
     runMs: row[14] as number | null,
     error: row[15] as string | null,
     key: row[16] as string | null,
-    keyTtl: row[17] as number | null,
+    keyTtlMs: row[17] as number | null,
     lostCount: numbers[18]!,
   };
 }
@@ -133,7 +133,7 @@ function leaveTheEnd(tx: Transaction, job: Facts): void {
 
 /** A key that has expired by time may be another job's by now. Only a cancelled job can come back after that. */
 function keepsKey(tx: Transaction, job: Facts): boolean {
-  return job.key !== null && !(job.state === STATE.cancelled && job.endedAt! + job.keyTtl! <= tx.now);
+  return job.key !== null && !(job.state === STATE.cancelled && job.endedAt! + job.keyTtlMs! <= tx.now);
 }
 
 function countTransition(tx: Transaction, job: Facts, transition: Transition, runMs: number | null): void {

@@ -59,7 +59,7 @@ interface Ended {
   readonly state: number;
   readonly priority: number;
   readonly key: string | null;
-  readonly keyTtl: number | null;
+  readonly keyTtlMs: number | null;
   readonly endedAt: number;
 }
 
@@ -95,13 +95,13 @@ function tallyOf(tx: Transaction, queue: number, state: number): number {
 
 function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {
   return PRUNED_STATES.flatMap((state) => tx.on.all(ENDED_BEFORE, queue, state, before, limit))
-    .map(([seq, id, state, priority, key, keyTtl, endedAt]) => ({ seq, id, state, priority, key, keyTtl, endedAt }) as Ended)
+    .map(([seq, id, state, priority, key, keyTtlMs, endedAt]) => ({ seq, id, state, priority, key, keyTtlMs, endedAt }) as Ended)
     .sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
     .slice(0, limit);
 }
 
 function letKeyOutlive(tx: Transaction, queue: number, job: Ended): void {
-  tx.on.run(OUTLIVE_KEY, job.endedAt + job.keyTtl!, job.state, queue, job.key, job.id);
+  tx.on.run(OUTLIVE_KEY, job.endedAt + job.keyTtlMs!, job.state, queue, job.key, job.id);
 }
 
 const NEWS_KEPT_MS = 60_000;

@@ -103,7 +103,7 @@ describe("doctor", () => {
   });
 
   test("tells of every wrong setting, and goes on", async () => {
-    const { code, lines } = await examine(folderOfOwn(), { PORT: "a", LOCK_TTL: "b", MILLRACE_URL: "memory:" });
+    const { code, lines } = await examine(folderOfOwn(), { PORT: "a", LEASE: "b", MILLRACE_URL: "memory:" });
     expect(code).toBe(9);
     expect(gradesOf(lines, "setting")).toEqual(["bad", "bad"]);
     expect(gradesOf(lines, "store")).toEqual(["good", "good"]);

@@ -1,17 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { age, count, counted, moment, rate, span, took } from "../../../src/cli/figures.ts";
+import { age, moment, rate, span, took } from "../../../src/cli/figures.ts";
 import { progressLine } from "../../../src/cli/progress.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 
 describe("numbers and times as people read them", () => {
   test.each([
-    [count(0), "0"],
-    [count(999), "999"],
-    [count(1000), "1,000"],
-    [count(1234567), "1,234,567"],
-    [counted(1, "job"), "1 job"],
-    [counted(2000, "job"), "2,000 jobs"],
     [age(null, NOW), "-"],
     [age(NOW - 999, NOW), "0s"],
     [age(NOW - 61_000, NOW), "1m"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AT_THE_START, type BulkFailure, isMarked, linesOf, MAX_FAILURES, readStory } from "../../../src/core/bulk.ts";
+import { AT_THE_START, type BulkFailure, isMarked, linesOf, MAX_FAILURES, readBulkLog } from "../../../src/core/bulk.ts";
 import { MAX_LOG_LINES } from "../../../src/core/job.ts";
 
 const failure = (id: string): BulkFailure => ({ id, code: "not_found", message: `there is no job ${id}` });
@@ -10,16 +10,16 @@ describe("the log of an operation", () => {
   test("tells the last mark and all failures", () => {
     const later = { ...mark, processed: 5, batches: 2, cursor: null };
     const lines = [...linesOf([failure("a")], mark), ...linesOf([failure("b")], null), ...linesOf([], later)];
-    expect(readStory(asLines(lines))).toEqual({ mark: later, failures: [failure("a"), failure("b")] });
+    expect(readBulkLog(asLines(lines))).toEqual({ mark: later, failures: [failure("a"), failure("b")] });
   });
 
   test("that is empty is a beginning", () => {
-    expect(readStory([])).toEqual({ mark: AT_THE_START, failures: [] });
+    expect(readBulkLog([])).toEqual({ mark: AT_THE_START, failures: [] });
   });
 
   test("may have a line twice, and lines that are not ours", () => {
     const lines = linesOf([failure("a")], mark);
-    expect(readStory(asLines([...lines, "… 3 more lines were dropped", "null", "7", ...lines]))).toEqual({
+    expect(readBulkLog(asLines([...lines, "… 3 more lines were dropped", "null", "7", ...lines]))).toEqual({
       mark,
       failures: [failure("a")],
     });

@@ -38,3 +38,11 @@ test("a worker that serves all queues leaves no type of its own alone", () => {
   const pending = [waiting("mail"), waiting("other")];
   expect(typesWithoutWorker({ workers: [worker({ queues: ["*"] })], pending })).toEqual([{ type: "other", queue: "default", jobs: 1 }]);
 });
+
+test.each([
+  [1, "1 dead letter waits for a decision"],
+  [2, "2 dead letters wait for a decision"],
+])("%d dead: the verb fits the number", (deadCount, wanted) => {
+  const stats = { deadCount, counts: { pending: 0 }, today: { failed: 0 } } as Situation["stats"];
+  expect(findings({ stats, queues: [], workers: [], pending: [], now: NOW }).map(({ text }) => text)).toEqual([wanted]);
+});

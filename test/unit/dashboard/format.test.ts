@@ -1,13 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { bytes, compact, counted, distance, limit, percent, rate, span, took } from "../../../src/dashboard/format.ts";
+import { bytes, compact, distance, limit, percent, rate, span, took } from "../../../src/dashboard/format.ts";
 import { visible } from "../../../src/dashboard/safe-text.ts";
 
 describe("figures", () => {
   test.each([
     [compact(99_999), "99,999"],
     [compact(1_234_567), "1.2M"],
-    [counted(1, "job"), "1 job"],
-    [counted(1200, "job"), "1,200 jobs"],
     [percent(999_999, 1_000_000), "99.9 %"],
     [percent(0, 0), "–"],
     [percent(5, 5), "100 %"],

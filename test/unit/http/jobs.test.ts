@@ -459,7 +459,7 @@ describe("dead letters", () => {
       jobs: [{ status: "dead", error: { message: "it broke" } }, {}, {}],
     });
     expect((await ask("GET /api/v1/dead", { query: "type=b&limit=1&total=true" })).body).toMatchObject({ total: 2 });
-    expect((await ask("POST /api/v1/dead/retry", { json: { type: "a" } })).body).toEqual({ message: "Retried 1 dead jobs", retried: 1 });
+    expect((await ask("POST /api/v1/dead/retry", { json: { type: "a" } })).body).toEqual({ message: "Retried 1 dead job", retried: 1 });
     expect((await ask("DELETE /api/v1/dead", { query: "type=b" })).body).toEqual({ message: "Purged 2 dead jobs", purged: 2 });
     expect((await ask("POST /api/v1/dead/retry")).body.retried).toBe(0);
     expect(await refuse("POST /api/v1/dead/retry", { json: { status: "dead" } }, "invalid_input")).toMatchObject({ field: "status" });

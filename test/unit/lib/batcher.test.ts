@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Batcher, type BatcherOptions, WaitingRoom } from "../../../src/lib/batcher.ts";
+import { Batcher, type BatcherOptions, WaitingLimit } from "../../../src/lib/batcher.ts";
 
 interface Run {
   readonly items: number[];
@@ -18,7 +18,7 @@ function heldBatcher(options: Partial<BatcherOptions<number, string>> = {}): { b
       }),
     inFlight: 1,
     maxItems: 1000,
-    room: new WaitingRoom(10_000, () => new Error("too many")),
+    waitingLimit: new WaitingLimit(10_000, () => new Error("too many")),
     ...options,
   });
   return { batcher, runs };
@@ -76,7 +76,7 @@ describe("a batcher", () => {
   });
 
   test("refuses what is beyond its bound, and only that", async () => {
-    const { batcher, runs } = heldBatcher({ room: new WaitingRoom(2, () => new Error("too many")) });
+    const { batcher, runs } = heldBatcher({ waitingLimit: new WaitingLimit(2, () => new Error("too many")) });
     const answers = [batcher.add(1), batcher.add(2)];
     await expect(batcher.add(3)).rejects.toThrow("too many");
     await tick();
@@ -84,9 +84,9 @@ describe("a batcher", () => {
     expect(await Promise.all(answers)).toEqual(["did 1", "did 2"]);
   });
 
-  test("shares its bound with those that have the same room, until their calls are answered", async () => {
-    const room = new WaitingRoom(3, () => new Error("too many"));
-    const [one, other] = [heldBatcher({ room }), heldBatcher({ room })];
+  test("shares its bound with those that have the same limit, until their calls are answered", async () => {
+    const waitingLimit = new WaitingLimit(3, () => new Error("too many"));
+    const [one, other] = [heldBatcher({ waitingLimit }), heldBatcher({ waitingLimit })];
     const answers = [one.batcher.add(1), other.batcher.add(2), other.batcher.add(3)];
     await expect(one.batcher.add(4)).rejects.toThrow("too many");
     await tick();
@@ -103,13 +103,13 @@ describe("a batcher", () => {
       "rejected",
       "fulfilled",
     ]);
-    expect(room.count).toBe(0);
+    expect(waitingLimit.count).toBe(0);
   });
 
   test("refuses what has waited too long when its turn comes, and sends the rest", async () => {
     let now = 0;
-    const room = new WaitingRoom(10, () => new Error("too many"));
-    const { batcher, runs } = heldBatcher({ room, patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
+    const waitingLimit = new WaitingLimit(10, () => new Error("too many"));
+    const { batcher, runs } = heldBatcher({ waitingLimit, patience: { ms: 1000, now: () => now, tooLong: () => new Error("too long") } });
     const sent = batcher.add(1);
     await tick();
     const late = [batcher.add(2), batcher.add(3)].map((call) => call.catch((error: Error) => error.message));
@@ -124,7 +124,7 @@ describe("a batcher", () => {
     runs[1]!.finish();
     await inTime;
     await batcher.whenIdle();
-    expect(room.count).toBe(0);
+    expect(waitingLimit.count).toBe(0);
   });
 
   test("refuses nobody because the loop was blocked: who waits for no batch waits for no store", async () => {
@@ -192,7 +192,7 @@ describe("a batcher", () => {
             maxItems,
             maxWeight,
             weigh: (index) => all[index]!.weight,
-            room: new WaitingRoom(Infinity, () => new Error("never")),
+            waitingLimit: new WaitingLimit(Infinity, () => new Error("never")),
             run: async (items) => {
               expect(++underWay).toBeLessThanOrEqual(inFlight);
               expect(items.length).toBeLessThanOrEqual(maxItems);

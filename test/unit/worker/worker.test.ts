@@ -348,7 +348,7 @@ describe("what a handler says while it runs", () => {
     const lines = (await other.logs(id, { limit: 1000 })).map((line) => line.text);
     expect(lines).toHaveLength(1000);
     expect(lines[0]).toBe("x".repeat(4096));
-    expect(lines.at(-1)).toMatch(/99001 more lines were dropped/);
+    expect(lines.at(-1)).toMatch(/99,001 more lines were dropped/);
   });
 });
 

@@ -1,7 +1,7 @@
 import { ScrollText } from "lucide-react";
 import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
 import type { Job, LogLine } from "../../../core/job.ts";
-import { counted } from "../../format.ts";
+import { counted } from "../../../core/counted.ts";
 import { isPaused } from "../../paused.ts";
 import { CopyButton } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";

@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<Span["kind"], string>> = {
   waiting: "Waited for a worker",
   running: "Runs",
   completed: "Completed",
-  failed: "Failed",
+  failed: "Attempt failed",
   cancelled: "Cancelled",
   backoff: "Rested before the retry",
 };

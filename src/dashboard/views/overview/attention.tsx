@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight, CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import { type Finding, findings, type Situation, usersWorkers } from "../../attention.ts";
-import { counted } from "../../format.ts";
+import { counted } from "../../../core/counted.ts";
 import { Button } from "../../parts/button.tsx";
 
 const SHOWN = 4;

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { Queue, Stats, Worker } from "../../api.ts";
 import { OLD_MS } from "../../attention.ts";
+import { counted } from "../../../core/counted.ts";
 import { compact, count, NOTHING, percent, rate, roughSpan, took } from "../../format.ts";
 import type { JobSearch } from "../../job-search.ts";
 
@@ -49,7 +50,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Failed today",
       value: compact(today.failed),
-      note: `${count(totalFailed)} in all`,
+      note: `for good; ${count(totalFailed)} in all`,
       to: "/jobs",
       search: { status: "failed" },
       colour: today.failed > 0 ? "text-dead" : "",
@@ -60,7 +61,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
       note: `${percent(totalProcessed, totalProcessed + totalFailed)} in all`,
       to: "/dead",
     },
-    { name: "Active workers", value: count(stats.activeWorkers), note: `${count(busy)} of ${count(slots)} slots busy`, to: "/workers" },
+    { name: "Active workers", value: count(stats.activeWorkers), note: `${count(busy)} of ${counted(slots, "slot")} busy`, to: "/workers" },
     {
       name: "Waiting",
       value: compact(counts.pending + counts.scheduled + counts.retrying),

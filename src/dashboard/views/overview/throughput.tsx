@@ -18,7 +18,7 @@ const RANGES = {
 } as const;
 type Range = keyof typeof RANGES;
 
-/** How many jobs came, were done, and failed, over time. */
+/** How many jobs came, were done, and failed for good, over time. */
 export function Throughput(): ReactElement {
   const [range, setRange] = useState<Range>("24 h");
   const [isTable, setTable] = useState(false);
@@ -65,7 +65,7 @@ function PointChart({ title, points }: { readonly title: string; readonly points
     () => [
       { name: "enqueued", colour: "--low", values: points.map(({ enqueued }) => enqueued) },
       { name: "completed", colour: "--primary", filled: true, values: points.map(({ completed }) => completed) },
-      { name: "failed", colour: "--dead", filled: true, values: points.map(({ failed }) => failed) },
+      { name: "failed for good", colour: "--dead", filled: true, values: points.map(({ failed }) => failed) },
     ],
     [points],
   );
@@ -88,8 +88,8 @@ function PointTable({ points }: { readonly points: readonly HistoryPoint[] }): R
             <Th>From</Th>
             <Th end>Enqueued</Th>
             <Th end>Completed</Th>
-            <Th end>Failed</Th>
-            <Th end>Retried</Th>
+            <Th end>Failed for good</Th>
+            <Th end>Failed attempts, retried</Th>
           </tr>
         </thead>
         <tbody>

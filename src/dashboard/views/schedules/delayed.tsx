@@ -1,7 +1,7 @@
 import { Ban, Hourglass, Play } from "lucide-react";
 import type { ReactElement } from "react";
 import type { JobSummary } from "../../../core/job.ts";
-import { counted } from "../../format.ts";
+import { counted } from "../../../core/counted.ts";
 import { changeJob } from "../../job-actions.ts";
 import { columnsOf } from "../../job-list/columns.tsx";
 import { FreshBar } from "../../job-list/fresh-bar.tsx";

@@ -9,18 +9,18 @@ const FORBIDDEN = new Error("wrong password");
 
 describe("a server that takes no connections", () => {
   let clock: VirtualClock;
-  let knocksAt: number[];
+  let triesAt: number[];
   let answer: Error | null;
   let gate: Gate;
 
   beforeEach(() => {
     clock = new VirtualClock(0);
-    knocksAt = [];
+    triesAt = [];
     answer = REFUSED;
     gate = new Gate({
       clock,
-      knock: async () => {
-        knocksAt.push(clock.monotonic());
+      connect: async () => {
+        triesAt.push(clock.monotonic());
         if (answer !== null) throw answer;
       },
       isClosedBy: (error) => error === REFUSED,
@@ -34,16 +34,16 @@ describe("a server that takes no connections", () => {
     return { isOver: () => isOver };
   }
 
-  test("is knocked on by one for all, with pauses that grow, until it lets one in", async () => {
+  test("is tried by one for all, with pauses that grow, until it takes a connection", async () => {
     gate.failed(REFUSED);
     const calls = Array.from({ length: 100 }, () => wait());
     await clock.advance("5s");
-    expect(knocksAt).toEqual([100, 300, 700, 1500, 2500, 3500, 4500]);
+    expect(triesAt).toEqual([100, 300, 700, 1500, 2500, 3500, 4500]);
     expect([gate.isOpen, gate.lastError, calls.some(({ isOver }) => isOver())]).toEqual([false, REFUSED, false]);
     answer = null;
     await clock.advance("1s");
     expect([gate.isOpen, calls.every(({ isOver }) => isOver())]).toEqual([true, true]);
-    expect(knocksAt).toHaveLength(8);
+    expect(triesAt).toHaveLength(8);
   });
 
   test("is left alone when nobody waits, and those who come later keep the pause", async () => {
@@ -53,11 +53,11 @@ describe("a server that takes no connections", () => {
     await clock.advance(350);
     patience.abort();
     await clock.advance("1h");
-    expect([call.isOver(), gate.isOpen, knocksAt]).toEqual([true, false, [100, 300]]);
+    expect([call.isOver(), gate.isOpen, triesAt]).toEqual([true, false, [100, 300]]);
     const since = clock.monotonic();
     wait();
     await clock.advance("1s");
-    expect(knocksAt.slice(2).map((at) => at - since)).toEqual([400]);
+    expect(triesAt.slice(2).map((at) => at - since)).toEqual([400]);
   });
 
   test("that answers with another error lets all see it for themselves", async () => {
@@ -75,7 +75,7 @@ describe("a server that takes no connections", () => {
     gate.failed(REFUSED);
     const late = wait(AbortSignal.abort());
     await clock.settle();
-    expect([free.isOver(), late.isOver(), knocksAt]).toEqual([true, true, []]);
+    expect([free.isOver(), late.isOver(), triesAt]).toEqual([true, true, []]);
   });
 
   test("keeps nothing of calls that have left, however many come while it is closed", async () => {
