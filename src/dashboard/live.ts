@@ -80,15 +80,15 @@ class Live {
 
   #follow(): void {
     window.clearTimeout(this.#hiding);
-    if (document.hidden) this.#hiding = window.setTimeout(() => this.#hush(), HIDDEN_MS);
-    else if (isPaused.get()) this.#hush();
+    if (document.hidden) this.#hiding = window.setTimeout(() => this.#disconnect(), HIDDEN_MS);
+    else if (isPaused.get()) this.#disconnect();
     else if (this.#stream === null) {
       this.#listen();
       this.lookNow();
     }
   }
 
-  #hush(): void {
+  #disconnect(): void {
     this.#stream?.abort();
     this.#stream = null;
     noteStreamEnd();

@@ -55,6 +55,6 @@ export interface DutyParts {
 }
 
 /** Lets everything else that waits for this process have its turn. */
-export function breathe(): Promise<void> {
+export function letOthersRun(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

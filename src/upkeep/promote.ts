@@ -1,5 +1,5 @@
 import type { Event } from "../core/event.ts";
-import { breathe, type Duty, type DutyParts } from "./duty.ts";
+import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 500;
 
@@ -11,7 +11,7 @@ export function promoteDuty(parts: DutyParts): Duty {
     async turn() {
       let answer = await promote(parts);
       while (answer.nextInMs === 0 && answer.moved > 0 && !isStopping()) {
-        await breathe();
+        await letOthersRun();
         answer = await promote(parts);
       }
       return Math.max(1, Math.min(answer.nextInMs ?? Infinity, restsMs.promote));

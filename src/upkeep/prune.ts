@@ -1,6 +1,6 @@
 import { HOUR_MS } from "../core/time-units.ts";
 import { MAX_BATCH, type PruneRule } from "../store/store.ts";
-import { breathe, type Duty, type DutyParts } from "./duty.ts";
+import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 200;
 /** Counters by minute are kept so long; then the hours tell. */
@@ -25,10 +25,10 @@ async function pruneJobs({ store, isStopping }: DutyParts): Promise<void> {
   const rules = queues.map(({ name, settings }): PruneRule => ({ queue: name, ...settings.retention }));
   for (let from = 0; from < rules.length; from += MAX_BATCH) {
     const some = rules.slice(from, from + MAX_BATCH);
-    while ((await store.prune(some, BATCH)).removed >= BATCH && !isStopping()) await breathe();
+    while ((await store.prune(some, BATCH)).removed >= BATCH && !isStopping()) await letOthersRun();
   }
 }
 
 async function sweep({ store, hoursMs, isStopping }: DutyParts): Promise<void> {
-  while ((await store.sweep({ minutesMs: MINUTES_MS, hoursMs }, BATCH)).removed >= BATCH && !isStopping()) await breathe();
+  while ((await store.sweep({ minutesMs: MINUTES_MS, hoursMs }, BATCH)).removed >= BATCH && !isStopping()) await letOthersRun();
 }

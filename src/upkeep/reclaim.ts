@@ -2,7 +2,7 @@ import { deliveryOf } from "../core/delivery.ts";
 import { settle, type Transition } from "../core/lifecycle.ts";
 import type { LostLease } from "../core/lease.ts";
 import type { ExpiredRecord, Settlement } from "../store/store.ts";
-import { breathe, type Duty, type DutyParts } from "./duty.ts";
+import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 200;
 const AFTER_NOTHING_MS = 1000;
@@ -23,7 +23,7 @@ export function reclaimDuty(parts: DutyParts): Duty {
         // Others were faster, or the leases were renewed: to look again at once would show the same.
         if (jobs.length > 0 && reclaimed === 0) return AFTER_NOTHING_MS;
         if (jobs.length < BATCH || isStopping()) return Math.min(Math.max(restMs, nextInMs ?? Infinity), restsMs.reclaim);
-        await breathe();
+        await letOthersRun();
       }
     },
   };

@@ -6,7 +6,7 @@ import { jobOfSchedule } from "../core/schedule-input.ts";
 import type { ScheduleRecord } from "../core/schedule-record.ts";
 import { idMakerOf } from "../lib/id.ts";
 import type { Store, Tick } from "../store/store.ts";
-import { breathe, type Duty, type DutyParts } from "./duty.ts";
+import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 100;
 const AFTER_OTHERS_MS = 250;
@@ -40,7 +40,7 @@ export function recurDuty(parts: DutyParts): Duty {
         // After ticks were taken we look again: the next of these schedules may be the first of all. Where another process took them,
         // it does so too, and we are in no hurry.
         if (taken === 0) return AFTER_OTHERS_MS;
-        await breathe();
+        await letOthersRun();
       }
     },
   };

@@ -1,4 +1,4 @@
-import { breathe, type Duty, type DutyParts } from "./duty.ts";
+import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 500;
 
@@ -8,7 +8,7 @@ export function rerankDuty({ store, restsMs, isStopping }: DutyParts): Duty {
     wokenBy: [],
     async turn() {
       for (const { name } of await store.queues()) {
-        while ((await store.rerank(name, BATCH)) && !isStopping()) await breathe();
+        while ((await store.rerank(name, BATCH)) && !isStopping()) await letOthersRun();
       }
       return restsMs.rerank;
     },

@@ -13,7 +13,7 @@ const MAX_CAUSES = 10;
  * its own cause. This never throws, and what it makes is bounded and well-formed, so that a failure can always be recorded.
  */
 export function describeThrown(thrown: unknown, kind: AttemptError["kind"] = "error"): AttemptError {
-  hush(thrown);
+  ignoreRejection(thrown);
   return {
     name: cutText(nameOf(thrown), MAX_NAME_BYTES),
     message: cutText(messageOf(thrown), MAX_MESSAGE_BYTES),
@@ -92,7 +92,7 @@ function show(value: unknown): string {
 }
 
 /** A rejected promise that was itself thrown would end the process as an unhandled rejection. */
-function hush(thrown: unknown): void {
+function ignoreRejection(thrown: unknown): void {
   if (types.isPromise(thrown)) void Promise.prototype.then.call(thrown, nothing, nothing);
 }
 

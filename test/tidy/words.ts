@@ -14,6 +14,8 @@ const neverSay: readonly (readonly [words: string, instead: string])[] = [
   ["parcel parcels", "batch, message or payload"],
   ["wish wishes wished", "request, option, or asked for"],
   ["knock knocks knocked knocking", "try to connect"],
+  ["breathe breathes", "let others run"],
+  ["hush hushes hushed", "ignore, stop or disconnect"],
 ];
 const said = neverSay.map(([words, instead]) => [anywhere(words.split(" ")), instead] as const);
 
