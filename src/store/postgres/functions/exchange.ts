@@ -76,7 +76,7 @@ const settleOthers = (s: string): string => `
         result: "case when g.keep_result then (g.r).result else g.new_result end",
         lost_count: "(case when g.reset_losses then 0 else (g.r).lost_count + g.loss end)::smallint",
       },
-    )})::${s}.place as p
+    )})::${s}.ready as p
     from gone g
   ), ${arrive(s, "to_state")}
   , history as (
@@ -236,8 +236,8 @@ const grant = (s: string): string => `, moved as (
  * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
  * word that a look from the bottom of the lanes took long (see read-starts.ts).
  */
-export const exchange = (s: string): string => `
-create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[],
+export const exchange = (s: string, digest: string): string => `
+create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_results text[], p_runs float8[],
   p_others json, p_following json, p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column

@@ -45,8 +45,8 @@ const answerLeftOut = (s: string): string => `
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
-export const change = (s: string): string => `
-create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int,
+export const change = (s: string, digest: string): string => `
+create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_to smallint, p_bump int, p_give_back int,
   p_reset boolean, p_retry int, p_reset_losses boolean, p_loss int, p_snooze int, p_delay bigint, p_keep_result boolean, p_result text,
   p_keep_error boolean, p_error text, p_error_if_running boolean,
   p_ends boolean, p_run_ms float8, p_counter smallint)
@@ -106,7 +106,7 @@ begin
           error: `case when p_keep_error or (p_error_if_running and g.state <> ${STATE.running}) then g.error else p_error end`,
           result: "case when p_keep_result then g.result else p_result end",
           lost_count: "(case when p_reset_losses then 0 else g.lost_count + p_loss end)::smallint",
-        })})::${s}.place as p
+        })})::${s}.ready as p
       from gone g
     ), ${arrive(s, "p_to")}
     , history as (
@@ -149,8 +149,8 @@ begin
 end $$;`;
 
 /** Deletes jobs whose state is one of p_from, all of them ends, with all that is theirs; a key only if it still is. Out: as `change`, with the job as it was. */
-export const remove = (s: string): string => `
-create function ${s}.remove(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
+export const remove = (s: string, digest: string): string => `
+create or replace function ${s}.remove_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
