@@ -3,7 +3,7 @@ import { idMaker } from "../../src/lib/id.ts";
 import { ids, numbers, texts } from "../../src/store/postgres/codec.ts";
 import { TYPES } from "../../src/store/postgres/driver.ts";
 import { changed } from "../../src/store/postgres/functions/snippets.ts";
-import { tables } from "../../src/store/postgres/tables.ts";
+import { baseline } from "../../src/store/postgres/tables.ts";
 import { byBatches, PAYLOAD } from "../workload.ts";
 import { type Bare, drainInTurns } from "./bare.ts";
 
@@ -53,7 +53,7 @@ type Held = [id: string, fence: number, payload: string];
 export async function openBarePostgres({ url }: { readonly url: string }): Promise<Bare> {
   const pool = new pg.Pool({ connectionString: url, max: 2, types: TYPES, options: PLANNED });
   pool.on("error", () => {});
-  await pool.query(`create schema bare; ${tables("bare")}`);
+  await pool.query(`create schema bare; ${baseline("bare")}`);
   const newId = idMaker(() => Date.now());
 
   const insertBatch = (size: number): Promise<unknown> => {

@@ -37,6 +37,20 @@ test("makes what Millrace needs in a PostgreSQL, in the schema of the URL", asyn
   await isReady(url);
 });
 
+test("without --sql, makes the functions of this version where only they are missing", async () => {
+  const url = freshSchema(postgres.url);
+  await (await connect(url)).close();
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  await client.query(`delete from ${new URL(url).searchParams.get("schema")!}.meta where name like 'functions%'`);
+  await client.end();
+  const migrate = async (...flags: string[]): Promise<string> =>
+    (await runCli(["migrate", ...flags, "--url", url], { cwd: temporaryFolder() })).stdout;
+  expect(await migrate("--dry-run")).toContain("migrate would make the functions of this version");
+  expect(await migrate()).toContain("the functions of this version are made");
+  expect(await migrate()).toContain("nothing to do");
+});
+
 test("makes what Millrace needs in a SQLite file", async () => {
   const file = join(temporaryFolder(), "made.db");
   const database = new DatabaseSync(file);

@@ -322,5 +322,5 @@ async function empty(client: pg.Client): Promise<void> {
     "select quote_ident(tablename) as name from pg_tables where schemaname = 'millrace' and tablename <> 'meta'",
   );
   const deletions = rows.map(({ name }) => `delete from millrace.${name}`);
-  await client.query([...deletions, "delete from millrace.meta where name <> 'schema'"].join("; "));
+  await client.query([...deletions, "delete from millrace.meta where name = 'listening_until'"].join("; "));
 }

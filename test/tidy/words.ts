@@ -90,7 +90,8 @@ const mayBeUnitless = new RegExp(`${lengthOfTime.source.replace("$", "")}\\??: [
 /** Names that users know from the docs, where they also take "30s". Read back, they are milliseconds, and their comments say so. */
 const knownLengths: Readonly<Record<string, readonly string[]>> = {
   "src/core/job.ts": ["retryDelay", "timeout"],
-  "src/client/client.ts": ["retryDelay", "timeout", "headStart", "keepAtLeast", "every"],
+  "src/client/contract/queues.ts": ["headStart", "keepAtLeast"],
+  "src/client/contract/schedules.ts": ["retryDelay", "timeout", "every"],
 };
 
 /** Numbers that are lengths of time and do not say in which unit. */

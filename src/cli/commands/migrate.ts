@@ -26,7 +26,7 @@ export const migrate = defineCommand({
     if (sql) return printScript(await schemaScriptOf(config.url), output);
     const { engine, schema } = await inspectStore(config.url);
     refuseNewer(schema, config.url);
-    const isDue = schema !== null && schema.found < schema.wanted;
+    const isDue = schema !== null && (schema.found < schema.wanted || schema.lacksFunctions === true);
     if (isDue && !dryRun) {
       const open = (): Promise<void> => session.withClient(async (client) => void (await client.queues()));
       await withProgress({ output, screen: terminal.stderr, what: "migrating" }, open, async () => async () => ({ done: 0, total: null }));
@@ -52,7 +52,10 @@ function refuseNewer(schema: StoreReport["schema"], url: string): void {
 
 function outcome(schema: StoreReport["schema"], dryRun: boolean): string {
   if (schema === null) return "there is no schema to migrate";
-  const { found, wanted } = schema;
+  const { found, wanted, lacksFunctions } = schema;
+  if (found === wanted && lacksFunctions === true) {
+    return `schema ${found} is the newest, ${dryRun ? "migrate would make the functions of this version" : "the functions of this version are made"}`;
+  }
   if (found === wanted) return `schema ${found} is the newest, nothing to do`;
   const from = found === 0 ? "there was no schema" : `schema was ${found}`;
   if (!dryRun) return `${from}, it is ${wanted} now`;

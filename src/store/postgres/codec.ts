@@ -1,5 +1,13 @@
 /** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost more than their parsing. */
-import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, Progress } from "../../core/job.ts";
+import {
+  type Attempt,
+  type JobRecord,
+  type JobSummaryRecord,
+  type LogLine,
+  type NewJob,
+  type Progress,
+  usualMaxLost,
+} from "../../core/job.ts";
 import { counterOf, countsTimes } from "../../core/counters.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { counterMetric, STATE, statusOf } from "../numbers.ts";
@@ -179,7 +187,7 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
     status: statusOf(column("state") as number),
     maxRetries: column("max_retries") as number,
     retryCount: column("retry_count") as number,
-    maxLost: column("max_lost") as number,
+    maxLost: (column("max_lost") as number | null) ?? usualMaxLost(column("max_retries") as number),
     lostCount: column("lost_count") as number,
     attempt: column("attempt") as number,
     snoozes: column("snoozes") as number,

@@ -34,6 +34,8 @@ export interface Manner {
   readonly isHeld?: (answer: unknown) => boolean;
   /** An id that is known already ends the call at once with the server's error: the caller then looks before it inserts. */
   readonly failTwin?: boolean;
+  /** It makes the functions of ours, and calls none. */
+  readonly makesFunctions?: boolean;
 }
 
 export interface ConnectionsOptions {
@@ -44,6 +46,8 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
   /** Told each time that a call met a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
+  /** Makes the functions that a call found missing. */
+  readonly makeFunctions?: () => Promise<void>;
   /** How long a server that has never answered yet may refuse connections. Default: as long as any call waits. */
   readonly refusedMs?: number;
 }
@@ -109,6 +113,11 @@ export class Connections {
     for (const text of texts) this.#names.set(text, `millrace_${own}_${this.#names.size}`);
   }
 
+  /** Makes the functions that a call found missing. */
+  async makeFunctions(): Promise<void> {
+    await this.#options.makeFunctions?.();
+  }
+
   /** Runs one statement. */
   call(text: string, values: readonly unknown[] = [], manner: Manner = {}): Promise<Row[]> {
     return this.run((sql) => sql.query(text, values), manner);
@@ -122,6 +131,7 @@ export class Connections {
   async #untilDeadline<Answer>(work: (sql: Sql) => Promise<Answer>, manner: Manner): Promise<Answer> {
     const deadline = new Deadline(this.#options.clock, this.#isGivenUp ? 0 : this.#options.deadlineMs);
     this.#deadlines.add(deadline);
+    let mayBeMade = manner.makesFunctions !== true;
     try {
       for (let tries = 0; ; tries++) {
         try {
@@ -129,7 +139,12 @@ export class Connections {
           if (manner.isHeld?.(answer) !== true) return answer;
           throw new Held();
         } catch (error) {
-          await this.#waitOrGiveUp(error, manner, tries, deadline);
+          if (fateOf(error) === "missing" && mayBeMade) {
+            mayBeMade = false;
+            await this.makeFunctions();
+          } else {
+            await this.#waitOrGiveUp(error, manner, tries, deadline);
+          }
         }
       }
     } finally {
@@ -263,7 +278,7 @@ export class Connections {
     const cause = error instanceof NotConnected ? error.cause : error;
     const fate = fateOf(cause);
     // A login that is refused stays refused; an address where nobody answers may be a server that starts.
-    if (fate === "refused" || fate === "full") throw storeError(cause, this.place);
+    if (fate === "refused" || fate === "missing" || fate === "full") throw storeError(cause, this.place);
     if (fate === "locked" || isConflict(cause)) this.#options.onLocked?.();
     if (fate === "twin" && manner.failTwin === true) throw cause;
     if (fate === "unprepared") this.#names.clear();

@@ -11,10 +11,11 @@ import { isRefusal } from "../../lib/refused.ts";
  *   before a failover. It can be sent again over a new connection.
  * - `locked`: it waited too long for another's row.
  * - `twin`: an id that it inserts is there already, or comes in at this very moment by another; a second look will see it.
+ * - `missing`: the server knows no such function: ours were dropped, because nobody had used them for long.
  * - `unprepared`: a pooler lost our prepared statement, or gave us the connection of one who has it.
  * - `full`, `refused`: sending it again will not help.
  */
-export type Fate = "again" | "read-only" | "unknown" | "away" | "locked" | "twin" | "unprepared" | "full" | "refused";
+export type Fate = "again" | "read-only" | "unknown" | "away" | "locked" | "twin" | "missing" | "unprepared" | "full" | "refused";
 
 /** The server's code for a call that waited too long for another's row. */
 export const LOCKED = "55P03";
@@ -24,6 +25,7 @@ const FATES: Readonly<Record<string, Fate>> = {
   "40P01": "again", // deadlock
   "25006": "read-only", // read-only transaction
   "23505": "twin",
+  "42883": "missing", // undefined function
   "26000": "unprepared", // there is no such statement
   "42P05": "unprepared", // there is one of that name
   "57014": "again", // cancelled, by somebody's statement_timeout
@@ -51,6 +53,11 @@ export function fateOf(error: unknown): Fate {
 export function isConflict(error: unknown): boolean {
   const code = codeOf(error);
   return code === "40001" || code === "40P01";
+}
+
+/** Whether the server says that this role may not do it. */
+export function isForbidden(error: unknown): boolean {
+  return codeOf(error) === "42501";
 }
 
 function codeOf(error: unknown): string | null {

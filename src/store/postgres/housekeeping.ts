@@ -1,4 +1,5 @@
 import type { Connections } from "./connections.ts";
+import { SAY_USED_EVERY_MS } from "./function-set.ts";
 import type { Statements } from "./statements.ts";
 
 /** How long what was counted may lie unfolded, and how many rows one fold takes. */
@@ -8,14 +9,17 @@ const FOLD_BATCH = 10_000;
 const VACUUM_AFTER_MOVES = 100_000;
 
 /**
- * What a process clears up behind itself: it folds what it counted, and vacuums where it moved much. Nothing depends on it but the cost of
- * reading figures, so that all failures are left to the next time.
+ * What a process clears up behind itself: it folds what it counted, vacuums where it moved much, and says that it uses its functions. Nothing
+ * depends on it but the cost of reading figures, so that all failures are left to the next time.
  */
 export class Housekeeping {
   readonly #connections: Connections;
   readonly #sql: Statements;
   #timer: NodeJS.Timeout | null = null;
   #moves = 0;
+  /** When this process said that it uses its functions: when it opened the store, at first. */
+  #saidUsedAt = performance.now();
+  #sweptAt = -Infinity;
   #running: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -39,6 +43,14 @@ export class Housekeeping {
     }
   }
 
+  /** Drops functions that nobody uses, once in a while. */
+  async sweepFunctions(): Promise<void> {
+    await this.#sayFunctionsUsed();
+    if (performance.now() - this.#sweptAt < SAY_USED_EVERY_MS) return;
+    this.#sweptAt = performance.now();
+    await this.#connections.call(this.#sql.sweepFunctions);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -51,9 +63,16 @@ export class Housekeeping {
   }
 
   async #foldAndVacuum(): Promise<void> {
+    await this.#sayFunctionsUsed();
     await this.fold();
     if (this.#moves < VACUUM_AFTER_MOVES) return;
     this.#moves = 0;
     await this.#connections.call(this.#sql.vacuum, [], { slow: true });
+  }
+
+  async #sayFunctionsUsed(): Promise<void> {
+    if (performance.now() - this.#saidUsedAt < SAY_USED_EVERY_MS) return;
+    this.#saidUsedAt = performance.now();
+    await this.#connections.call(this.#sql.sayFunctionsUsed);
   }
 }

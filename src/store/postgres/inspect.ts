@@ -2,6 +2,7 @@ import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
 import type { Row } from "./codec.ts";
 import { type DriverClient, loadDriver, TYPES } from "./driver.ts";
 import { storeError } from "./failures.ts";
+import { FUNCTIONS, usedAgo } from "./function-set.ts";
 import { SCHEMA_VERSION } from "./migrations.ts";
 import { parsePostgresUrl } from "./url.ts";
 
@@ -30,10 +31,11 @@ async function report(client: DriverClient, schema: string): Promise<StoreReport
     [`${schema}.meta`],
   );
   const [version, number, encoding, fsync, commit, hasSchema, now] = facts as [string, number, string, string, string, boolean, number];
-  const [found] = hasSchema ? await rows(client, `select value from ${schema}.meta where name = 'schema'`) : [];
+  const inMeta = `select (select value from ${schema}.meta where name = 'schema'), ${usedAgo(schema, FUNCTIONS)} is null`;
+  const [found] = hasSchema ? await rows(client, inMeta) : [];
   return {
     engine: `PostgreSQL ${version}`,
-    schema: { found: (found?.[0] as number | undefined) ?? 0, wanted: SCHEMA_VERSION },
+    schema: { found: (found?.[0] ?? 0) as number, wanted: SCHEMA_VERSION, ...(found?.[1] === true ? { lacksFunctions: true } : {}) },
     now,
     findings: [versionFinding(number), encodingFinding(encoding), durabilityFinding(fsync, commit)],
   };

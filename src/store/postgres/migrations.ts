@@ -1,97 +1,93 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Connections, Sql } from "./connections.ts";
-import { allowanceTable, spend } from "./functions/allowance.ts";
-import { exchange } from "./functions/exchange.ts";
-import { admit, enqueue, freeKeys } from "./functions/insert.ts";
-import { extend, note } from "./functions/leases.ts";
-import { change, remove } from "./functions/manage.ts";
-import { markTable } from "./functions/mark.ts";
-import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
-import { fold, promote, prune, tick } from "./functions/upkeep.ts";
-import { ahead, oldest } from "./functions/waiting.ts";
+import { isForbidden, messageOf } from "./failures.ts";
+import {
+  FUNCTIONS,
+  type FunctionSet,
+  leaveWithoutDigest,
+  makeFunctions,
+  MIGRATION_LOCK,
+  SAY_USED_EVERY_MS,
+  sayUsed,
+  usedAgo,
+} from "./function-set.ts";
 import { IDLE_TIMEOUT, LOCK_TIMEOUT } from "./session.ts";
-import { addBlocked, addLosses, tables } from "./tables.ts";
+import { BASELINE, baseline, STEPS, STEPS_TO_BASELINE } from "./tables.ts";
 
-const TABLES = [tables, allowanceTable, markTable];
+export const SCHEMA_VERSION: number = BASELINE + STEPS.length;
 
-const WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick, spend];
-const READS = [find, attempts, expired, queues, counters, oldest, ahead];
-
-/**
- * What leads the tables of version n to version n + 1, at index n - 1. TABLES are always the newest: a new schema starts there and runs no
- * upgrade, so a test holds the two ways to the same end. New columns of a place go to its end, because rows are moved whole.
- *
- * Functions are not upgraded but made anew, all of them: they are code, and belong to one version. So a process of an older version that is
- * still running fails its calls from then on, instead of working by old rules; docs/operations.md says how to deploy such a change.
- *
- * Why functions: each verb is one round trip and one commit whatever it has to look at on its way, their plans are kept by the server without
- * prepared statements (which a transaction pooler would lose), and a caller's own transaction can call them through any driver.
- */
-const UPGRADES: readonly ((schema: string) => string)[] = [
-  allowanceTable,
-  // To 3: only functions changed.
-  () => "",
-  // To 4, from the tables of 0.1.
-  (schema) => addLosses(schema) + markTable(schema),
-  // To 5: only functions changed.
-  () => "",
-  addBlocked,
-];
-
-/** The names of our functions, now and in every version before: one that is no longer made must be added here by hand. */
-const FUNCTION_NAMES = [...WRITES, ...READS].map((part) => /^create function s\.(\w+)\(/m.exec(part("s"))![1]!);
-
-/**
- * Drops every function of ours, whatever version made it. The schema may be one that the user has functions of their own in, such as
- * `public`, maybe of the same names: ours are those whose parameters are named as we name them.
- */
-const dropFunctions = (schema: string): string => `
-do $$
-declare
-  v_function regprocedure;
-begin
-  for v_function in
-    select oid from pg_proc where pronamespace = '${schema}'::regnamespace and prokind = 'f' and proname in ('${FUNCTION_NAMES.join("', '")}')
-      and proargnames is not null and not exists (select from unnest(proargnames) name where name !~ '^(p|out)_')
-  loop
-    execute format('drop function %s', v_function);
-  end loop;
-end $$;`;
-
-export const SCHEMA_VERSION: number = UPGRADES.length + 1;
+/** The lowest version whose processes can work on the newest tables. Those up to the baseline do not ask for it: they refuse what is newer. */
+const WORKS_FROM = SCHEMA_VERSION - (STEPS.length - 1 - STEPS.findLastIndex(({ isAdditive }) => !isAdditive));
 
 const OLDEST_SERVER = 140_000;
 
+/** What is there. */
+interface Found {
+  /** The version of the tables, 0 when there are none. */
+  readonly version: number;
+  /** The lowest version whose processes can work on them. */
+  readonly worksFrom: number;
+  /** How long ago somebody said that our functions are used; null when they are missing. */
+  readonly usedAgoMs: number | null;
+}
+
 /**
- * Brings the schema to its newest, or refuses one that a newer Millrace made. Every process does it at start: a lock of the database lets one
- * work while the others wait, and a step that is cut off leaves no trace, because all is one transaction. It may take as long as the jobs in
- * the store make it: with a deadline a large store would never come to its end, because each try begins anew.
+ * Brings the tables to their newest and makes the functions if they are missing, or refuses tables of a newer Millrace that ours cannot work on.
+ * Every process does it at start: a lock of the database lets one work while the others wait, and a step that is cut off leaves no trace, because
+ * all is one transaction. It may take as long as the jobs in the store make it: with a deadline a large store would never come to its end, because
+ * each try begins anew. Processes of other versions work meanwhile and afterwards, with functions of their own.
  */
-export async function migrate(connections: Connections, schema: string): Promise<void> {
-  const found = await connections.run((sql) => versionOf(sql, schema, connections.place));
-  if (found === SCHEMA_VERSION) return;
-  await connections.transaction((sql) => bringUp(sql, schema, connections.place), { untilDone: true });
+export async function migrate(connections: Connections, schema: string, functions: FunctionSet): Promise<void> {
+  const { place } = connections;
+  const isThere = await connections.run(
+    async (sql) => {
+      const found = await look(sql, schema, functions, place);
+      if (found.version < SCHEMA_VERSION || found.usedAgoMs === null) return false;
+      if (found.usedAgoMs < SAY_USED_EVERY_MS) return true;
+      const said = await sql.query(sayUsed(schema, functions.digest));
+      return said.length > 0;
+    },
+    { makesFunctions: true },
+  );
+  if (isThere) return;
+  try {
+    await connections.transaction((sql) => bringUp(sql, schema, functions, place), { untilDone: true, makesFunctions: true });
+  } catch (error) {
+    throw isForbidden((error as MillraceError).cause) ? mayNotMigrate(error as MillraceError, schema, place) : error;
+  }
 }
 
 /** For the transaction alone, because behind a pooler the session is not ours: it may work, and wait for its turn, as long as it takes. */
 const BEGIN_UNHURRIED = `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
   set_config('idle_in_transaction_session_timeout', '${IDLE_TIMEOUT}', true)`;
 
-async function bringUp(sql: Sql, schema: string, place: string): Promise<void> {
+async function bringUp(sql: Sql, schema: string, functions: FunctionSet, place: string): Promise<void> {
   await sql.query(BEGIN_UNHURRIED);
-  await sql.query("select pg_advisory_xact_lock(hashtext('millrace.migrate'), hashtext($1))", [schema]);
+  await sql.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK}, hashtext($1))`, [schema]);
   // From here on others wait for us: a table that somebody holds is not waited for without end.
   await sql.query(`select set_config('lock_timeout', '${LOCK_TIMEOUT}', true)`);
   // Who may not make a schema can still be given one.
   const [exists] = await sql.query("select to_regnamespace($1) is not null", [schema]);
   if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);
-  await sql.query(`create table if not exists ${schema}.meta (name text primary key, value bigint not null)`);
-  const found = await versionOf(sql, schema, place);
-  if (found > SCHEMA_VERSION) throw tooNew(found, schema);
-  const steps = found === 0 ? TABLES : [dropFunctions, ...UPGRADES.slice(found - 1)];
-  await sql.query([...steps, ...WRITES, ...READS].map((part) => part(schema)).join("\n"));
-  const setVersion = `insert into ${schema}.meta values ('schema', $1) on conflict (name) do update set value = excluded.value`;
-  await sql.query(setVersion, [SCHEMA_VERSION]);
+  const found = await look(sql, schema, functions, place);
+  if (found.version < SCHEMA_VERSION) await sql.query(tablesFrom(found.version, schema));
+  if (found.usedAgoMs === null) await sql.query(makeFunctions(schema, functions));
+}
+
+/** Leads the tables of a version to the newest. */
+function tablesFrom(version: number, schema: string): string {
+  const toBaseline =
+    version === 0
+      ? [`create table if not exists ${schema}.meta (name text primary key, value bigint not null);`, baseline(schema)]
+      : STEPS_TO_BASELINE.slice(version - 1).map((step) => step(schema));
+  const hadFunctions = version > 0 && version <= BASELINE;
+  return [
+    ...toBaseline,
+    ...STEPS.slice(Math.max(0, version - BASELINE)).map(({ sql }) => sql(schema)),
+    `insert into ${schema}.meta values ('schema', ${SCHEMA_VERSION}), ('works_from', ${WORKS_FROM})
+      on conflict (name) do update set value = excluded.value;`,
+    hadFunctions ? leaveWithoutDigest(schema) : "",
+  ].join("\n");
 }
 
 /** Everything that a new schema is made of, as a script for psql: the same statements, for those who let nobody else make tables. */
@@ -100,16 +96,15 @@ export function schemaScript(schema: string): string {
     `-- Millrace, schema ${SCHEMA_VERSION}, for a PostgreSQL database (14 or newer, encoding UTF8) that has no tables of Millrace yet.`,
     "begin;",
     `create schema if not exists ${schema};`,
-    `create table ${schema}.meta (name text primary key, value bigint not null);`,
-    ...[...TABLES, ...WRITES, ...READS].map((part) => part(schema)),
-    `insert into ${schema}.meta values ('schema', ${SCHEMA_VERSION});`,
+    tablesFrom(0, schema),
+    makeFunctions(schema, FUNCTIONS),
     "commit;",
     "",
   ].join("\n");
 }
 
-/** The version of the schema, 0 when there is none. Refuses a server that does not fit, before anything is written there. */
-async function versionOf(sql: Sql, schema: string, place: string): Promise<number> {
+/** What there is. Refuses a server or a schema that does not fit, before anything is written there. */
+async function look(sql: Sql, schema: string, functions: FunctionSet, place: string): Promise<Found> {
   const [row] = await sql.query(
     "select current_setting('server_version_num')::int, current_setting('server_version'), getdatabaseencoding(), to_regclass($1) is not null",
     [`${schema}.meta`],
@@ -121,9 +116,16 @@ async function versionOf(sql: Sql, schema: string, place: string): Promise<numbe
   if (encoding !== "UTF8") {
     throw new MillraceError("unsupported_store", `the database at ${place} has the encoding ${encoding}: make one with encoding 'UTF8'`);
   }
-  if (!exists) return 0;
-  const [found] = await sql.query(`select value from ${schema}.meta where name = 'schema'`);
-  return (found?.[0] as number | undefined) ?? 0;
+  if (!exists) return { version: 0, worksFrom: 0, usedAgoMs: null };
+  const [values] = await sql.query(`select (select value from ${schema}.meta where name = 'schema'),
+    (select value from ${schema}.meta where name = 'works_from'), ${usedAgo(schema, functions)}`);
+  const found = {
+    version: (values![0] ?? 0) as number,
+    worksFrom: (values![1] ?? Infinity) as number,
+    usedAgoMs: values![2] as number | null,
+  };
+  if (found.version > SCHEMA_VERSION && found.worksFrom > SCHEMA_VERSION) throw tooNew(found.version, schema);
+  return found;
 }
 
 function tooNew(found: number, schema: string): MillraceError {
@@ -131,4 +133,9 @@ function tooNew(found: number, schema: string): MillraceError {
     "unsupported_store",
     `the PostgreSQL schema ${schema} has version ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}: install the newer version that made it`,
   );
+}
+
+function mayNotMigrate({ cause }: MillraceError, schema: string, place: string): MillraceError {
+  const message = `the schema ${schema} at ${place} has not what this Millrace needs, and this role may not make it (${messageOf(cause)}): run "millrace migrate" with the URL of the role that owns it`;
+  return new MillraceError("store_unavailable", message, { cause });
 }

@@ -19,6 +19,7 @@ import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
+import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 import { parsePostgresUrl } from "./url.ts";
@@ -35,6 +36,8 @@ export interface PostgresStoreOptions {
   readonly impatient?: boolean | undefined;
   /** Rules the store's time, in tests only: otherwise it is the server's. */
   readonly testTime?: () => number;
+  /** Instead of the functions of this Millrace, in tests only: those of another version. */
+  readonly functions?: FunctionSet;
   /** Instead of the installed package `pg`. */
   readonly driver?: Driver;
 }
@@ -45,13 +48,14 @@ const POOL_SIZE = 10;
 export async function openPostgresStore(url: string, options: PostgresStoreOptions): Promise<Store> {
   const address = parsePostgresUrl(url);
   const driver = options.driver ?? (await loadDriver());
-  const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked } = options;
+  const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked, functions = FUNCTIONS } = options;
   const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
-  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked });
+  const makeFunctions = (): Promise<void> => migrate(connections, address.schema, functions);
+  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked, makeFunctions });
   try {
-    await migrate(connections, address.schema);
+    await makeFunctions();
     const [row] = await connections.call("select current_database()");
-    return storeOver(connections, address.schema, row![0] as string, options);
+    return storeOver(connections, address.schema, row![0] as string, { ...options, functions });
   } catch (error) {
     await connections.close();
     throw error;
@@ -59,8 +63,14 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
 }
 
 /** The contract on a PostgreSQL server. Each verb is one call of a function there, or one statement. */
-function storeOver(connections: Connections, schema: string, database: string, { clock, testTime }: PostgresStoreOptions): Store {
-  const sql = statementsFor(schema);
+function storeOver(
+  connections: Connections,
+  schema: string,
+  database: string,
+  options: PostgresStoreOptions & { functions: FunctionSet },
+): Store {
+  const { clock, testTime, functions } = options;
+  const sql = statementsFor(schema, functions.digest);
   connections.prepare(hotStatements(sql));
   const now = testTime === undefined ? () => null : testTime;
   const catalog = new Catalog(connections, sql);

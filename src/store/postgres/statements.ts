@@ -1,11 +1,12 @@
 /**
- * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration. Above each are its
+ * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration (see function-set.ts). Above each are its
  * inputs, in order, and what an answer means. `now` is null, but in tests that rule the time.
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
+import { sayUsed, sweepFunctions } from "./function-set.ts";
 import { isTallyOfEnded } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
@@ -19,9 +20,9 @@ export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof schedules> &
   ReturnType<typeof others>;
 
-/** The statements on the tables of one schema. */
-export function statementsFor(s: string): Statements {
-  return { ...catalog(s), ...calls(s), ...reads(s), ...lists(s), ...schedules(s), ...others(s) };
+/** The statements on the tables of one schema, with the functions of this digest. */
+export function statementsFor(s: string, digest: string): Statements {
+  return { ...catalog(s), ...calls(s, digest), ...reads(s), ...lists(s), ...schedules(s), ...others(s, digest) };
 }
 
 /** Those that are worth a name: calls of functions, whose text is parsed and analysed faster once than each time. */
@@ -66,36 +67,36 @@ const catalog = (s: string) => ({
 
 const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
 
-const calls = (s: string) => ({
-  enqueue: `select ${s}.enqueue(${parameters(16)})`,
-  admit: `select * from ${s}.admit(${parameters(20)})`,
-  freeKeys: `select ${s}.free_keys(${parameters(3)})`,
-  exchange: `select * from ${s}.exchange(${parameters(11)})`,
-  extend: `select ${s}.extend(${parameters(5)})`,
-  note: `select ${s}.note(${parameters(3)})`,
-  change: `select * from ${s}.change(${parameters(5)})`,
-  remove: `select * from ${s}.remove(${parameters(4)})`,
-  promote: `select * from ${s}.promote(${parameters(4)})`,
-  prune: `select ${s}.prune(${parameters(6)})`,
-  fold: `select ${s}.fold(${parameters(1)})`,
-  find: `select * from ${s}.find(${parameters(1)})`,
-  attempts: `select * from ${s}.attempts(${parameters(1)})`,
-  expired: `select * from ${s}.expired(${parameters(2)})`,
-  queues: `select * from ${s}.queues()`,
-  oldest: `select * from ${s}.oldest(${parameters(1)})`,
-  ahead: `select ${s}.ahead(${parameters(3)})`,
-  counters: `select * from ${s}.counters(${parameters(6)})`,
-  tick: `select * from ${s}.tick(${parameters(22)})`,
-  spend: `select ${s}.spend(${parameters(4)})`,
+const calls = (s: string, digest: string) => ({
+  enqueue: `select ${s}.enqueue_${digest}(${parameters(16)})`,
+  admit: `select * from ${s}.admit_${digest}(${parameters(20)})`,
+  freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
+  exchange: `select * from ${s}.exchange_${digest}(${parameters(11)})`,
+  extend: `select ${s}.extend_${digest}(${parameters(5)})`,
+  note: `select ${s}.note_${digest}(${parameters(3)})`,
+  change: `select * from ${s}.change_${digest}(${parameters(5)})`,
+  remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
+  promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
+  prune: `select ${s}.prune_${digest}(${parameters(6)})`,
+  fold: `select ${s}.fold_${digest}(${parameters(1)})`,
+  find: `select * from ${s}.find_${digest}(${parameters(1)})`,
+  attempts: `select * from ${s}.attempts_${digest}(${parameters(1)})`,
+  expired: `select * from ${s}.expired_${digest}(${parameters(2)})`,
+  queues: `select * from ${s}.queues_${digest}()`,
+  oldest: `select * from ${s}.oldest_${digest}(${parameters(1)})`,
+  ahead: `select ${s}.ahead_${digest}(${parameters(3)})`,
+  counters: `select * from ${s}.counters_${digest}(${parameters(6)})`,
+  tick: `select * from ${s}.tick_${digest}(${parameters(22)})`,
+  spend: `select ${s}.spend_${digest}(${parameters(4)})`,
   /**
    * The same inside a caller's transaction: one text, which every driver hands on unchanged. Out, of this and the next: the number of the
    * transaction, null if nothing was written in it; and the rows.
    */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
-    from ${s}.admit(${parameters(20)})`,
+    from ${s}.admit_${digest}(${parameters(20)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
-    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange(${parameters(11)})`,
+    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(11)})`,
   /** In: ids. */
   findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]'))::text as answer
     from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
@@ -264,7 +265,9 @@ const schedules = (s: string) => ({
 const dropSome = (table: string, past: string): string =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where ${past} limit $2 for update skip locked)) returning 1`;
 
-const others = (s: string) => ({
+const others = (s: string, digest: string) => ({
+  sayFunctionsUsed: sayUsed(s, digest),
+  sweepFunctions: sweepFunctions(s, digest),
   /** In: now, id, entry, ttl. */
   putWorker: `insert into ${s}.worker (id, entry, heartbeat_at, expires_at) select $2, $3, n.now, n.now + $4::bigint from (select ${NOW} as now) n
     on conflict (id) do update set entry = excluded.entry, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at`,

@@ -83,6 +83,7 @@ export async function sweep(
 ): Promise<{ removed: number }> {
   // What is past its keep may lie unfolded yet.
   await context.housekeeping.fold();
+  await context.housekeeping.sweepFunctions();
   const [row] = await context.connections.call(context.sql.sweep, [context.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
   return { removed: row![0] as number };
 }

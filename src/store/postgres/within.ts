@@ -4,6 +4,7 @@ import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } fr
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import type { CommitWatch } from "./commit-watch.ts";
+import { fateOf } from "./failures.ts";
 import { type Context, inRounds, roundsById } from "./context.ts";
 import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
@@ -96,10 +97,19 @@ class Within {
 
   /** Every answer is one text of JSON, so that it is the same whatever driver and settings the caller uses. */
   async #ask(text: string, values: readonly unknown[]): Promise<{ transaction: string | null; rows: Row[] }> {
-    const [row] = await this.#on.query(text, values);
+    const [row] = await this.#on.query(text, values).catch((error: unknown) => this.#makeMissing(error));
     const answer = row?.["answer"];
     const [transaction, rows] = (typeof answer === "string" ? JSON.parse(answer) : answer) as [string | null, Row[] | null];
     return { transaction, rows: rows ?? [] };
+  }
+
+  /** Functions that were dropped are made anew, but this transaction has failed. Drizzle hands on the server's error as a cause. */
+  async #makeMissing(error: unknown): Promise<never> {
+    if (![error, (error as Error).cause].some((met) => fateOf(met) === "missing")) throw error;
+    await this.#context.connections.makeFunctions();
+    throw new MillraceError("store_unavailable", "functions of Millrace were missing and are made anew: run the transaction again", {
+      cause: error,
+    });
   }
 }
 

@@ -7,7 +7,7 @@ import { MillraceError } from "../../core/errors.ts";
  * One table holds every job, from insert to prune. A second table for running or finished ones was measured and costs more b-tree work
  * than it saves. Partial indexes keep the hot paths small: each holds only the rows of its state, so finished jobs slow nothing.
  */
-const STEPS: readonly string[] = [
+export const STEPS: readonly string[] = [
   `
   create table millrace_queue (
     id integer primary key,

@@ -2,16 +2,12 @@
 import { SHARE, SLACK } from "../../../core/allowance.ts";
 import { impatiently, NOW, PLANNED } from "./snippets.ts";
 
-/** Not logged: it is written often and worth nothing after a crash. */
-export const allowanceTable = (s: string): string => `
-create unlogged table ${s}.allowance (name text collate "C" primary key, free_at float8 not null);`;
-
 /**
  * In: names, units, and the times in which they come back. Out: for each, in order, what was taken and how long to wait. As takeShare in
  * core/allowance.ts says. The rows are locked in the order of their names, so that two calls never wait for each other.
  */
-export const spend = (s: string): string => `
-create function ${s}.spend(p_now bigint, p_names text[], p_units float8[], p_times float8[]) returns float8[] ${PLANNED} as $$
+export const spend = (s: string, digest: string): string => `
+create or replace function ${s}.spend_${digest}(p_now bigint, p_names text[], p_units float8[], p_times float8[]) returns float8[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now float8 := ${NOW};

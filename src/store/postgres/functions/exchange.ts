@@ -56,7 +56,7 @@ const settleOthers = (s: string): string => `
     where r.id = i.id and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
   ), after as materialized (
-    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark" })})::${s}.place as p
+    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark" })})::${s}.ready as p
     from gone g
   ), ${arrive(s, "to_state")}
   , history as (
@@ -216,8 +216,8 @@ const grant = (s: string): string => `, moved as (
  * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
  * word that a look from the bottom of the lanes took long (see read-starts.ts).
  */
-export const exchange = (s: string): string => `
-create function ${s}.exchange(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
+export const exchange = (s: string, digest: string): string => `
+create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
   p_others json, p_following json, p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column

@@ -12,8 +12,8 @@ const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${
  * Answers the time, or null, having done nothing: one of the queues has a capacity.
  * The deltas are what the caller added up: all jobs come in, so it knows.
  */
-export const enqueue = (s: string): string => `
-create function ${s}.enqueue(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
+export const enqueue = (s: string, digest: string): string => `
+create or replace function ${s}.enqueue_${digest}(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
   p_max_retriess smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
   p_payloads text[], p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
 #variable_conflict use_column
@@ -103,8 +103,8 @@ const insertFreeKeys = (s: string): string => `
  * Answers for each item (ord) its kind, one of ADMITTED, and what belongs to it: created and knownId tell state, created_at and run_at; knownKey,
  * pruned and conflict the holder of the key, pruned its state as well; full the capacity in run_at.
  */
-export const admit = (s: string): string => `
-create function ${s}.admit(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
+export const admit = (s: string, digest: string): string => `
+create or replace function ${s}.admit_${digest}(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
   returns table (out_ord int, out_kind smallint, out_state smallint, out_created_at bigint, out_run_at bigint, out_holder uuid)
   ${PLANNED} as $$
 #variable_conflict use_column
@@ -200,8 +200,8 @@ begin
 end $$;`;
 
 /** Drops keys whose time is over, so that a caller's transaction finds them gone and has nothing to update. */
-export const freeKeys = (s: string): string => `
-create function ${s}.free_keys(p_now bigint, p_queues int[], p_keys text[]) returns void ${PLANNED} as $$
+export const freeKeys = (s: string, digest: string): string => `
+create or replace function ${s}.free_keys_${digest}(p_now bigint, p_queues int[], p_keys text[]) returns void ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;

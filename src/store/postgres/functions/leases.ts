@@ -4,8 +4,8 @@ import { leaveHeldLeasesOut, refusals } from "./exchange.ts";
 import { impatiently, NOW, PLANNED } from "./snippets.ts";
 
 /** In: leases as columns. Out: an answer each, as `refusals` numbers them; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
-export const extend = (s: string): string => `
-create function ${s}.extend(p_now bigint, p_careful boolean, p_ids uuid[], p_fences int[], p_leases bigint[]) returns smallint[] ${PLANNED} as $$
+export const extend = (s: string, digest: string): string => `
+create or replace function ${s}.extend_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_fences int[], p_leases bigint[]) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
@@ -33,8 +33,8 @@ end $$;`;
 const NOTES = "json_to_recordset(p_notes) as i(ord int, id uuid, fence int, new_progress text, lines json)";
 
 /** In: notes as JSON, no lease twice. Out: as `extend`. Lines beyond the most that a job may have are dropped. */
-export const note = (s: string): string => `
-create function ${s}.note(p_now bigint, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
+export const note = (s: string, digest: string): string => `
+create or replace function ${s}.note_${digest}(p_now bigint, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};

@@ -58,8 +58,8 @@ const answerLeftOut = (s: string): string => `
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
-export const change = (s: string): string => `
-create function ${s}.change(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json)
+export const change = (s: string, digest: string): string => `
+create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json)
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -104,7 +104,7 @@ begin
     after as materialized (
       select g.state as was, g.attempt as number, g.started_at as was_started, g.ended_at as was_ended, g.run_ms as was_run_ms, g.error as was_error,
         g.run_at as was_due, t.timed and g.state = ${STATE.running} as timed,
-        row(${applied("g", "t")})::${s}.place as p
+        row(${applied("g", "t")})::${s}.ready as p
       from gone g
     ), ${arrive(s, "t.to_state")}
     , history as (
@@ -149,8 +149,8 @@ begin
 end $$;`;
 
 /** Deletes jobs whose state is one of p_from, all of them ends, with all that is theirs; a key only if it still is. Out: as `change`, with the job as it was. */
-export const remove = (s: string): string => `
-create function ${s}.remove(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
+export const remove = (s: string, digest: string): string => `
+create or replace function ${s}.remove_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare

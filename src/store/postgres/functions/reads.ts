@@ -4,16 +4,16 @@ import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../c
 import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
 
 /** In: ids. Out: the jobs that are there, in no order. */
-export const find = (s: string): string => `
-create function ${s}.find(p_ids uuid[]) returns table (${JOB_RETURNS}) stable ${PLANNED} as $$
+export const find = (s: string, digest: string): string => `
+create or replace function ${s}.find_${digest}(p_ids uuid[]) returns table (${JOB_RETURNS}) stable ${PLANNED} as $$
 #variable_conflict use_column
 begin
   return query select ${JOB_COLUMNS} from unnest(p_ids) i(id) join ${s}.job j on j.id = i.id join ${s}.state s on s.id = i.id;
 end $$;`;
 
 /** In: id. Out: the history, and the attempt that the job's own row tells of, if the history has not that number; in order. */
-export const attempts = (s: string): string => `
-create function ${s}.attempts(p_id uuid) returns table (out_number int, out_worker text, out_started_at bigint, out_ended_at bigint,
+export const attempts = (s: string, digest: string): string => `
+create or replace function ${s}.attempts_${digest}(p_id uuid) returns table (out_number int, out_worker text, out_started_at bigint, out_ended_at bigint,
   out_run_ms float8, out_outcome text, out_error text) stable ${PLANNED} as $$
 #variable_conflict use_column
 begin
@@ -32,8 +32,8 @@ end $$;`;
  * was reached, a row of nulls with the time until the next lease runs out (null: none).
  * Cost: all of `running`, dead rows too, which somebody's open transaction may keep by the million; see `expiredJobs`.
  */
-export const expired = (s: string): string => `
-create function ${s}.expired(p_now bigint, p_limit int) returns table (out_next bigint, out_dead_letters boolean, ${SUMMARY_RETURNS})
+export const expired = (s: string, digest: string): string => `
+create or replace function ${s}.expired_${digest}(p_now bigint, p_limit int) returns table (out_next bigint, out_dead_letters boolean, ${SUMMARY_RETURNS})
   stable ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -51,8 +51,8 @@ begin
 end $$;`;
 
 /** Out: every queue that had a job or a setting, with its tallies as JSON: pairs of metric and amount. */
-export const queues = (s: string): string => `
-create function ${s}.queues() returns table (out_name text, out_paused boolean, out_capacity bigint, out_head_start bigint, out_dead_letters boolean,
+export const queues = (s: string, digest: string): string => `
+create or replace function ${s}.queues_${digest}() returns table (out_name text, out_paused boolean, out_capacity bigint, out_head_start bigint, out_dead_letters boolean,
   out_keep_age bigint, out_keep_count bigint, out_keep_at_least bigint, out_tallies json) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 begin
@@ -71,8 +71,8 @@ end $$;`;
  * In: step, length of its periods, queue (null: all), from, to.
  * Out: queue, start of period, metric, amount; and a row without a queue whose start is the time.
  */
-export const counters = (s: string): string => `
-create function ${s}.counters(p_now bigint, p_step int, p_length bigint, p_queue text, p_from bigint, p_to bigint)
+export const counters = (s: string, digest: string): string => `
+create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_from bigint, p_to bigint)
   returns table (out_queue text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 begin

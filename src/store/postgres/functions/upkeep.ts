@@ -10,8 +10,8 @@ import { ADMIT_PARAMETERS } from "./insert.ts";
  * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should; with
  * p_tell also their ids and lanes.
  */
-export const promote = (s: string): string => `
-create function ${s}.promote(p_now bigint, p_limit int, p_floor bigint, p_tell boolean, out out_moved int, out out_next bigint,
+export const promote = (s: string, digest: string): string => `
+create or replace function ${s}.promote_${digest}(p_now bigint, p_limit int, p_floor bigint, p_tell boolean, out out_moved int, out out_next bigint,
   out out_queues int[], out out_now bigint, out out_last bigint, out out_slow boolean, out out_ids uuid[], out out_lanes int[])
   ${PLANNED} as $$
 #variable_conflict use_column
@@ -41,8 +41,8 @@ end $$;`;
  * Prunes one queue: completed and cancelled jobs, the earliest ended first, that ended more than p_age ago or are beyond the newest p_count.
  * Two that prune at once would both count what one of them is taking: so they take turns. Living keys stay, with their expiry.
  */
-export const prune = (s: string): string => `
-create function ${s}.prune(p_now bigint, p_queue int, p_age bigint, p_count bigint, p_keep bigint, p_limit int) returns int ${PLANNED} as $$
+export const prune = (s: string, digest: string): string => `
+create or replace function ${s}.prune_${digest}(p_now bigint, p_queue int, p_age bigint, p_count bigint, p_keep bigint, p_limit int) returns int ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
@@ -78,8 +78,8 @@ begin
 end $$;`;
 
 /** Adds deltas up into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded. */
-export const fold = (s: string): string => `
-create function ${s}.fold(p_limit int) returns int language plpgsql as $$
+export const fold = (s: string, digest: string): string => `
+create or replace function ${s}.fold_${digest}(p_limit int) returns int language plpgsql as $$
 #variable_conflict use_column
 declare
   v_folded int;
@@ -109,8 +109,8 @@ end $$;`;
  * Takes one tick: if the schedule's version is the given one and its last tick is earlier, inserts the job (if any) and moves it on.
  * Out: 0 ticked, 1 stale, 2 full; and how the job came in, as `admit` says.
  */
-export const tick = (s: string): string => `
-create function ${s}.tick(p_now bigint, p_name text, p_version bigint, p_tick bigint, p_next bigint, ${ADMIT_PARAMETERS},
+export const tick = (s: string, digest: string): string => `
+create or replace function ${s}.tick_${digest}(p_now bigint, p_name text, p_version bigint, p_tick bigint, p_next bigint, ${ADMIT_PARAMETERS},
   out out_answer int, out out_state smallint) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -128,7 +128,7 @@ begin
     return;
   end if;
   if p_ids is null then return; end if;
-  select * into v_job from ${s}.admit(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
+  select * into v_job from ${s}.admit_${digest}(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
     p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked);
   if v_job.out_kind = ${ADMITTED.full} then
     out_answer := 2;

@@ -5,8 +5,8 @@ import { NOW, PLANNED } from "./snippets.ts";
  * Out: each queue that has pending jobs, and when the longest due of them was due; and a row without a queue that has the time. Jumps from lane
  * to lane in the index, however many jobs stand in each.
  */
-export const oldest = (s: string): string => `
-create function ${s}.oldest(p_now bigint) returns table (out_queue text, out_run_at bigint) stable ${PLANNED} as $$
+export const oldest = (s: string, digest: string): string => `
+create or replace function ${s}.oldest_${digest}(p_now bigint) returns table (out_queue text, out_run_at bigint) stable ${PLANNED} as $$
 #variable_conflict use_column
 begin
   return query
@@ -24,8 +24,8 @@ end $$;`;
  * In: id, types (null: any), most. Out: how many pending jobs of its queue and these types would be claimed before it; null when it is not
  * pending. A job of the same rank would stand, in a lane of another priority, where that priority's head start puts it.
  */
-export const ahead = (s: string): string => `
-create function ${s}.ahead(p_id uuid, p_types text[], p_most int) returns int stable ${PLANNED} as $$
+export const ahead = (s: string, digest: string): string => `
+create or replace function ${s}.ahead_${digest}(p_id uuid, p_types text[], p_most int) returns int stable ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_job record;

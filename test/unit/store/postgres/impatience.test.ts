@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { LOCKED } from "../../../../src/store/postgres/failures.ts";
+import { FUNCTIONS } from "../../../../src/store/postgres/function-set.ts";
 import { statementsFor } from "../../../../src/store/postgres/statements.ts";
 import { connectedTo, freshUrl, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
@@ -40,7 +41,7 @@ test.each(["prune", "tick", "spend"] as const)(
     const { there, held, values } = CALLS[name];
     const [holder, caller] = [await connected(), await connected()];
     for (const text of [there(schema), "begin", held(schema)]) await holder.query(text);
-    await expect(caller.query(statementsFor(schema)[name], [...values])).rejects.toMatchObject({ code: LOCKED });
+    await expect(caller.query(statementsFor(schema, FUNCTIONS.digest)[name], [...values])).rejects.toMatchObject({ code: LOCKED });
     expect((await caller.query("select current_setting('lock_timeout') as left_behind")).rows).toEqual([{ left_behind: "0" }]);
   },
 );

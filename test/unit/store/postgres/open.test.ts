@@ -8,7 +8,7 @@ import { SCHEMA_VERSION } from "../../../../src/store/postgres/migrations.ts";
 import { openPostgresStore } from "../../../../src/store/postgres/postgres-store.ts";
 import { parsePostgresUrl } from "../../../../src/store/postgres/url.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
-import { freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 const options = { clock: systemClock, deadlineMs: 5_000 };
@@ -70,11 +70,22 @@ describe("the schema", () => {
     const url = freshUrl(server());
     const schema = new URL(url).searchParams.get("schema")!;
     await (await openPostgresStore(url, options)).close();
-    await ask(`update ${schema}.meta set value = ${SCHEMA_VERSION + 1} where name = 'schema'`);
+    await ask(`update ${schema}.meta set value = ${SCHEMA_VERSION + 1} where name in ('schema', 'works_from')`);
     await expect(openPostgresStore(url, options)).rejects.toMatchObject({
       code: "unsupported_store",
       message: expect.stringContaining("install the newer version") as string,
     });
+    expect(await ask(`select value from ${schema}.meta where name = 'schema'`)).toEqual([{ value: String(SCHEMA_VERSION + 1) }]);
+  });
+
+  test("of a newer Millrace that says that ours can work on it is taken, and left as it was", async () => {
+    const url = freshUrl(server());
+    const schema = schemaOf(url);
+    await (await openPostgresStore(url, options)).close();
+    await ask(`update ${schema}.meta set value = ${SCHEMA_VERSION + 1} where name = 'schema'`);
+    await ask(`update ${schema}.meta set value = ${SCHEMA_VERSION} where name = 'works_from'`);
+    const store = await openStoreOn(url);
+    expect(await store.insert([jobOf()])).toMatchObject([{ kind: "created" }]);
     expect(await ask(`select value from ${schema}.meta where name = 'schema'`)).toEqual([{ value: String(SCHEMA_VERSION + 1) }]);
   });
 

@@ -29,6 +29,25 @@ function as(user: string, url: string): string {
   return parsed.href;
 }
 
+test("a role that may not make functions is told what to run when those of its version are missing", async () => {
+  const { url, drop } = await server().database();
+  onTestFinished(async () => {
+    await drop();
+    await runAsOwner(server().url, "drop role app; drop role producer");
+  });
+  const [forOwner, forProducer] = documentedStatements();
+  await runAsOwner(url, `${forOwner!} alter role app password '${PASSWORD}'`);
+  await (await connect(as("app", url))).close();
+  await runAsOwner(url, `${forProducer!} alter role producer password '${PASSWORD}'`);
+  await runAsOwner(url, `delete from millrace.meta where name like 'functions%'`);
+  await expect(connect(as("producer", url))).rejects.toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringMatching(/permission denied.*run "millrace migrate" with the URL of the role that owns it/) as string,
+  });
+  await (await connect(as("app", url))).close();
+  await (await connect(as("producer", url))).close();
+});
+
 test("W32: roles made as documented can do what the page says", async () => {
   const { url, drop } = await server().database();
   onTestFinished(async () => {

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { deliveryOf } from "../../../../src/core/delivery.ts";
 import { CANCEL, RETRY, settle } from "../../../../src/core/lifecycle.ts";
+import { FUNCTIONS } from "../../../../src/store/postgres/function-set.ts";
 import type { LeasedRecord, Settlement, Store } from "../../../../src/store/store.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
@@ -348,13 +349,13 @@ describe("a queue with a capacity", () => {
     await store.insert([jobOf({ queue: "free" })]);
     // Sessions tell what they did when they end.
     await store.close();
-    const calls =
-      "select funcname, calls::int from pg_stat_user_functions where schemaname = $1 and funcname in ('enqueue', 'admit') order by 1";
+    const [admit, enqueue] = [`admit_${FUNCTIONS.digest}`, `enqueue_${FUNCTIONS.digest}`];
+    const calls = `select funcname, calls::int from pg_stat_user_functions where schemaname = $1 and funcname in ('${admit}', '${enqueue}') order by 1`;
     await expect
       .poll(async () => (await client.query({ text: calls, values: [s], rowMode: "array" })).rows, { timeout: 15_000 })
       .toEqual([
-        ["admit", 1],
-        ["enqueue", 2],
+        [admit, 1],
+        [enqueue, 2],
       ]);
   });
 });
@@ -419,7 +420,7 @@ describe("under a transaction that is kept open", () => {
     const entriesRead = async (floor: number | null): Promise<number> => {
       await client.query("begin");
       const before = await client.query<{ read: number }>(read);
-      await client.query(`select ${s}.promote($1, 10, $2, false)`, [now, floor]);
+      await client.query(`select ${s}.promote_${FUNCTIONS.digest}($1, 10, $2, false)`, [now, floor]);
       const after = await client.query<{ read: number }>(read);
       await client.query("rollback");
       return after.rows[0]!.read - before.rows[0]!.read;

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type pg from "pg";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../../../src/connect.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
+import { ProcessOf01 } from "./process-of-0.1.ts";
 
 const server = serverOfThisFile();
 
@@ -11,6 +13,9 @@ const COLUMNS = `select table_name, column_name, ordinal_position, data_type, co
 const INDEXES = "select tablename, indexname, indexdef from pg_indexes where schemaname = $1 order by 1, 2";
 const FUNCTIONS = `select p.proname, pg_get_function_identity_arguments(p.oid) from pg_proc p
   where p.pronamespace = $1::regnamespace order by 1, 2`;
+
+const NO_JOBS = { scheduled: 0, retrying: 0, pending: 0, running: 0, completed: 0, cancelled: 0, failed: 0, dead: 0, blocked: 0 };
+const KEEP = { minutesMs: 1_000, hoursMs: 1_000 };
 
 const connected = (): Promise<pg.Client> => connectedTo(server());
 
@@ -46,10 +51,12 @@ async function shapeOf(client: pg.Client, schema: string): Promise<unknown> {
   return JSON.parse(JSON.stringify(shape).replaceAll(schema, "SCHEMA"));
 }
 
-test("a schema of 0.1 is brought to what a new one is, and works", async () => {
+test("a schema of 0.1 is brought to what a new one is, once what is left of 0.1 is swept, and works", async () => {
   const client = await connected();
   const upgraded = await schemaOfOld(client);
   const store = await openStoreOn(upgraded);
+  await client.query(`update ${schemaOf(upgraded)}.meta set value = 0 where name = 'functions'`);
+  await store.sweep(KEEP, 10);
   const fresh = freshUrl(server());
   await openStoreOn(fresh);
   expect(await shapeOf(client, schemaOf(upgraded))).toEqual(await shapeOf(client, schemaOf(fresh)));
@@ -73,10 +80,12 @@ test("jobs of 0.1 may be lost as often as a new one of which nothing is said, an
   ]);
 });
 
-test("an upgrade leaves functions alone that are not ours, also those of our names", async () => {
+test("functions that are not ours stay when those of 0.1 are swept, also those of our names", async () => {
   const client = await connected();
   const upgraded = await schemaOfOld(client);
   const schema = schemaOf(upgraded);
+  const text = "select oid, proname from pg_proc where pronamespace = $1::regnamespace and oid <> all($2) order by oid";
+  const { rows: ofOld } = await client.query<{ oid: number }>(text, [schema, []]);
   await client.query(`
     create function ${schema}.theirs(p_text text) returns text language sql as 'select p_text';
     create function ${schema}.find(text) returns text language sql as 'select $1';
@@ -84,13 +93,15 @@ test("an upgrade leaves functions alone that are not ours, also those of our nam
     create procedure ${schema}.change(p_text text) language sql as 'select p_text';
     create aggregate ${schema}.prune(p_number int) (sfunc = int4pl, stype = int);
     create view ${schema}.needs_it as select ${schema}.find('found');`);
-  const text = "select oid, proname from pg_proc where pronamespace = $1::regnamespace and proname <> 'fold' order by oid";
-  const { rows: theirs } = await client.query<{ oid: number }>(text, [schema]);
+  const { rows: theirs } = await client.query<{ oid: number }>(text, [schema, ofOld.map(({ oid }) => oid)]);
   const store = await openStoreOn(upgraded);
+  await client.query(`update ${schema}.meta set value = 0 where name = 'functions'`);
+  await store.sweep(KEEP, 10);
   await store.insert([jobOf()]);
   expect((await store.exchange([], [claimOf()])).claimed[0]).toHaveLength(1);
   expect(theirs).toHaveLength(5);
-  expect((await client.query(text, [schema])).rows).toEqual(expect.arrayContaining(theirs));
+  const { rows: left } = await client.query<{ oid: number; proname: string }>(text, [schema, []]);
+  expect(left.filter(({ proname }) => !/_[0-9a-f]{8}$/.test(proname))).toEqual(theirs);
 });
 
 test("an upgrade that takes longer than a call may is done all the same, also for those who come meanwhile", async () => {
@@ -101,8 +112,78 @@ test("an upgrade that takes longer than a call may is done all the same, also fo
   await addJobsOfOld(client, schema, [job]);
   const deadlineMs = 2_000;
   await client.query(`
-    create function ${schema}.take_time() returns trigger language plpgsql as 'begin perform pg_sleep(${(deadlineMs * 1.5) / 1_000}); return new; end';
-    create trigger take_time before update on ${schema}.job for each row execute function ${schema}.take_time();`);
+    create function ${schema}.take_time() returns event_trigger language plpgsql as 'begin perform pg_sleep(${(deadlineMs * 1.5) / 1_000}); end';
+    create event trigger take_time on ddl_command_end when tag in ('CREATE VIEW') execute function ${schema}.take_time();`);
+  onTestFinished(async () => void (await client.query("drop event trigger take_time")));
   const stores = await Promise.all([openStoreOn(upgraded, { deadlineMs }), openStoreOn(upgraded, { deadlineMs })]);
   for (const store of stores) expect(await store.find([job.id])).toMatchObject([{ status: "pending", maxLost: 0 }]);
 });
+
+test("jobs of 0.1 in every state are what they were, and a lease from before the upgrade ends by the function that it was made for", async () => {
+  const client = await connected();
+  const upgraded = await schemaOfOld(client);
+  const old = new ProcessOf01(client, schemaOf(upgraded));
+  await old.makeQueue();
+  await old.insert(6);
+  const [retrying, cancelled, failed, dead, completed, running] = await old.claim(6);
+  const [pending] = await old.insert(1);
+  const [scheduled] = await old.insert(1, 3_600_000);
+  await old.fail([retrying!], "retrying");
+  await old.fail([cancelled!], "cancelled");
+  await old.fail([failed!], "failed");
+  await old.fail([dead!], "dead");
+  await old.complete([completed!]);
+
+  const store = await openStoreOn(upgraded);
+  const ids = [scheduled!, retrying!.id, pending!, running!.id, completed!.id, cancelled!.id, failed!.id, dead!.id];
+  const states = async (): Promise<unknown[]> => (await store.find(ids)).map((job) => job?.status);
+  expect(await states()).toEqual(["scheduled", "retrying", "pending", "running", "completed", "cancelled", "failed", "dead"]);
+  await old.complete([running!]);
+  expect((await states())[3]).toBe("completed");
+});
+
+test("0.1 works on while a new version upgrades its schema and works beside it: each attempt is made once, each job comes to its end", async () => {
+  const connection = await connected();
+  const upgraded = await schemaOfOld(connection);
+  const old = new ProcessOf01(connection, schemaOf(upgraded));
+  await old.makeQueue();
+  const jobs = await old.insert(50);
+  const attempts: string[] = [];
+  let isUpgraded = false;
+  let afterUpgrade = 0;
+  const over = new AbortController();
+  /** Every job fails at first, and is completed by its second attempt, whoever makes it. */
+  const workAsOld = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const leases = await old.claim(2);
+      attempts.push(...leases.map(({ id, attempt }) => `${id} ${attempt}`));
+      const first = leases.filter(({ attempt }) => attempt === 1);
+      const later = leases.filter(({ attempt }) => attempt > 1);
+      if (first.length > 0) await old.fail(first, "retrying");
+      if (later.length > 0) await old.complete(later);
+      await old.promote();
+      if (isUpgraded && later.length > 0) afterUpgrade += later.length;
+      if (afterUpgrade < 20 && leases.length > 0) jobs.push(...(await old.insert(1)));
+    }
+  };
+  const working = workAsOld();
+  await expect.poll(() => attempts.length).toBeGreaterThan(10);
+
+  await using client = await connect(upgraded);
+  isUpgraded = true;
+  let byNew = 0;
+  client.work({
+    task: (_payload, { job: { id, attempt } }) => {
+      attempts.push(`${id} ${attempt}`);
+      if (attempt === 1) throw new Error("not yet");
+      byNew++;
+    },
+  });
+  for (let more = 0; more < 50; more++) jobs.push((await client.enqueue("task", null, { retryDelay: 1 })).id);
+  await expect.poll(() => afterUpgrade, { timeout: 20_000 }).toBeGreaterThanOrEqual(20);
+  await expect.poll(async () => (await client.stats()).counts, { timeout: 20_000 }).toEqual({ ...NO_JOBS, completed: jobs.length });
+  over.abort();
+  await working;
+  expect(byNew).toBeGreaterThan(0);
+  expect(attempts.toSorted()).toEqual(jobs.flatMap((id) => [`${id} 1`, `${id} 2`]).toSorted());
+}, 60_000);

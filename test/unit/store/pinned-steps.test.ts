@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { baseline, STEPS, STEPS_TO_BASELINE } from "../../../src/store/postgres/tables.ts";
+import { STEPS as SQLITE_STEPS } from "../../../src/store/sqlite/migrations.ts";
+
+/** The steps of an engine's tables, and the digests that they were released with. A new step gets a new line; no line ever changes. */
+const ENGINES: Record<string, { steps: readonly string[]; digests: readonly string[] }> = {
+  PostgreSQL: {
+    steps: [baseline("s"), ...STEPS_TO_BASELINE.map((step) => step("s")), ...STEPS.map(({ sql }) => sql("s"))],
+    digests: ["61cecc6dd24313b2", "d6b73bb1cc1e2c64", "e3b0c44298fc1c14", "76638f92a50d51a7", "e3b0c44298fc1c14", "306e8ce301297a62"],
+  },
+  SQLite: {
+    steps: SQLITE_STEPS,
+    digests: ["98466dde3a888277", "4d58bf04419dc660", "d4db3c7c19b8cf9d", "6441217fb7bda9f3", "1d69d455a4387b04"],
+  },
+};
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+test.each(Object.entries(ENGINES))("no step of the tables of %s was edited", (_engine, { steps, digests }) => {
+  const found = steps.map(digestOf);
+  digests.forEach((digest, index) => {
+    expect(found[index], `step ${index} was edited. Stores that have run it will not run it again: add a step instead`).toBe(digest);
+  });
+  expect(found, "a new step has no digest here: add a line for it").toEqual(digests);
+});
