@@ -35,7 +35,7 @@ export async function startFaultyPostgres(): Promise<FaultyServer> {
     port: server.port,
     wire,
     // The names of prepared statements, and what goes without.
-    request: /millrace_[0-9a-f]{8}_|\.(remove|tick)\(|delete from \S+\.schedule/,
+    request: /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/,
     store: () => both(freshSchema(server.url), wire),
     kill: () => server.kill(),
     restart: () => server.restart(),
