@@ -32,7 +32,9 @@ export async function postgresPlace(guard: Guard): Promise<Place> {
     const prober = new PostgresProber(url.href);
     // After a request the server says that it is ready for the next one, and not in a transaction: what was asked is committed.
     const isWhole = (answer: Buffer): boolean => answer.subarray(-6).equals(Buffer.from("Z\0\0\0\u0005I", "latin1"));
-    const wires = new Wires(server.port, /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/, /\bcommit\b/i, { isWhole });
+    const wires = new Wires(server.port, /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/, /\bcommit\b/i, {
+      isWhole,
+    });
     return {
       url: url.href,
       hasMachineTime: true,
