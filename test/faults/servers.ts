@@ -1,4 +1,4 @@
-import { freshSchema, startOwnPostgres } from "../servers/postgres.ts";
+import { freshSchema, POSTGRES_REQUEST, startOwnPostgres } from "../servers/postgres.ts";
 import { freshPrefix, type RedisServerOptions, startRedis } from "../servers/redis.ts";
 import { TcpProxy } from "../servers/tcp-proxy.ts";
 
@@ -34,8 +34,7 @@ export async function startFaultyPostgres(): Promise<FaultyServer> {
   return {
     port: server.port,
     wire,
-    // The names of prepared statements, and what goes without.
-    request: /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/,
+    request: POSTGRES_REQUEST,
     store: () => both(freshSchema(server.url), wire),
     kill: () => server.kill(),
     restart: () => server.restart(),

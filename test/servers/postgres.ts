@@ -34,6 +34,9 @@ export interface ServerOptions {
   readonly fsync?: boolean;
 }
 
+/** What a request of ours that reads or changes jobs looks like on the wire: the names of prepared statements, and what goes without. */
+export const POSTGRES_REQUEST = /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/;
+
 /** PostgreSQL refuses to run as root, so tests that run as root start it as this user. */
 const NOBODY = 65_534;
 const START_MS = 30_000;

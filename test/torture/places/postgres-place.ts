@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { identity, type OwnPostgresServer, startOwnPostgres } from "../../servers/postgres.ts";
+import { identity, type OwnPostgresServer, POSTGRES_REQUEST, startOwnPostgres } from "../../servers/postgres.ts";
 import { type Stage, storeDeed } from "../deed.ts";
 import type { Guard } from "../guard.ts";
 import { SmallDisk } from "../small-disk.ts";
@@ -32,7 +32,7 @@ export async function postgresPlace(guard: Guard): Promise<Place> {
     const prober = new PostgresProber(url.href);
     // After a request the server says that it is ready for the next one, and not in a transaction: what was asked is committed.
     const isWhole = (answer: Buffer): boolean => answer.subarray(-6).equals(Buffer.from("Z\0\0\0\u0005I", "latin1"));
-    const wires = new Wires(server.port, /millrace_[0-9a-f]{8}_|\.(remove|tick)_[0-9a-f]{8}\(|delete from \S+\.schedule/, /\bcommit\b/i, {
+    const wires = new Wires(server.port, POSTGRES_REQUEST, /\bcommit\b/i, {
       isWhole,
     });
     return {

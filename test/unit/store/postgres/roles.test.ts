@@ -29,7 +29,8 @@ function as(user: string, url: string): string {
   return parsed.href;
 }
 
-test("a role that may not make functions is told what to run when those of its version are missing", async () => {
+/** A database with the role `app`, which owns the schema, and what the page says for a role that only adds jobs. */
+async function databaseOfApp(): Promise<{ url: string; forProducer: string }> {
   const { url, drop } = await server().database();
   onTestFinished(async () => {
     await drop();
@@ -37,8 +38,13 @@ test("a role that may not make functions is told what to run when those of its v
   });
   const [forOwner, forProducer] = documentedStatements();
   await runAsOwner(url, `${forOwner!} alter role app password '${PASSWORD}'`);
+  return { url, forProducer: forProducer! };
+}
+
+test("a role that may not make functions is told what to run when those of its version are missing", async () => {
+  const { url, forProducer } = await databaseOfApp();
   await (await connect(as("app", url))).close();
-  await runAsOwner(url, `${forProducer!} alter role producer password '${PASSWORD}'`);
+  await runAsOwner(url, `${forProducer} alter role producer password '${PASSWORD}'`);
   await runAsOwner(url, `delete from millrace.meta where name like 'functions%'`);
   await expect(connect(as("producer", url))).rejects.toMatchObject({
     code: "store_unavailable",
@@ -49,16 +55,10 @@ test("a role that may not make functions is told what to run when those of its v
 });
 
 test("W32: roles made as documented can do what the page says", async () => {
-  const { url, drop } = await server().database();
-  onTestFinished(async () => {
-    await drop();
-    await runAsOwner(server().url, "drop role app; drop role producer");
-  });
-  const [forOwner, forProducer] = documentedStatements();
-  await runAsOwner(url, `${forOwner!} alter role app password '${PASSWORD}'`);
+  const { url, forProducer } = await databaseOfApp();
 
   const owner = await connect(as("app", url));
-  await runAsOwner(url, `${forProducer!} alter role producer password '${PASSWORD}'`);
+  await runAsOwner(url, `${forProducer} alter role producer password '${PASSWORD}'`);
   const producer = await connect(as("producer", url));
   const worker = owner.work({ t: async () => 1 });
   const { id } = await producer.enqueue("t", 1, { idempotencyKey: "k" });
