@@ -1,4 +1,4 @@
-/** One change for many jobs, as `bulk`, `retry-dead` and `purge-dead` make it: counted, asked for, begun, and watched until its end. */
+/** Bulk operations, for `bulk`, `retry-dead` and `purge-dead`: count, ask, start, and watch until the end. */
 import type { BulkOperation, BulkPreview, BulkRequest, Client } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { toOperationWire } from "../http/wire/bulk.ts";
@@ -8,12 +8,11 @@ import { count, counted } from "../core/counted.ts";
 import { withProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
 
-/** How many jobs match, in words. */
 export function matchedText({ matched, matchedIsCapped }: BulkPreview, one = "job"): string {
   return matchedIsCapped ? `more than ${count(matched)} ${one}s` : counted(matched, one);
 }
 
-/** Asks a person whether so many jobs are meant, unless `--yes` says so. */
+/** Asks for confirmation with the number of jobs, unless `--yes` was given. */
 export async function confirmMatched(
   client: Client,
   request: BulkRequest,
@@ -25,7 +24,7 @@ export async function confirmMatched(
   await confirm(question(matchedText(await client.bulk.preview(request), one)), yes, session);
 }
 
-/** Begins the operation and waits for its end; a person sees how far it is. Throws when it did not come to its end. */
+/** Starts the operation and waits for its end; a terminal shows the progress. Throws if it was stopped or failed. */
 export async function runOperation(client: Client, request: BulkRequest, what: string, session: Session): Promise<BulkOperation> {
   const { output, terminal } = session;
   const { id } = await client.bulk.start(request);
@@ -46,15 +45,14 @@ export async function runOperation(client: Client, request: BulkRequest, what: s
   );
 }
 
-/** Tells of jobs that could not be changed. It is news and no failure: somebody else changed them first. */
+/** Prints which jobs could not be changed. The command still succeeds: somebody else changed them first. */
 export function tellFailures({ failed, failures }: BulkOperation, session: Session): void {
   if (failed === 0) return;
-  session.output.talk(`${counted(failed, "job")} changed or vanished meanwhile:`);
+  session.output.talk(`${counted(failed, "job")} changed or removed meanwhile:`);
   for (const { message } of failures) session.output.talk(`  ${message}`);
   if (failed > failures.length) session.output.talk(`  and ${count(failed - failures.length)} more`);
 }
 
-/** The operation of this id. */
 export async function demandOperation(client: Client, id: string): Promise<BulkOperation> {
   const operation = await client.bulk.get(id);
   if (operation === null) throw new CommandRefused(`there is no bulk operation ${id}`, EXIT.notFound);

@@ -1,29 +1,29 @@
-/** WHAT A COMMAND IS: a row of facts from which its parsing, its help, its completion and its reference are made, and what it does. */
+/** WHAT A COMMAND IS: data from which its parser, help, completion and reference are made, and the function that runs it. */
 import type { SettingName } from "../config.ts";
 import type { Duration } from "../core/duration.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { Session } from "./session.ts";
 
-/** An option, such as `--queue <name>`. The name is the key that it stands under: `runAt` is `--run-at`. */
+/** An option, such as `--queue <name>`. Its name is its key: `runAt` is `--run-at`. */
 export interface Option<Value> {
   readonly about: string;
   /** Stands for the value in help texts; a switch has none. */
   readonly placeholder: string;
   /** May be given several times. */
   readonly many: boolean;
-  /** Values that a shell may offer. */
+  /** Values for shell completion. */
   readonly words: readonly string[];
-  /** What the client calls it, where that differs: errors name the field, and people know the flag. */
+  /** The client's name of it, if that differs. Errors name the field, and we show the flag. */
   readonly field?: string;
   readonly read: (given: Given) => Value;
 }
 
-/** What the parser found for an option or an argument. */
+/** The value that the parser found. */
 export type Given = string | boolean | readonly string[] | undefined;
 
-/** An argument, which has no dashes and counts by its place. */
+/** A positional argument. */
 export interface Argument<Value> {
-  /** `<id>` must be given, `[name]` may, `<id...>` takes all that follow. */
+  /** `<id>` is required, `[name]` is optional, `<id...>` takes all that follow. */
   readonly form: string;
   readonly about: string;
   readonly words: readonly string[];
@@ -38,9 +38,7 @@ type ValuesOf<Rows> = {
 
 /** A command. */
 export interface Command {
-  /** What it does, in a sentence or two, beyond its summary. */
   readonly about: string;
-  /** How it is called; shown before all else in its help. */
   readonly examples: readonly string[];
   readonly arguments: Arguments;
   readonly options: Options;
@@ -49,15 +47,15 @@ export interface Command {
   readonly run: (input: never, session: Session) => Promise<ExitCode | void>;
 }
 
-/** A noun with verbs: `schedules create`. Without a verb it is `list`. */
+/** A noun with verbs: `schedules create`. The default verb is `list`. */
 export interface CommandGroup {
   readonly about: string;
   readonly examples: readonly string[];
   readonly commands: Readonly<Record<string, Command & { readonly summary: string }>>;
 }
 
-/** Makes a command of its facts; `run` gets its options and arguments by name. */
-// oxlint-disable-next-line no-generated-empty-object-type -- a command without options has none, and its input no such fields
+/** Makes a command; `run` gets its options and arguments by name. */
+// oxlint-disable-next-line no-generated-empty-object-type -- a command without options has no such fields in its input
 export function defineCommand<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(facts: {
   readonly about: string;
   readonly examples: readonly string[];
@@ -69,47 +67,42 @@ export function defineCommand<O extends Options = Record<never, never>, A extend
   return { arguments: {}, options: {}, settings: [], ...facts };
 }
 
-/** A value that is a text. */
 export function text(placeholder: string, about: string, words: readonly string[] = []): Option<string | undefined> {
   return { about, placeholder, many: false, words, read: (given) => (typeof given === "string" ? given : undefined) };
 }
 
-/** Given or not given. */
 export function toggle(about: string): Option<boolean> {
   return { about, placeholder: "", many: false, words: [], read: (given) => given === true };
 }
 
-/** Texts, one each time that the option is given. */
+/** An option that may be given several times. */
 export function texts(placeholder: string, about: string, words: readonly string[] = []): Option<readonly string[] | undefined> {
   return { about, placeholder, many: true, words, read: (given) => (Array.isArray(given) ? (given as string[]) : undefined) };
 }
 
-/** A whole number. What is none is handed on as it is: the client refuses it, and says what it must be. */
+/** A whole number. Anything else is passed on: the client refuses it and says what it must be. */
 export function number(about: string): Option<number | undefined> {
   return { about, placeholder: "<number>", many: false, words: [], read: (given) => numberOr(given) as number | undefined };
 }
 
-/** A length of time: milliseconds, or with a unit. */
+/** A duration: milliseconds, or with a unit. */
 export function time(about: string): Option<Duration | undefined> {
   return { about, placeholder: "<time>", many: false, words: [], read: (given) => numberOr(given) as Duration | undefined };
 }
 
-/** An argument that must be given. */
 export function required(name: string, about: string, words: readonly string[] = []): Argument<string> {
   return { form: `<${name}>`, about, words, read: (given) => given as string };
 }
 
-/** An argument that may be left out. */
 export function optional(name: string, about: string): Argument<string | undefined> {
   return { form: `[${name}]`, about, words: [], read: (given) => given as string | undefined };
 }
 
-/** One argument or more. */
 export function several(name: string, about: string): Argument<readonly string[]> {
   return { form: `<${name}...>`, about, words: [], read: (given) => given as readonly string[] };
 }
 
-/** A text of digits as the number that it is, else what was given. */
+/** A text of digits as a number, otherwise what was given. */
 export function numberOr(given: Given): Given | number {
   return typeof given === "string" && /^-?\d{1,15}$/.test(given) ? Number(given) : given;
 }

@@ -1,4 +1,4 @@
-/** EVERY COMMAND, ONCE. What one needs beyond this is loaded when it is called, so that none waits for another's imports. */
+/** EVERY COMMAND, ONCE. A command is loaded when it is called, so that none waits for the imports of another. */
 import type { Command, CommandGroup } from "./command.ts";
 
 /** A command as the list of commands shows it. */
@@ -19,30 +19,29 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Jobs", "status", "Show a job with its attempts and log", async () => (await import("./commands/status.ts")).status),
   row("Jobs", "list", "List jobs", async () => (await import("./commands/list.ts")).list),
   row("Jobs", "explain", "Say why a job is not running", async () => (await import("./commands/explain.ts")).explain),
-  row("Jobs", "cancel", "End a job that waits or runs", async () => (await import("./commands/cancel.ts")).cancel),
-  row("Jobs", "retry", "Give a job a new life", async () => (await import("./commands/retry.ts")).retry),
+  row("Jobs", "cancel", "Cancel jobs", async () => (await import("./commands/change-job.ts")).cancel),
+  row("Jobs", "retry", "Retry dead, failed or cancelled jobs", async () => (await import("./commands/change-job.ts")).retry),
   row("Jobs", "bulk", "Retry, cancel or delete all jobs that match", async () => (await import("./commands/bulk.ts")).bulk),
-  row("Jobs", "dead-groups", "Show what dead letters died of", async () => (await import("./commands/dead-groups.ts")).deadGroups),
-  row("Jobs", "retry-dead", "Give all dead letters a new life", async () => (await import("./commands/dead.ts")).retryDead),
+  row("Jobs", "dead-groups", "Show dead letters by error", async () => (await import("./commands/dead-groups.ts")).deadGroups),
+  row("Jobs", "retry-dead", "Retry all dead letters", async () => (await import("./commands/dead.ts")).retryDead),
   row("Jobs", "purge-dead", "Delete all dead letters", async () => (await import("./commands/dead.ts")).purgeDead),
-  row("Queues", "queues", "Show queues, change their settings", async () => (await import("./commands/queues.ts")).queues),
-  row("Queues", "pause", "Keep the jobs of a queue from starting", async () => (await import("./commands/pause.ts")).pause),
-  row("Queues", "resume", "Let them start again", async () => (await import("./commands/resume.ts")).resume),
+  row("Queues", "queues", "Show queues and change their settings", async () => (await import("./commands/queues.ts")).queues),
+  row("Queues", "pause", "Pause a queue", async () => (await import("./commands/pause.ts")).pause),
+  row("Queues", "resume", "Resume a queue", async () => (await import("./commands/pause.ts")).resume),
   row("Queues", "schedules", "Show and change recurring jobs", async () => (await import("./commands/schedules.ts")).schedules),
-  row("Watch", "stats", "Show the figures over all queues", async () => (await import("./commands/stats.ts")).stats),
+  row("Watch", "stats", "Show statistics of all queues", async () => (await import("./commands/stats.ts")).stats),
   row("Watch", "workers", "Show the workers of all processes", async () => (await import("./commands/workers.ts")).workers),
   row("Watch", "top", "A live view of queues, workers and errors", async () => (await import("./commands/top.ts")).top),
-  row("Watch", "tail", "Show what happens, as it happens", async () => (await import("./commands/tail.ts")).tail),
-  row("Run", "start", "Serve the API and run jobs", async () => (await import("./commands/start.ts")).start),
-  row("Run", "server", "Serve the API", async () => (await import("./commands/server.ts")).server),
+  row("Watch", "tail", "Show events as they happen", async () => (await import("./commands/tail.ts")).tail),
+  row("Run", "start", "Serve the API and run jobs", async () => (await import("./commands/serve.ts")).start),
+  row("Run", "server", "Serve the API", async () => (await import("./commands/serve.ts")).server),
   row("Run", "worker", "Run jobs", async () => (await import("./commands/worker.ts")).worker),
-  row("Run", "demo", "Show a queue at work", async () => (await import("./commands/demo.ts")).demo),
-  row("Set up", "migrate", "Bring the store to the newest schema", async () => (await import("./commands/migrate.ts")).migrate),
-  row("Set up", "doctor", "Look whether all is well", async () => (await import("./commands/doctor.ts")).doctor),
+  row("Run", "demo", "Run a demonstration", async () => (await import("./commands/demo.ts")).demo),
+  row("Set up", "migrate", "Update the schema of the store", async () => (await import("./commands/migrate.ts")).migrate),
+  row("Set up", "doctor", "Check settings and store", async () => (await import("./commands/doctor.ts")).doctor),
   row("Set up", "completion", "Print a completion script for a shell", async () => (await import("./commands/completion.ts")).completion),
 ];
 
-/** Whether it has verbs of its own. */
 export function isGroup(command: Command | CommandGroup): command is CommandGroup {
   return "commands" in command;
 }

@@ -1,21 +1,21 @@
-/** Before something is lost for good: a person is asked, a program must have said `--yes`. */
+/** Asks before something is deleted for good; a program must pass `--yes`. */
 import { createInterface } from "node:readline/promises";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import { safeLine } from "./safe-text.ts";
 import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Goes on only if it was asked for with `--yes` or a person says so; else throws, with exit code 2. */
+/** Returns if `--yes` was given or a person confirms; otherwise throws, with exit code 2. */
 export async function confirm(question: string, yes: boolean, { terminal }: Session): Promise<void> {
   if (yes) return;
   if (terminal.stdin.isTTY !== true || terminal.stderr.isTTY !== true) {
-    throw new CommandRefused(`${question} Nobody is here to answer: say it with --yes`);
+    throw new CommandRefused(`${question} There is no terminal to ask on: pass --yes to confirm`);
   }
   const answer = await ask(question, terminal);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandRefused("nothing was changed");
 }
 
-/** The answer; none when the input ends (Ctrl-D), which readline itself would wait for without end. */
+/** The answer; empty when the input ends (Ctrl-D), because readline alone would wait forever. */
 async function ask(question: string, { stdin, stderr }: Terminal): Promise<string> {
   const dialogue = createInterface({ input: stdin, output: stderr });
   const ended = new Promise<string>((resolve, reject) => {

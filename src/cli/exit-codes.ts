@@ -1,6 +1,6 @@
 import { type ErrorCode, MillraceError } from "../core/errors.ts";
 
-/** How a command can end. Scripts rely on these numbers: they are listed in docs/cli.md and never change their meaning. */
+/** Exit codes. Scripts rely on them: docs/cli.md lists them, and they never change their meaning. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -15,7 +15,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** One of those numbers. */
+/** One of them. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 const BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -38,13 +38,12 @@ const BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   closed: EXIT.failure,
 };
 
-/** The number that a failed command ends with. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandRefused) return error.exitCode;
   return error instanceof MillraceError ? BY_ERROR[error.code] : EXIT.failure;
 }
 
-/** A command that cannot go on, for a reason that is no error of the store: it says what to do instead. */
+/** A command that cannot continue. Its message says what to do instead. */
 export class CommandRefused extends Error {
   override readonly name = "CommandRefused";
   readonly exitCode: ExitCode;

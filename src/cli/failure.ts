@@ -3,7 +3,7 @@ import { withoutDate } from "../core/time-words.ts";
 import { type Command, flagOf } from "./command.ts";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit-codes.ts";
 
-/** A failure as it is told. */
+/** A failure as it is printed. */
 export interface Failure {
   readonly message: string;
   readonly code: string;
@@ -11,7 +11,7 @@ export interface Failure {
   readonly exitCode: ExitCode;
 }
 
-/** What to say about an error. It names the field of the client; a person typed the flag, which `command` knows. */
+/** An error names the client's field. If `command` has a flag for it, the message names the flag instead. */
 export function failureOf(error: unknown, command?: Command): Failure {
   const exitCode = exitCodeOf(error);
   const message = withoutDate(error instanceof Error ? error.message : String(error));
@@ -22,7 +22,7 @@ export function failureOf(error: unknown, command?: Command): Failure {
   return { message: flag === null ? message : message.replace(field!, flag), code, field: flag ?? field, exitCode };
 }
 
-/** Options of a filter stand beside the others here. */
+/** Here the fields of a filter are options like any other. */
 function flagFor(command: Command, field: string): string | null {
   const own = field.replace(/^filter\./, "");
   const named = Object.entries(command.options).find(([name, option]) => (option.field ?? name) === own);

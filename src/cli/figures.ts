@@ -1,8 +1,9 @@
 /** Numbers and times as people read them. */
+import type { Percentiles } from "../client/client.ts";
 import { count } from "../core/counted.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 
-/** What stands where there is nothing to say. */
+/** Printed where there is no value. */
 export const NOTHING = "-";
 
 /** How long ago something was, in its largest unit: "12s", "3m", "2h", "5d". */
@@ -10,7 +11,7 @@ export function age(at: number | null, now: number): string {
   return at === null ? NOTHING : span(Math.max(0, now - at));
 }
 
-/** A length of time in its largest unit. */
+/** A duration in its largest unit. */
 export function span(ms: number): string {
   if (ms >= DAY_MS) return `${Math.floor(ms / DAY_MS)}d`;
   if (ms >= HOUR_MS) return `${Math.floor(ms / HOUR_MS)}h`;
@@ -18,7 +19,7 @@ export function span(ms: number): string {
   return `${Math.floor(ms / 1000)}s`;
 }
 
-/** A measured time: "3 ms", "1.2 s", "2m 5s". */
+/** A measured duration: "3 ms", "1.2 s", "2m 5s". */
 export function took(ms: number | null): string {
   if (ms === null) return NOTHING;
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -33,7 +34,12 @@ export function moment(at: number | null, now: number): string {
   return `${new Date(at).toISOString()} (${distance})`;
 }
 
-/** Jobs a second. */
+/** p50, p95 and p99 on one line. */
+export function percentiles({ p50, p95, p99 }: Percentiles): string {
+  return `p50 ${took(p50)}, p95 ${took(p95)}, p99 ${took(p99)}`;
+}
+
+/** Jobs per second. */
 export function rate(perSecond: number): string {
   return `${perSecond >= 10 || perSecond === 0 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
 }

@@ -1,15 +1,16 @@
-/**
- * The module of handlers that a worker is given: what it exports by default is what `client.work` takes. It may also export an `example`, a
- * job to try it with, which `start` tells of.
- */
+/** The module of `--handlers`: its default export is what `client.work` takes. `start` prints how to enqueue its `example`, if it exports one. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Handlers } from "../client/client.ts";
 import { typesOf } from "../client/handler-types.ts";
+import { text } from "./command.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 
-/** Loads the module. A path is what was given at the start and nothing else: no type of a job ever becomes one. */
+/** The option of `start` and `worker`. */
+export const HANDLERS = text("<file>", "a module whose default export is what client.work takes: a handler for each type");
+
+/** Loads the module. The path comes from the command line only, never from the type of a job. */
 export async function loadHandlers(file: string, folder: string): Promise<Handlers> {
   const path = resolve(folder, file);
   if (!existsSync(path)) throw new CommandRefused(`--handlers ${file}: there is no such file`);
@@ -17,20 +18,20 @@ export async function loadHandlers(file: string, folder: string): Promise<Handle
   const isSome = typeof handlers === "object" && handlers !== null && Object.keys(handlers).length > 0;
   if (!isSome) {
     throw new CommandRefused(
-      `--handlers ${file} must export handlers by default: an object of type and handler, or a list of handled definitions`,
+      `--handlers ${file} has no handlers: its default export must be an object with a handler for each type, or a list of definition.handle(…)`,
     );
   }
   return handlers as Handlers;
 }
 
-/** The job to try the module with: its `example`, or else a job of its first type. */
+/** A job to try the module with: its `example`, or else a job of its first type. */
 export async function loadExample(file: string, folder: string): Promise<ExampleJob> {
   const { default: handlers, example } = await importModule(resolve(folder, file), file);
   const { type, payload } = (example ?? {}) as Partial<ExampleJob>;
   return typeof type === "string" ? { type, payload } : { type: typesOf(handlers as Handlers)[0]! };
 }
 
-/** As it is sent to the server. */
+/** The body of the request. */
 export interface ExampleJob {
   readonly type: string;
   readonly payload?: unknown;

@@ -1,10 +1,10 @@
-/** Which jobs are meant, as `list`, `bulk`, `retry-dead` and `purge-dead` take it. */
+/** The filter options of `list`, `bulk`, `retry-dead` and `purge-dead`. */
 import type { JobFilter } from "../client/client.ts";
 import { parseDuration } from "../core/duration.ts";
 import { numberOr, type Option, text, toggle } from "./command.ts";
 import { priority } from "./job-input.ts";
 
-/** A time as the client takes it; a length of time is so long ago. */
+/** A time as the client takes it; a duration means that long ago. */
 function since(about: string): Option<JobFilter["from"]> {
   return {
     about,
@@ -18,22 +18,21 @@ function since(about: string): Option<JobFilter["from"]> {
   };
 }
 
-/** The options of a filter. */
 export const JOB_FILTER = {
-  type: text("<type>", "only of this type"),
-  queue: text("<name>", "only of this queue"),
+  type: text("<type>", "only jobs of this type"),
+  queue: text("<name>", "only jobs in this queue"),
   internal: toggle("include internal jobs: webhook deliveries and bulk operations"),
-  priority: priority("only of this level, or of exactly this number"),
-  tag: text("<tag>", "only with this tag"),
-  group: text("<group>", "only with an error of this group: see dead-groups"),
-  search: { ...text("<text>", "only with this text in id, type, tags, key, error or payload, in either case"), field: "q" },
+  priority: priority("only jobs of this level, or of exactly this number"),
+  tag: text("<tag>", "only jobs with this tag"),
+  group: text("<group>", "only jobs with an error of this group: see dead-groups"),
+  search: { ...text("<text>", "only jobs with this text in id, type, tags, key, error or payload; A to Z match in either case"), field: "q" },
   from: since("created at or after: 2026-03-01T10:00:00Z, or 2h for the last two hours"),
   to: since("created before"),
 } as const;
 
 type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typeof JOB_FILTER)[Name]["read"]> };
 
-/** The filter alone, without the other options of a command. */
+/** Picks the filter from the options of a command. */
 export function filterOf({ type, queue, internal, priority, tag, group, search, from, to }: FilterInput): Omit<JobFilter, "status"> {
   return { type, queue, internal: internal || undefined, priority, tag, group, q: search, from, to };
 }

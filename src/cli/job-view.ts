@@ -1,4 +1,4 @@
-/** A job as people look at it: all that is known of it, its attempts, and the end of its log. */
+/** A job for people: its fields, its attempts, and the end of its log. */
 import type { Client } from "../client/client.ts";
 import type { Attempt, Job, LogLine, Status } from "../core/job.ts";
 import { payloadOf, resultOf } from "../core/json-text.ts";
@@ -11,11 +11,11 @@ import { safeLines, safePrettyJson } from "./safe-text.ts";
 import type { Session } from "./session.ts";
 import type { Column, Style } from "./table.ts";
 
-/** So many lines of the log are shown, the latest; `--json` has them all. */
+/** How many of the latest log lines are shown; `--json` prints them all. */
 const SHOWN_LINES = 20;
 const MAX_LINES = 1000;
 
-const STATUS_STYLES: Readonly<Record<Status, Style>> = {
+export const STATUS_STYLES: Readonly<Record<Status, Style>> = {
   scheduled: "blue",
   pending: "cyan",
   running: "yellow",
@@ -27,12 +27,6 @@ const STATUS_STYLES: Readonly<Record<Status, Style>> = {
   cancelled: "gray",
 };
 
-/** The colour of a status. */
-export function statusStyle(status: Status): Style {
-  return STATUS_STYLES[status];
-}
-
-/** Looks a job up and prints it. */
 export async function showJob(client: Client, id: string, { output }: Session): Promise<void> {
   const [job, attempts, logs] = await Promise.all([client.get(id), client.attempts(id), client.logs(id, { limit: MAX_LINES })]);
   if (job === null)
@@ -50,7 +44,7 @@ function printJob(job: Job, output: Output): void {
     ["id", job.id],
     ["type", job.type],
     ["queue", job.queue],
-    ["status", job.status, statusStyle(job.status)],
+    ["status", job.status, STATUS_STYLES[job.status]],
     ["priority", String(toPriority(job.priority))],
     ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
     ["lost", `${job.lostCount} (at most ${job.maxLost} allowed)`],

@@ -8,7 +8,7 @@ refuseOldNode();
 keepCompiledCode();
 quietExpectedWarnings();
 
-// A reader that has seen enough (`millrace list | head`) is no failure.
+// A reader that stops early (`millrace list | head`) is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
@@ -17,7 +17,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 const { run } = await import("./run.ts");
 process.exitCode = await run(processTerminal());
 
-/** Before anything is loaded that an older Node does not have: its own words would not say what is missing. */
+/** Runs before anything is loaded that an older Node lacks, because its own error would not say what is missing. */
 function refuseOldNode(): void {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) return;
@@ -26,8 +26,8 @@ function refuseOldNode(): void {
 }
 
 /**
- * The second start finds compiled code; to compile it is much of what a short command costs. It is kept in the user's own cache, because in
- * the shared temporary folder, where Node would put it, another user could leave code for us. Where there is no such place it does without.
+ * Keeps compiled code for the next start: compiling is much of what a short command costs. It uses the user's own cache, because another user
+ * could put code into the shared temporary folder, which is Node's default. If the folder cannot be used, Node does without a cache.
  */
 function keepCompiledCode(): void {
   const { NODE_COMPILE_CACHE, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;

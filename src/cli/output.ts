@@ -1,4 +1,4 @@
-/** WHAT A COMMAND SAYS: data on stdout, as tables for people or JSON lines for programs; talk on stderr, where no program trips over it. */
+/** OUTPUT OF COMMANDS: data on stdout, as tables for people or JSON lines for programs; messages on stderr. */
 import { styleText } from "node:util";
 import type { Failure } from "./failure.ts";
 import { safeJson, safeLine } from "./safe-text.ts";
@@ -6,17 +6,17 @@ import { padToWidth } from "./text-width.ts";
 import { type Column, layOut, type Style } from "./table.ts";
 import { mayColour, type Screen, showsUnicode, type Terminal } from "./terminal.ts";
 
-/** Names of facts are shorter than this. */
+/** The column of names in lines of `fact`. */
 const FACT_WIDTH = 10;
 
-/** How a person wants to be talked to. */
+/** Flags that change the output. */
 export interface OutputOptions {
   readonly json?: boolean | undefined;
   readonly quiet?: boolean | undefined;
   readonly color?: boolean | undefined;
 }
 
-/** The voice of a command. All text that it is given is made safe before it is shown. */
+/** Prints for a command. Makes all text safe before it is printed. */
 export class Output {
   readonly json: boolean;
   readonly unicode: boolean;
@@ -34,7 +34,7 @@ export class Output {
     this.#coloursTalk = mayColour(terminal, terminal.stderr, color);
   }
 
-  /** Stands where a text was cut. */
+  /** The end of a text that was cut. */
   get mark(): string {
     return this.unicode ? "…" : "...";
   }
@@ -44,7 +44,7 @@ export class Output {
     this.#write(this.#terminal.stdout, this.paint(safeLine(text), style));
   }
 
-  /** Lines that are safe and painted already. */
+  /** Lines that are already safe and coloured. */
   painted(lines: readonly string[]): void {
     for (const line of lines) this.#write(this.#terminal.stdout, line);
   }
@@ -54,7 +54,7 @@ export class Output {
     this.#write(this.#terminal.stdout, safeJson(value));
   }
 
-  /** Rows under headings; on a terminal cut to its width. */
+  /** A table; on a terminal cut to its width. */
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void {
     this.painted(layOut(columns, rows, { width: this.width(), mark: this.mark, paint: (text, style) => this.paint(text, style) }));
   }
@@ -74,12 +74,12 @@ export class Output {
     for (const line of lines) this.#write(this.#terminal.stdout, `  ${line}`);
   }
 
-  /** What is worth knowing and no data. */
+  /** A message, unless `--quiet` was given. */
   talk(text: string): void {
     if (!this.#isQuiet) this.#write(this.#terminal.stderr, safeLine(text));
   }
 
-  /** What must be known, also by who wants no talk. */
+  /** A warning, also with `--quiet`. */
   warn(text: string): void {
     this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text));
   }
@@ -91,18 +91,18 @@ export class Output {
     this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("red", line, { validateStream: false }) : line);
   }
 
-  /** A text in its colour, where colours are wanted. */
+  /** Colours the text, if colours are on. */
   paint(text: string, style?: Style): string {
     return style === undefined || !this.#coloursData ? text : styleText(style, text, { validateStream: false });
   }
 
-  /** Columns of the terminal; endless where a program or a file reads. */
+  /** Columns of the terminal; infinite if the output is none. */
   width(): number {
     const { isTTY, columns } = this.#terminal.stdout;
     return isTTY === true && columns !== undefined && columns > 0 ? columns : Infinity;
   }
 
-  /** Whether progress can be shown: a person looks on, and wants to be told. */
+  /** Whether to show progress: stderr is a terminal, and neither `--quiet` nor `--json` was given. */
   showsProgress(): boolean {
     return this.#terminal.stderr.isTTY === true && !this.#isQuiet && !this.json;
   }

@@ -1,4 +1,4 @@
-/** The table of commands as a parser: what was typed becomes a call, which nobody has carried out yet. */
+/** The parser, made from the table of commands: argv becomes a call, which `run` then carries out. */
 import { styleText } from "node:util";
 import { Command as Parser, Option as ParserOption } from "commander";
 import { type SettingName, SETTINGS } from "../config.ts";
@@ -8,7 +8,7 @@ import { COMMANDS, isGroup } from "./commands.ts";
 import { mayColour, type Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
-/** What was asked for. */
+/** The command to run and its input. */
 export interface Call {
   readonly command: Command;
   /** Options and arguments by their names. */
@@ -16,7 +16,7 @@ export interface Call {
   readonly global: GlobalOptions;
 }
 
-/** What every command can be told. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly json?: boolean | undefined;
   readonly quiet?: boolean | undefined;
@@ -24,34 +24,34 @@ export interface GlobalOptions {
   readonly debug?: boolean | undefined;
   readonly config?: string | undefined;
   readonly envFile?: string | undefined;
-  /** Settings that were given as flags. */
+  /** Settings given as flags. */
   readonly flags: Readonly<Partial<Record<SettingName, string | boolean>>>;
 }
 
-/** The options that every command has, as `[flags, meaning]`. The first is a setting. */
+/** The options of every command, as `[flags, meaning]`. The first is a setting. */
 export const GLOBAL_OPTIONS: readonly (readonly [flags: string, about: string])[] = [
   ["--url <url>", "the store or server: sqlite:path.db, postgres://…, redis://…, http://… (MILLRACE_URL)"],
   ["--config <file>", "the configuration file, instead of millrace.config.ts in this folder"],
-  ["--env-file <file>", "a file of variables, for those that the environment does not set"],
+  ["--env-file <file>", "a file of variables; the environment overrides them"],
   ["--json", "print JSON lines for programs"],
   ["--quiet", "print data and errors only"],
-  ["--color", "use colours also where nobody seems to look"],
+  ["--color", "use colours even if the output is not a terminal"],
   ["--no-color", "use no colours"],
-  ["--debug", "show where an error came from"],
+  ["--debug", "show the stack trace of an error"],
 ];
 
 const DEFAULT_VERB = "list";
 
-/** The parser for what was typed. Only the command that was named is loaded. */
+/** Loads only the command that was named. */
 export async function buildProgram(terminal: Terminal, onCall: (call: Call) => void): Promise<{ program: Parser; args: string[] }> {
   const program = withGlobalOptions(new Parser("millrace"))
-    .description("A job queue: look at jobs, queues and workers, and change them.")
+    .description("A job queue: inspect and change jobs, queues and workers.")
     .version(packageVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "Show help for a command")
     .showSuggestionAfterError()
     .exitOverride();
-  speakThrough(program, terminal);
+  writeTo(terminal, program);
   const [first, second, ...more] = operandsOf(terminal.args);
   const wanted = first === "help" ? second : first;
   const args = [...terminal.args];
@@ -88,7 +88,7 @@ function defineGroup(parser: Parser, group: CommandGroup, onCall: (call: Call) =
   }
 }
 
-/** Who asks for help mostly wants to see how it is done: examples come before the options. */
+/** Examples come before the options: most readers of a help text look for one. */
 function describe(parser: Parser, { about, examples }: Command | CommandGroup): void {
   parser.description([about, "", "Examples:", ...examples.map((example) => `  ${example}`)].join("\n"));
 }
@@ -102,8 +102,8 @@ function callOf(parser: Parser, command: Command): Call {
 
 function globalOf(given: Readonly<Record<string, Given>>, settings: readonly SettingName[]): GlobalOptions {
   const flags = (["url", ...settings] as const).flatMap((name) => {
-    const word = settingFlag(name);
-    const value = word === undefined ? undefined : given[camelCase(word)];
+    const flag = settingFlag(name);
+    const value = flag === undefined ? undefined : given[camelCase(flag)];
     return value === undefined ? [] : [[name, value] as const];
   });
   return { ...(given as Omit<GlobalOptions, "flags">), flags: Object.fromEntries(flags) };
@@ -114,16 +114,15 @@ function withGlobalOptions(parser: Parser): Parser {
   return parser;
 }
 
-/** A switch can be thrown either way; anything else takes a value. A secret has no flag. */
+/** A switch also gets a `--no-` form; anything else takes a value. A secret has no flag. */
 function addSettingFlag(parser: Parser, name: SettingName): void {
-  const word = settingFlag(name);
-  if (word === undefined) return;
+  const flag = settingFlag(name);
+  if (flag === undefined) return;
   const { kind, env, about, fallback } = SETTINGS[name] as Setting<unknown, unknown>;
   const usual = kind.show(fallback);
   const meaning = `${about} (${env}${usual === "" ? "" : `, default ${usual}`})`;
-  const flag = `--${word}`;
-  parser.option(`${flag} ${kind.placeholder}`.trim(), meaning);
-  if (kind.placeholder === "") parser.option(flag.replace("--", "--no-"), `not ${flag}`);
+  parser.option(`--${flag} ${kind.placeholder}`.trim(), meaning);
+  if (kind.placeholder === "") parser.option(`--no-${flag}`, `not --${flag}`);
 }
 
 function settingFlag(name: SettingName): string | undefined {
@@ -134,19 +133,19 @@ function camelCase(flag: string): string {
   return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What stands without dashes, up to the first option that only a command knows. */
+/** The words without dashes, up to the first option that is not global. */
 function operandsOf(args: readonly string[]): string[] {
   return withGlobalOptions(new Parser())
     .allowUnknownOption()
     .parseOptions([...args]).operands;
 }
 
-function speakThrough(program: Parser, terminal: Terminal): void {
+function writeTo(terminal: Terminal, program: Parser): void {
   const columns = terminal.stdout.isTTY === true ? terminal.stdout.columns : undefined;
   program.configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
     writeErr: (text) => void terminal.stderr.write(text),
-    // Errors are told by who catches them, in the words of this command line.
+    // `run` prints errors, so that all look the same.
     outputError: () => {},
     ...(columns === undefined ? {} : { getOutHelpWidth: () => columns, getErrHelpWidth: () => columns }),
     getOutHasColors: () => mayColour(terminal, terminal.stdout, undefined),

@@ -1,4 +1,4 @@
-/** A bar on stderr while a person looks on; nothing at all for anyone else. */
+/** A progress bar on stderr, only on a terminal. */
 import { count } from "../core/counted.ts";
 import type { Output } from "./output.ts";
 import type { Screen } from "./terminal.ts";
@@ -7,16 +7,16 @@ const BAR_WIDTH = 30;
 const EVERY_MS = 200;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** How far something is; `total` is null where nobody knows. */
+/** Progress; `total` is null if it is unknown. */
 export interface Progress {
   readonly done: number;
   readonly total: number | null;
 }
 
-/** Tells how far the work is; made right before it starts. */
+/** Reads the progress. */
 export type Look = () => Promise<Progress>;
 
-/** Does the work and shows meanwhile how far it is. A look that fails shows nothing: the work itself will tell. */
+/** Does the work and shows its progress. If reading the progress fails, nothing is shown: the work itself will report the error. */
 export async function withProgress<Answer>(
   { output, screen, what }: { readonly output: Output; readonly screen: Screen; readonly what: string },
   start: () => Promise<Answer>,

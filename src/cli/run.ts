@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Runs what was typed to its end, and answers the number that the process shall exit with. Never throws. */
+/** Runs the command and returns the exit code. Never throws. */
 export async function run(terminal: Terminal): Promise<ExitCode> {
   let call: Call | null = null;
   try {
@@ -25,7 +25,7 @@ export async function run(terminal: Terminal): Promise<ExitCode> {
 
 async function start(terminal: Terminal, { command, input, global }: Call): Promise<ExitCode> {
   const session = new Session(terminal, new Output(terminal, global), global);
-  // A store that only waits for news keeps no process alive; a command that is not done must.
+  // An idle store does not keep the process alive; a command that is not done must.
   const alive = setInterval(() => {}, MAX_TIMER_MS);
   try {
     return (await command.run(input as never, session)) ?? EXIT.ok;
@@ -35,10 +35,10 @@ async function start(terminal: Terminal, { command, input, global }: Call): Prom
   }
 }
 
-/** Help and version end here too, as does a mistake in what was typed. */
+/** The parser throws for help and version too, not only for mistakes. */
 function refusedByParser(terminal: Terminal, error: CommanderError): ExitCode {
   if (error.exitCode === 0) return EXIT.ok;
-  // Without any command the help was shown, which says it all.
+  // Without a command, the parser has already printed the help.
   if (error.code === "commander.help") return EXIT.usage;
   const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
   new Output(terminal, { json: terminal.args.includes("--json") }).fail({

@@ -1,4 +1,4 @@
-/** What can be said about a schedule on the command line. */
+/** The options of a schedule. */
 import type { Schedule, ScheduleInput, ScheduleTiming } from "../client/client.ts";
 import { usualMaxLost } from "../core/job.ts";
 import { payloadOf } from "../core/json-text.ts";
@@ -8,24 +8,23 @@ import type { Session } from "./session.ts";
 
 /** When it fires. */
 export const TIMING_INPUT = {
-  cron: text("<cron>", 'when it fires: 5 fields, or 6 with seconds first: "0 3 * * *", @hourly'),
+  cron: text("<cron>", 'a cron expression of 5 fields, or 6 with seconds first: "0 3 * * *", @hourly'),
   timeZone: text("<zone>", "the time zone of the cron: Europe/Berlin (default: UTC)"),
-  every: time("or how often it fires: 10s, 5m, 1h"),
+  every: time("the interval, instead of --cron: 10s, 5m, 1h"),
 } as const;
 
-/** All of it. */
 export const SCHEDULE_INPUT = {
   type: text("<type>", "the type of its jobs"),
-  payload: text("<json>", "their payload; @file reads a file, - what is piped in"),
+  payload: text("<json>", "the payload of its jobs; @file reads a file, - reads stdin"),
   ...TIMING_INPUT,
-  catchUp: text("<one|skip>", "after downtime: one run for the latest missed tick (the default), or none", ["one", "skip"]),
-  overlap: text("<allow|skip>", "whether it fires while its last job is unfinished (default: allow)", ["allow", "skip"]),
+  catchUp: text("<one|skip>", "after downtime: one job for the latest missed tick (the default), or none", ["one", "skip"]),
+  overlap: text("<allow|skip>", "whether it fires while its last job has not ended (default: allow)", ["allow", "skip"]),
   ...JOB_INPUT,
 } as const;
 
 type Input = { readonly [Name in keyof typeof SCHEDULE_INPUT]: ReturnType<(typeof SCHEDULE_INPUT)[Name]["read"]> };
 
-/** The fields that were given. What is missing or contradicts itself is the client's to refuse. */
+/** The fields that were given. The client refuses what is missing or contradictory. */
 export async function readScheduleInput(name: string, input: Input, session: Session): Promise<ScheduleInput> {
   const { type, cron, timeZone, every, catchUp, overlap } = input;
   const payload = input.payload === undefined ? undefined : await readJson(input.payload, "--payload", session);
@@ -33,12 +32,12 @@ export async function readScheduleInput(name: string, input: Input, session: Ses
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ScheduleInput;
 }
 
-/** A stored schedule with changes: what was not named stays, and a new kind of timing takes the place of the old one. */
+/** A stored schedule with changes: other fields stay, and a new kind of timing replaces the old one. */
 export function changedSchedule(stored: Schedule, changes: ScheduleInput): ScheduleInput {
   const { name, type, queue, priority, maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl, catchUp, overlap } = stored;
   const payload = payloadOf(stored);
   const kept = { name, type, payload, queue, priority, maxRetries, retryDelay, timeout, tags, catchUp, overlap };
-  // What only followed from maxRetries follows from it again, also when that changes.
+  // A default that follows from maxRetries must follow it when it changes.
   const lost = maxLost === usualMaxLost(maxRetries) ? {} : { maxLost };
   const set = { ...lost, ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
   return { ...kept, ...set, ...keptTiming(stored, changes), ...changes } as ScheduleInput;

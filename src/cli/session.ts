@@ -1,4 +1,4 @@
-/** What a command is given beside its options: a voice, the settings, and a client that is closed when the command has ended. */
+/** What a command gets beside its options: output, settings, and a client that is closed when the command ends. */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
@@ -8,17 +8,16 @@ import { loadConfigFile } from "../config/config-file.ts";
 import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
 import type { ConnectOptions, Watching } from "../connect.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Where settings are looked for. */
+/** Where settings come from, beside the environment: flags, `--config` and `--env-file`. */
 export interface SettingPlaces {
   readonly flags: NonNullable<ConfigSources["flags"]>;
-  /** The configuration file that was named. */
   readonly config?: string | undefined;
-  /** A file of variables that was named. */
   readonly envFile?: string | undefined;
 }
 
@@ -36,7 +35,6 @@ export class Session {
     this.#places = places;
   }
 
-  /** Everything that settings are read from. */
   sources(): Promise<ConfigSources> {
     return (this.#sources ??= this.#findSources());
   }
@@ -45,7 +43,7 @@ export class Session {
     return readConfig(await this.sources(), names);
   }
 
-  /** The store and the setting that named it, for the line that a process says when it starts. Says which other stores are not used. */
+  /** The store and the setting that named it, to print at the start. Warns of settings that name other stores. */
   async storeName(): Promise<string> {
     const read = await this.settings("url");
     const unused = unusedStores(read.sources.url, (await this.sources()).env);
@@ -53,21 +51,21 @@ export class Session {
     return describeStore(read);
   }
 
-  /** Opens the client of the settings' URL, or of another; who opened it closes it. */
+  /** Opens a client for the URL of the settings, or for another. The caller closes it. */
   async openClient(other?: string): Promise<Client> {
     const { connect } = await import("../connect.ts");
     return connect(...(await this.#connection(other)));
   }
 
-  /** The same, for a worker that writes what happens into its log. */
+  /** The same, for a worker that logs its jobs. */
   async openWorkingClient(watching: Watching, onTrouble: OnTrouble): Promise<Client> {
     const { connectToWork } = await import("../connect.ts");
     const [url, options] = await this.#connection();
-    if (isServerUrl(url)) await this.#tellIdle(url);
+    if (isServerUrl(url)) await this.#warnOfUnused(url);
     return connectToWork(url, { ...options, onTrouble }, watching);
   }
 
-  /** Hands a client to work that runs no jobs, and closes it whatever happens. */
+  /** For commands that run no jobs. Always closes the client. */
   async withClient<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> {
     const { connectBriefly } = await import("../connect.ts");
     const client = await connectBriefly(...(await this.#connection()));
@@ -78,7 +76,7 @@ export class Session {
     }
   }
 
-  /** Aborts at Ctrl-C, so that a command that goes on and on can end in good order. A second Ctrl-C ends it at once. */
+  /** Aborts at Ctrl-C, so that a long command can clean up. A second Ctrl-C ends it at once. */
   interrupted(): AbortSignal {
     if (this.#interruption === null) {
       this.#interruption = new AbortController();
@@ -89,25 +87,32 @@ export class Session {
 
   readonly #interrupt = (): void => this.#interruption?.abort(new CommandRefused("interrupted", EXIT.interrupted));
 
-  /** The command is done: Ctrl-C is no longer its business. */
+  /** At the first signal, prints how long running jobs have to finish. */
+  announceStop(graceMs: number): void {
+    const announce = (): void =>
+      this.output.talk(`millrace: stopping; running jobs have ${formatDuration(graceMs)} to finish, and a second signal ends at once`);
+    process.once("SIGTERM", announce).once("SIGINT", announce);
+  }
+
+  /** Stops listening to Ctrl-C. */
   end(): void {
     process.off("SIGINT", this.#interrupt);
   }
 
-  /** What was piped in. */
+  /** Reads stdin to its end. */
   async readInput(): Promise<Buffer> {
     const parts: Buffer[] = [];
     for await (const part of this.terminal.stdin) parts.push(Buffer.from(part as Buffer));
     return Buffer.concat(parts);
   }
 
-  /** What the server decides has no effect in a worker that only talks to it. */
-  async #tellIdle(server: string): Promise<void> {
+  /** A worker of a server does not use settings of the store. */
+  async #warnOfUnused(server: string): Promise<void> {
     const { sources } = await this.settings(...STORE_ONLY_SETTINGS);
-    const idle = STORE_ONLY_SETTINGS.map((name) => sources[name]).filter(({ from }) => from !== "default");
-    if (idle.length === 0) return;
-    const names = idle.map(({ name }) => name).join(", ");
-    this.output.warn(`millrace: ${names} not used: ${maskUrl(server)} opens the store, so set this for the server`);
+    const unused = STORE_ONLY_SETTINGS.map((name) => sources[name]).filter(({ from }) => from !== "default");
+    if (unused.length === 0) return;
+    const names = unused.map(({ name }) => name).join(", ");
+    this.output.warn(`millrace: ${names} not used: ${maskUrl(server)} opens the store, so set it on the server`);
   }
 
   async #connection(other?: string): Promise<[url: string, options: ConnectOptions]> {
@@ -132,12 +137,12 @@ export class Session {
   }
 }
 
-/** What holds for jobs of which nothing is said is the server's to say. */
+/** A server has its own defaults for jobs, so only the key is passed. */
 function serverOptions([key]: readonly string[]): ConnectOptions {
   return key === undefined ? {} : { apiKey: secretOf(key) };
 }
 
-/** `name:scope+scope:secret` is how a server is told of a key; only the secret is sent to it. */
+/** API_KEY of a server is `name:scope+scope:secret`; a client sends only the secret. */
 function secretOf(key: string): string {
   return /^[^:]+:[a-z+]+:(.+)$/.exec(key)?.[1] ?? key;
 }

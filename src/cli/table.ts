@@ -1,4 +1,4 @@
-/** Rows under headings, as wide as they need to be and no wider than the terminal. */
+/** Tables, no wider than the terminal. */
 import type { styleText } from "node:util";
 import { safeLine } from "./safe-text.ts";
 import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
@@ -12,14 +12,14 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   readonly align?: "left" | "right";
   readonly style?: (row: Row) => Style | undefined;
-  /** Gives way when the terminal is too narrow. */
+  /** Shrinks if the terminal is too narrow. */
   readonly shrinks?: boolean;
 }
 
-/** What a table is fitted into. */
+/** What a table must fit into. */
 export interface Layout {
   readonly width: number;
-  /** Stands where a text was cut. */
+  /** The end of a text that was cut. */
   readonly mark: string;
   readonly paint: (text: string, style?: Style) => string;
 }
@@ -27,10 +27,7 @@ export interface Layout {
 const GAP = "  ";
 const NARROWEST = 6;
 
-/**
- * The lines of a table. Where even its narrowest form is too wide, columns are left out from the right. Colours are added last, so that they
- * count for no width.
- */
+/** The lines of a table. If its narrowest form is too wide, columns are dropped from the right. Colours come last: they have no width. */
 export function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], { width, mark, paint }: Layout): string[] {
   const texts = rows.map((row) => columns.map((column) => safeLine(column.text(row))));
   const needed = columns.map((column, index) => Math.max(textWidth(column.title), ...texts.map((line) => textWidth(line[index]!))));
@@ -40,7 +37,7 @@ export function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[
     const cut = cutToWidth(text, widths[index]!, mark);
     return padToWidth(cut, widths[index]!, shown[index]!.align);
   };
-  // Spaces at the end of a line would only get in the way of who copies it.
+  // No spaces at the end of a line, so that it can be copied.
   const line = (cells: readonly string[], styleOf: (index: number) => Style | undefined): string =>
     cells.map((text, index) => paint(index === shown.length - 1 ? text.trimEnd() : text, styleOf(index))).join(GAP);
   const head = line(
@@ -56,7 +53,7 @@ export function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[
   return [head, ...body];
 }
 
-/** Takes from the widest column that may shrink, one step at a time, until all fit; then leaves out columns from the right. */
+/** Shrinks the widest column that may shrink, one step at a time, until all fit; then drops columns from the right. */
 function fit<Row>(columns: readonly Column<Row>[], needed: readonly number[], width: number): number[] {
   const widths = [...needed];
   let excess = widths.reduce((sum, each) => sum + each, 0) + GAP.length * (columns.length - 1) - width;

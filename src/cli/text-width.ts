@@ -1,4 +1,4 @@
-/** How many columns a text takes on a terminal, and how it is made to fit. */
+/** How many columns a text takes on a terminal, and how to make it fit. */
 
 const ASCII = /^[\u0020-\u007e]*$/;
 /** Characters of two columns: East Asian wide and full-width ones, and emoji that are shown as pictures. */
@@ -23,7 +23,7 @@ export function textWidth(text: string): number {
   return ASCII.test(text) ? text.length : graphemes(text).reduce((width, grapheme) => width + widthOfGrapheme(grapheme), 0);
 }
 
-/** The text within so many columns, with a mark at its end where something is left out. */
+/** Cuts the text to `width` columns; a text that was cut ends with the mark. */
 export function cutToWidth(text: string, width: number, mark: string): string {
   if (textWidth(text) <= width) return text;
   const room = width - textWidth(mark);
@@ -38,7 +38,6 @@ export function cutToWidth(text: string, width: number, mark: string): string {
   return kept + mark;
 }
 
-/** The text with spaces at its end, or before it, up to so many columns. */
 export function padToWidth(text: string, width: number, align: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, width - textWidth(text)));
   return align === "left" ? text + spaces : spaces + text;

@@ -28,7 +28,7 @@ async function statusOf(id: string, cwd: string): Promise<string> {
 describe("Ctrl-C", () => {
   test("ends tail with 130", async () => {
     const tail = startCli(["tail"], { cwd: temporaryFolder() });
-    await tail.said("Ctrl-C ends");
+    await tail.said("press Ctrl-C to stop");
     tail.child.kill("SIGINT");
     expect(await tail.ended).toMatchObject({ code: 130, stdout: "" });
   });
@@ -36,7 +36,7 @@ describe("Ctrl-C", () => {
   test("ends a wait with 130, and the job goes on", async () => {
     const cwd = temporaryFolder();
     const waiting = startCli(["enqueue", "nobody", "--wait", "--wait-timeout", "1h"], { cwd });
-    await waiting.said("waiting for its end");
+    await waiting.said("waiting until it ends");
     waiting.child.kill("SIGINT");
     expect(await waiting.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/^millrace: interrupted$/m) as string });
     expect((await runCli(["list", "--status", "pending", "--ids"], { cwd })).stdout).not.toBe("");
@@ -51,7 +51,7 @@ describe("Ctrl-C", () => {
 
   test("ends the demo with 130", async () => {
     const demo = startCli(["demo"], { cwd: temporaryFolder() });
-    await demo.said("4. 5 slots begin to work");
+    await demo.said("4. a worker with 5 slots starts");
     demo.child.kill("SIGINT");
     expect((await demo.ended).code).toBe(130);
   });
@@ -127,12 +127,12 @@ describe("a worker", () => {
     const two = startCli(["worker", "--handlers", "./jobs.mjs"], { cwd, env: stores });
     await two.said("millrace: DATABASE_URL not used: the store is redis://127.0.0.1:1 (REDIS_ADDR)");
     const remote = startCli(["worker", "--handlers", "./jobs.mjs"], { cwd, env: { MILLRACE_URL: "http://127.0.0.1:1", POOL_SIZE: "3" } });
-    await remote.said("millrace: POOL_SIZE not used: http://127.0.0.1:1 opens the store, so set this for the server");
+    await remote.said("millrace: POOL_SIZE not used: http://127.0.0.1:1 opens the store, so set it on the server");
   });
 
   test.each([
-    ["no handlers", "export const x = 1;", [], 2, /must export handlers by default/],
-    ["an empty object", "export default {};", [], 2, /must export handlers by default/],
+    ["no handlers", "export const x = 1;", [], 2, /has no handlers: its default export must be/],
+    ["an empty object", "export default {};", [], 2, /has no handlers: its default export must be/],
     [
       "an error of its own",
       "throw new Error('no database');",

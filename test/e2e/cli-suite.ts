@@ -100,7 +100,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
 
       test("tail shows what happens", async () => {
         const tail = startCli(["tail", "--event", "job:completed", "--limit", "1", "--json"], { cwd: folder, env });
-        await tail.said("Ctrl-C ends");
+        await tail.said("press Ctrl-C to stop");
         // Who listens is known to the others after a moment: news before that are missed, as news may be.
         const enqueued = (): Promise<Ended> => runCommand(["enqueue", "double", `{"n":1}`, "--wait", "--quiet"], { cwd: folder, env });
         const gone = new Promise<void>((resolve) => tail.child.once("exit", () => resolve()));

@@ -74,7 +74,7 @@ describe.skipIf(!hasTmux)("top in a terminal", () => {
     await pane.shows(/^ +2x .*the printer is on fire/m);
 
     pane.type("p");
-    await pane.shows(/held; p goes on/);
+    await pane.shows(/paused; p resumes/);
     await client.enqueue("nobody");
     pane.type("p");
     await pane.shows(/^default +1 /m);

@@ -46,8 +46,8 @@ test("without --sql, makes the functions of this version where only they are mis
   await client.end();
   const migrate = async (...flags: string[]): Promise<string> =>
     (await runCli(["migrate", ...flags, "--url", url], { cwd: temporaryFolder() })).stdout;
-  expect(await migrate("--dry-run")).toContain("migrate would make the functions of this version");
-  expect(await migrate()).toContain("the functions of this version are made");
+  expect(await migrate("--dry-run")).toContain("migrate would create the functions of this version");
+  expect(await migrate()).toContain("created the functions of this version");
   expect(await migrate()).toContain("nothing to do");
 });
 

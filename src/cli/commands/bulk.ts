@@ -13,10 +13,9 @@ import type { Column, Style } from "../table.ts";
 
 const id = required("id", "the id of an operation");
 
-/** One change for many jobs. */
 export const bulk: CommandGroup = {
   about:
-    "Retries, cancels or deletes all jobs that match. An operation goes on by itself: where a command over a server is interrupted the server works on, and without a server the next process that begins one, or serves, does.",
+    "Retries, cancels or deletes all jobs that match. An operation continues if you interrupt the command: a server finishes it at once; on a store, the next process that serves or starts an operation does.",
   examples: ["millrace bulk retry --group 3f9c2a71b0de", "millrace bulk delete --status completed --to 7d --dry-run", "millrace bulk"],
   commands: {
     list: {
@@ -34,10 +33,9 @@ export const bulk: CommandGroup = {
       }),
     },
     retry: {
-      summary: "Give all jobs that match a new life",
+      summary: "Retry all jobs that match",
       ...action("retry", {
-        about:
-          "Gives all dead and failed jobs that match a new life; cancelled ones only with --status cancelled. Asks first, unless --yes says that it shall not.",
+        about: "Retries all dead and failed jobs that match; cancelled ones only with --status cancelled. Asks first, unless you pass --yes.",
         examples: ["millrace bulk retry --type email:send --from 2h", "millrace bulk retry --all --yes"],
         ask: (many) => `Retry ${many}?`,
         doing: "retrying",
@@ -45,9 +43,9 @@ export const bulk: CommandGroup = {
       }),
     },
     cancel: {
-      summary: "End all jobs that match",
+      summary: "Cancel all jobs that match",
       ...action("cancel", {
-        about: "Ends all waiting and running jobs that match. Asks first, unless --yes says that it shall not.",
+        about: "Cancels all waiting, blocked and running jobs that match. Asks first, unless you pass --yes.",
         examples: ["millrace bulk cancel --queue mail --status pending", "millrace bulk cancel --tag import --dry-run"],
         ask: (many) => `Cancel ${many}?`,
         doing: "cancelling",
@@ -57,7 +55,7 @@ export const bulk: CommandGroup = {
     delete: {
       summary: "Delete all jobs that match",
       ...action("delete", {
-        about: "Deletes all ended jobs that match, for good. Asks first, unless --yes says that it shall not.",
+        about: "Deletes all ended jobs that match, for good. Asks first, unless you pass --yes.",
         examples: ["millrace bulk delete --status completed --to 7d", "millrace bulk delete --all --yes"],
         ask: (many) => `Delete ${many} for good?`,
         doing: "deleting",
@@ -67,7 +65,7 @@ export const bulk: CommandGroup = {
     status: {
       summary: "Show one operation",
       ...defineCommand({
-        about: "Shows how far an operation is, and which jobs could not be changed.",
+        about: "Shows the progress of an operation, and which jobs could not be changed.",
         examples: ["millrace bulk status 0199f3c2-7b5e-7000-8000-0123456789ab"],
         arguments: { id },
         async run(input, session) {
@@ -80,7 +78,7 @@ export const bulk: CommandGroup = {
     stop: {
       summary: "Stop an operation",
       ...defineCommand({
-        about: "Stops an operation after the batch under way; what was done stays done. One that has ended is refused (exit code 5).",
+        about: "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
         examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
         arguments: { id },
         run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),
@@ -102,10 +100,10 @@ function action(name: BulkAction, { about, examples, ask, doing, done }: ActionT
     about,
     examples,
     options: {
-      status: texts("<status>", "only in this status; several by comma", STATUSES),
+      status: texts("<status>", "only jobs in this status; separate several by commas", STATUSES),
       ...JOB_FILTER,
-      all: toggle("every job, where no filter is given"),
-      dryRun: toggle("only say how many match"),
+      all: toggle("every job, if you give no filter"),
+      dryRun: toggle("only print how many match"),
       yes: toggle("do not ask"),
     },
     run: (input, session) =>
@@ -119,7 +117,7 @@ function action(name: BulkAction, { about, examples, ask, doing, done }: ActionT
           return output.line(`${matchedText(preview)} would be ${done}`);
         }
         if (!input.all && Object.values(filter).every((value) => value === undefined))
-          throw new CommandRefused("which jobs? Give a filter, such as --type or --status, or --all for every job");
+          throw new CommandRefused("no filter given: pass one, such as --type or --status, or --all for every job");
         await confirmMatched(client, request, ask, input, session);
         const operation = await runOperation(client, request, doing, session);
         if (output.json) return output.value(toOperationWire(operation));
@@ -166,6 +164,6 @@ function print(operation: BulkOperation, output: Output): void {
   output.fact("succeeded", count(operation.succeeded));
   output.fact("failed", count(operation.failed));
   if (operation.error !== null) output.fact("error", operation.error);
-  output.fact("began", moment(operation.createdAt, now));
+  output.fact("started", moment(operation.createdAt, now));
   if (operation.endedAt !== null) output.fact("ended", moment(operation.endedAt, now));
 }

@@ -3,7 +3,6 @@ import { CommandRefused } from "../exit-codes.ts";
 import { completionScript, SHELLS } from "../completion/scripts.ts";
 import { commandTree } from "../completion/tree.ts";
 
-/** Prints what a shell needs to complete commands and options. */
 export const completion = defineCommand({
   about: "Prints a script that makes the shell complete commands, options and their values.",
   examples: ["source <(millrace completion bash)", "source <(millrace completion zsh)", "millrace completion fish | source"],

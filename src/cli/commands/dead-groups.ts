@@ -8,10 +8,9 @@ import type { Column } from "../table.ts";
 
 const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
 
-/** Shows what dead letters died of. */
 export const deadGroups = defineCommand({
   about:
-    "Shows dead letters by error, the most numerous first. Errors that differ only in numbers, ids and quoted texts are one group; list, retry-dead, purge-dead and bulk take it with --group.",
+    "Groups dead letters by error, largest group first. Errors that differ only in numbers, ids and quoted texts are one group. Pass a group to list, retry-dead, purge-dead or bulk with --group.",
   examples: ["millrace dead-groups", "millrace dead-groups --type email:send --from 1h", "millrace dead-groups --json | jq -r .group"],
   options: { type, queue, internal, priority, tag, from, to },
   async run(input, session) {
@@ -21,7 +20,7 @@ export const deadGroups = defineCommand({
     if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
     else if (found.groups.length === 0) output.talk("no dead jobs");
     else output.table(columns(Date.now()), found.groups);
-    if (found.isCapped) output.talk("there are more: this is about the jobs that died last");
+    if (found.isCapped) output.talk("there are more dead jobs: only the latest were counted");
   },
 });
 

@@ -6,18 +6,15 @@ import { counted } from "../../core/counted.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Session } from "../session.ts";
 
-/** Gives dead letters a new life. */
 export const retryDead = defineCommand({
-  about:
-    "Gives all dead letters that match a new life; without a filter, all of them. Once begun it goes on, also where it was interrupted.",
+  about: "Retries all dead letters that match; without a filter, all of them. The operation continues even if you interrupt the command.",
   examples: ["millrace retry-dead", "millrace retry-dead --type email:send --from 1h", "millrace retry-dead --group 3f9c2a71b0de"],
   options: JOB_FILTER,
   run: (input, session) => changeDead("retry", input, true, session),
 });
 
-/** Deletes dead letters for good. */
 export const purgeDead = defineCommand({
-  about: "Deletes all dead letters that match, for good; without a filter, all of them. Asks first, unless --yes says that it shall not.",
+  about: "Deletes all dead letters that match, for good; without a filter, all of them. Asks first, unless you pass --yes.",
   examples: ["millrace purge-dead --yes", "millrace purge-dead --queue mail --to 30d"],
   options: { ...JOB_FILTER, yes: toggle("do not ask") },
   run: (input, session) => changeDead("delete", input, input.yes, session),

@@ -17,14 +17,13 @@ const SLOTS = 5;
 const LOOK_EVERY_MS = 500;
 const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
 
-/** A queue at work, live. */
 export const demo = defineCommand({
   about:
-    "Shows a queue at work: jobs of random priority, an idempotency key that is used twice, a flood that meets the capacity of the queue, then how all of it drains, with retries and dead letters. It happens in memory and leaves nothing behind, unless --url names a store.",
+    "Runs a demonstration: jobs of random priority, an idempotency key used twice, more jobs than the queue has capacity for, and workers that run them all, with retries and dead letters. It runs in memory and leaves nothing behind, unless you name a store with --url.",
   examples: ["millrace demo", "millrace demo --url sqlite:demo.db"],
   async run(_input, session) {
     const { config, sources } = await session.settings("url");
-    // Not the store of the environment or a file: that may be one that others live from.
+    // Never the store of the environment or a file: it may be in production.
     const client = await session.openClient(sources.url.from === "flag" ? config.url : "memory:");
     try {
       return await show(client, session);
@@ -61,13 +60,13 @@ async function useKeyTwice(client: Client, output: Output): Promise<void> {
   const first = await client.enqueue("demo:order", { number: 42 }, key);
   const again = await client.enqueue("demo:order", { number: 42 }, key);
   const refusal = await client.enqueue("demo:order", { number: 43 }, key).catch((error: unknown) => error);
-  if (!(refusal instanceof MillraceError)) throw new CommandRefused("the idempotency key was not honoured", EXIT.failure);
+  if (!(refusal instanceof MillraceError)) throw new CommandRefused("the second job with the same key was not refused", EXIT.failure);
   tell(
     output,
     { step: "key", same_job: first.id === again.id, refused: refusal.code },
-    `2. the same key again gives the same job: ${first.id === again.id}`,
+    `2. a second enqueue with the same key returns the same job: ${first.id === again.id}`,
   );
-  tell(output, null, `   the same key for another payload is refused: ${refusal.message}`);
+  tell(output, null, `   the same key with another payload is refused: ${refusal.message}`);
 }
 
 async function flood(client: Client, output: Output): Promise<void> {
@@ -79,10 +78,10 @@ async function flood(client: Client, output: Output): Promise<void> {
   tell(
     output,
     { step: "flood", accepted, refused: FLOOD - accepted },
-    `3. a flood of ${FLOOD} more: ${accepted} fit, ${FLOOD - accepted} are refused`,
+    `3. ${FLOOD} more jobs at once: ${accepted} are accepted, ${FLOOD - accepted} refused`,
   );
   if (refusal !== undefined) tell(output, null, `   ${refusal.error.message}`);
-  tell(output, null, `4. ${SLOTS} slots begin to work; some jobs need a second try, some never succeed`);
+  tell(output, null, `4. a worker with ${SLOTS} slots starts; some jobs need a second attempt, some never succeed`);
 }
 
 const JOB = { queue: QUEUE, maxRetries: 2, retryDelay: 200 } as const;
@@ -102,7 +101,7 @@ const handlers: Handlers = {
   },
 };
 
-/** A line of figures each half second, until nothing waits or runs any more. */
+/** Prints counts every half second until no job waits or runs. */
 async function watchDrain(client: Client, before: Stats, output: Output, signal: AbortSignal): Promise<void> {
   for (;;) {
     const stats = await client.stats();
@@ -127,7 +126,7 @@ async function tellDead(client: Client, output: Output): Promise<void> {
   tell(
     output,
     { step: "end", stats: toStatsWire(await client.stats()) },
-    `5. done: ${counted(jobs.length, "dead letter")}, which stay until someone acts`,
+    `5. done: ${counted(jobs.length, "dead letter stays until you act", "dead letters stay until you act")}`,
   );
   for (const message of new Set(jobs.map(({ error }) => error?.message ?? ""))) tell(output, null, `   ${message}`);
   output.talk("Next: millrace --help lists the commands, docs/guide.md shows the library.");

@@ -9,10 +9,9 @@ import type { Output } from "../output.ts";
 import type { Session } from "../session.ts";
 import type { Column } from "../table.ts";
 
-/** Looks whether all is well. */
 export const doctor = defineCommand({
   about:
-    "Looks at the settings, the Node, and the store or server: whether it answers, its version and schema, its clock, what it does when its memory is full. Changes nothing. Exits with 9 when something is bad.",
+    "Checks the settings, the version of Node, and the store or server: whether it answers, its version and schema, its clock, and what it does when its memory is full. Changes nothing. Exits with 9 if it finds a problem.",
   examples: ["millrace doctor", "millrace doctor --url redis://localhost:6379 --json"],
   async run(_input, session) {
     const { settings, checks: wrong } = await examineSettings(session);
@@ -22,7 +21,7 @@ export const doctor = defineCommand({
   },
 });
 
-/** A URL that is wrong was told of among the settings. */
+/** An invalid URL is already reported as a setting. */
 async function checkStore(session: Session): Promise<Check[]> {
   try {
     const { value } = readSetting("url", await session.sources());
@@ -35,7 +34,7 @@ async function checkStore(session: Session): Promise<Check[]> {
 function verdict(checks: readonly Check[], output: Output): ExitCode {
   const bad = checks.filter(({ grade }) => grade === "bad").length;
   const doubtful = checks.filter(({ grade }) => grade === "doubtful").length;
-  output.talk(bad + doubtful === 0 ? "all is well" : `${bad} bad, ${doubtful} doubtful`);
+  output.talk(bad + doubtful === 0 ? "no problems found" : `${bad} bad, ${doubtful} doubtful`);
   return bad === 0 ? EXIT.ok : EXIT.problemsFound;
 }
 
@@ -68,5 +67,5 @@ const checkColumns: readonly Column<Check>[] = [
 const settingColumns: readonly Column<SettingCheck>[] = [
   { title: "SETTING", text: ({ name }) => envOf(name) },
   { title: "VALUE", text: ({ value }) => value || NOTHING, shrinks: true },
-  { title: "FROM", text: ({ source }) => source?.name ?? "wrong, see above" },
+  { title: "FROM", text: ({ source }) => source?.name ?? "invalid, see above" },
 ];

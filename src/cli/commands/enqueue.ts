@@ -8,9 +8,8 @@ import { JOB_INPUT, readJobInput, readJson } from "../job-input.ts";
 import { showJob } from "../job-view.ts";
 import type { Session } from "../session.ts";
 
-/** Adds a job; prints its id. */
 export const enqueue = defineCommand({
-  about: "Adds a job and prints its id. With --wait it stays until the job has ended, and prints the job.",
+  about: "Adds a job and prints its id. With --wait, waits until the job has ended and prints the job.",
   examples: [
     `millrace enqueue --type email:send --payload '{"to":"ann@example.com"}'`,
     "millrace enqueue report:make @report.json --delay 5m --priority low",
@@ -18,22 +17,22 @@ export const enqueue = defineCommand({
   ],
   arguments: {
     kind: optional("type", "the type of the job, instead of --type"),
-    content: optional("payload", "its payload, instead of --payload"),
+    content: optional("payload", "the payload, instead of --payload"),
   },
   options: {
-    type: text("<type>", "which handler it is for"),
-    payload: text("<json>", "any JSON; @file reads a file, - what is piped in (default: null)"),
+    type: text("<type>", "the type of the job, which selects its handler"),
+    payload: text("<json>", "any JSON; @file reads a file, - reads stdin (default: null)"),
     ...JOB_INPUT,
-    delay: time("starts so much later: 30s, 5m, 2h, 1d"),
-    runAt: text("<time>", "starts at this time: 2026-03-01T10:00:00Z"),
-    key: { ...text("<key>", "idempotency key: the same key again gives the same job"), field: "idempotencyKey" },
-    keyTtl: time("how long the key outlives the job"),
+    delay: time("how long to wait before it starts: 30s, 5m, 2h, 1d"),
+    runAt: text("<time>", "when to start it: 2026-03-01T10:00:00Z"),
+    key: { ...text("<key>", "idempotency key: a second enqueue with the same key returns the same job"), field: "idempotencyKey" },
+    keyTtl: time("how long the key is kept after the job completed or was cancelled"),
     wait: toggle("wait until the job has ended; exits with 8 if it did not complete"),
-    waitTimeout: { ...time("how long to wait at most (default: 30s)"), field: "timeout" },
+    waitTimeout: { ...time("how long to wait with --wait (default: 30s)"), field: "timeout" },
   },
   async run(input, session) {
     const type = input.type ?? input.kind;
-    if (type === undefined) throw new CommandRefused("which type? Give it with --type");
+    if (type === undefined) throw new CommandRefused("--type is required");
     const given = input.payload ?? input.content;
     const payload = given === undefined ? null : await readJson(given, "--payload", session);
     const { delay, runAt, key: idempotencyKey, keyTtl } = input;
@@ -55,12 +54,12 @@ function tell(job: EnqueuedJob, sent: JsonText | null, { output }: Session): voi
   const wire = toEnqueuedWire(job);
   if (output.json) return output.value({ ...wire, ...(job.created ? { payload: sent } : {}), created: job.created });
   output.line(job.id);
-  if (!job.created) output.talk(`the key is known: this is the job that has it, and it is ${job.status}`);
+  if (!job.created) output.talk(`this is an existing job with the same key; it is ${job.status}`);
 }
 
 async function waitFor(client: Client, { id, created }: EnqueuedJob, timeout: Duration | undefined, session: Session): Promise<ExitCode> {
   const signal = session.interrupted();
-  session.output.talk(created ? `enqueued ${id}, waiting for its end` : `the key is known: waiting for the end of ${id}`);
+  session.output.talk(created ? `enqueued ${id}, waiting until it ends` : `${id} has the same key, waiting until it ends`);
   const { status } = await client.wait(id, { timeout, signal });
   await showJob(client, id, session);
   return status === "completed" ? EXIT.ok : EXIT.jobFailed;

@@ -3,10 +3,9 @@ import { toReasonWire } from "../../http/wire/reason.ts";
 import { defineCommand, required } from "../command.ts";
 import type { Style } from "../table.ts";
 
-/** Says why a job is not running. */
 export const explain = defineCommand({
   about:
-    "Says why a job is not running: its queue is paused, no live worker takes it, all their slots are taken, it is not due yet, others go before it, or it has ended.",
+    "Explains why a job is not running: its queue is paused, no live worker handles it, no slot is free, it is not due yet, other jobs go first, or it has ended.",
   examples: [
     "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab",
     "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab --json | jq -r '.reasons[].code'",
@@ -20,7 +19,7 @@ export const explain = defineCommand({
   },
 });
 
-/** What somebody has to act upon stands out. */
+/** Reasons that need action stand out. */
 const STYLES: Readonly<Partial<Record<Reason["code"], Style>>> = {
   paused: "yellow",
   no_worker: "red",

@@ -6,16 +6,15 @@ import { defineCommand, number, text, texts, toggle } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { age, NOTHING, took } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
-import { statusStyle } from "../job-view.ts";
+import { STATUS_STYLES } from "../job-view.ts";
 import type { Output } from "../output.ts";
 import type { Column } from "../table.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_PAGE = 1000;
 
-/** Lists jobs, newest first. */
 export const list = defineCommand({
-  about: "Lists jobs, newest first. Payloads and results are not shown: `millrace status` has them.",
+  about: "Lists jobs, newest first, without payloads and results: use `millrace status` for those.",
   examples: [
     "millrace list --status dead --type email:send",
     "millrace list --search order-4711",
@@ -23,11 +22,11 @@ export const list = defineCommand({
     "millrace list --status dead --ids",
   ],
   options: {
-    status: texts("<status>", "only in this status; several by comma", STATUSES),
+    status: texts("<status>", "only jobs in this status; separate several by commas", STATUSES),
     ...JOB_FILTER,
     limit: number(`how many at most (default: ${DEFAULT_LIMIT})`),
-    cursor: text("<cursor>", "go on where the list before this one ended"),
-    ids: toggle("print nothing but ids"),
+    cursor: text("<cursor>", "continue where the previous list ended"),
+    ids: toggle("print only ids"),
   },
   async run(input, session) {
     const { limit = DEFAULT_LIMIT, cursor = null } = input;
@@ -41,7 +40,7 @@ export const list = defineCommand({
   },
 });
 
-/** Pages until there are enough: a page may be short and still not the last. Answers where the rest begins. */
+/** Reads pages until there are enough jobs: a short page may not be the last. Returns the cursor of the rest. */
 async function eachPage(client: Client, query: ListJobs, limit: number, take: Shown["take"]): Promise<string | null> {
   let cursor = query.cursor ?? null;
   let left = limit;
@@ -54,13 +53,13 @@ async function eachPage(client: Client, query: ListJobs, limit: number, take: Sh
   return cursor;
 }
 
-/** What becomes of the jobs. */
+/** Where the jobs go. */
 interface Shown {
   readonly take: (jobs: readonly JobSummary[]) => void;
   readonly end: () => void;
 }
 
-/** For programs: a line for each as soon as it is there, however many there are. */
+/** For programs: one line per job, at once. */
 function printEach(idsOnly: boolean, output: Output): Shown {
   return {
     take: (jobs) => {
@@ -72,7 +71,7 @@ function printEach(idsOnly: boolean, output: Output): Shown {
   };
 }
 
-/** For people: a table, whose columns are as wide as all of them need. */
+/** For people: a table, printed at the end because all rows decide its widths. */
 function gather(output: Output): Shown {
   const all: JobSummary[] = [];
   return {
@@ -87,7 +86,7 @@ function columns(now: number): readonly Column<JobSummary>[] {
     { title: "TYPE", text: ({ type }) => type, shrinks: true },
     { title: "QUEUE", text: ({ queue }) => queue, shrinks: true },
     { title: "PRIORITY", text: ({ priority }) => String(toPriority(priority)) },
-    { title: "STATUS", text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
+    { title: "STATUS", text: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
     { title: "ATTEMPT", text: ({ attempt }) => String(attempt), align: "right" },
     { title: "AGE", text: ({ createdAt }) => age(createdAt, now), align: "right" },
     { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right" },

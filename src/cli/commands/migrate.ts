@@ -5,23 +5,22 @@ import { CommandRefused, EXIT } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 
-/** Brings the schema of the store to its newest. */
 export const migrate = defineCommand({
   about:
-    "Makes the tables that Millrace needs in a store, or brings them to the newest version. Every process does that when it starts; this is for those who want it done before.",
+    "Makes the tables that Millrace needs in a store, or updates them. Every process does this when it starts; use this command to do it before.",
   examples: [
     "millrace migrate --dry-run",
     "millrace migrate --url postgres://localhost/app",
     "millrace migrate --url postgres://localhost/app --sql | psql postgres://localhost/app",
   ],
   options: {
-    dryRun: toggle("only tell what would be done"),
+    dryRun: toggle("only print what would be done"),
     sql: toggle("only print the SQL that makes the tables of a new store; does not connect"),
   },
   async run({ dryRun, sql }, session) {
     const { output, terminal } = session;
     const { config } = await session.settings("url");
-    if (isServerUrl(config.url)) throw new CommandRefused("a server migrates its store itself: name the store with --url");
+    if (isServerUrl(config.url)) throw new CommandRefused("a server migrates its own store: pass the URL of a store with --url");
     const { inspectStore, schemaScriptOf } = await import("../../store/open-store.ts");
     if (sql) return printScript(await schemaScriptOf(config.url), output);
     const { engine, schema } = await inspectStore(config.url);
@@ -37,7 +36,7 @@ export const migrate = defineCommand({
 });
 
 function printScript(script: string | null, output: Output): void {
-  if (script === null) throw new CommandRefused("--sql: this store has no tables; name a PostgreSQL database or a SQLite file with --url");
+  if (script === null) throw new CommandRefused("--sql: this store has no tables; pass a PostgreSQL database or a SQLite file with --url");
   if (output.json) output.value({ sql: script });
   else for (const line of script.trimEnd().split("\n")) output.line(line);
 }
@@ -45,7 +44,7 @@ function printScript(script: string | null, output: Output): void {
 function refuseNewer(schema: StoreReport["schema"], url: string): void {
   if (schema === null || schema.found <= schema.wanted) return;
   throw new CommandRefused(
-    `${maskUrl(url)} has schema ${schema.found}, and this Millrace knows only up to ${schema.wanted}: install the newer version that made it`,
+    `${maskUrl(url)} has schema ${schema.found}, but this version of Millrace knows only up to ${schema.wanted}: install the newer version`,
     EXIT.failure,
   );
 }
@@ -54,10 +53,9 @@ function outcome(schema: StoreReport["schema"], dryRun: boolean): string {
   if (schema === null) return "there is no schema to migrate";
   const { found, wanted, lacksFunctions } = schema;
   if (found === wanted && lacksFunctions === true) {
-    return `schema ${found} is the newest, ${dryRun ? "migrate would make the functions of this version" : "the functions of this version are made"}`;
+    return `schema ${found} is up to date, ${dryRun ? "migrate would create the functions of this version" : "created the functions of this version"}`;
   }
-  if (found === wanted) return `schema ${found} is the newest, nothing to do`;
-  const from = found === 0 ? "there was no schema" : `schema was ${found}`;
-  if (!dryRun) return `${from}, it is ${wanted} now`;
-  return found === 0 ? `there is no schema yet, migrate would make ${wanted}` : `schema is ${found}, migrate would bring it to ${wanted}`;
+  if (found === wanted) return `schema ${found} is up to date, nothing to do`;
+  if (found === 0) return dryRun ? `there is no schema yet, migrate would create schema ${wanted}` : `created schema ${wanted}`;
+  return dryRun ? `migrate would update schema ${found} to ${wanted}` : `updated schema ${found} to ${wanted}`;
 }

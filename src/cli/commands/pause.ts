@@ -1,20 +1,29 @@
+/** `pause` and `resume`: whether the jobs of a queue may start. */
 import { defineCommand, type Option, required, toggle } from "../command.ts";
 import type { Session } from "../session.ts";
 
-/** A name that no queue has is likely mistyped. */
-export const CREATE: Option<boolean> = toggle("make the queue if there is none of that name");
+/** Without it an unknown name is refused: it is probably a typo. */
+export const CREATE: Option<boolean> = toggle("make the queue if it does not exist");
 
-/** Keeps the jobs of a queue from starting. */
+const queue = required("queue", "the name of a queue");
+
 export const pause = defineCommand({
-  about: "No job of the queue starts until it is resumed, in any process. Running ones go on, and jobs can be added.",
+  about: "Pauses a queue: none of its jobs starts in any process until you resume it. Running jobs continue, and you can add jobs.",
   examples: ["millrace pause mail"],
-  arguments: { queue: required("queue", "the name of a queue") },
+  arguments: { queue },
   options: { create: CREATE },
-  run: ({ queue, create }, session) => setPaused(queue, true, create, session),
+  run: (input, session) => setPaused(true, input, session),
 });
 
-/** Pauses or resumes a queue, and says so. */
-export async function setPaused(queue: string, paused: boolean, create: boolean, session: Session): Promise<void> {
+export const resume = defineCommand({
+  about: "Lets the jobs of a paused queue start again.",
+  examples: ["millrace resume mail"],
+  arguments: { queue },
+  options: { create: CREATE },
+  run: (input, session) => setPaused(false, input, session),
+});
+
+async function setPaused(paused: boolean, { queue, create }: { queue: string; create: boolean }, session: Session): Promise<void> {
   const { output } = session;
   await session.withClient(async (client) => {
     await (paused ? client.pause(queue, { create }) : client.resume(queue, { create }));

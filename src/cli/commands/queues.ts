@@ -18,7 +18,7 @@ const columns: readonly Column<QueueInfo>[] = [
     align: "right",
   })),
   { title: "OLDEST", text: ({ oldestWaitingMs }) => (oldestWaitingMs === null ? NOTHING : span(oldestWaitingMs)), align: "right" },
-  { title: "A MINUTE", text: ({ rate }) => count(rate), align: "right" },
+  { title: "PER MINUTE", text: ({ rate }) => count(rate), align: "right" },
   { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right" },
   { title: "HEAD START", text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)), align: "right" },
   { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off") },
@@ -30,7 +30,7 @@ function orNone<Value>(option: Option<Value>, word: string): Option<Value | null
   return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
 }
 
-/** On or off. What is neither is handed on: the client refuses it. */
+/** On or off. The client refuses anything else. */
 function onOrOff(about: string): Option<boolean | undefined> {
   const words = ["on", "off"];
   return {
@@ -39,7 +39,6 @@ function onOrOff(about: string): Option<boolean | undefined> {
   };
 }
 
-/** Queues and their settings. */
 export const queues: CommandGroup = {
   about: "Shows queues with their counts and settings, and changes the settings.",
   examples: ["millrace queues", "millrace queues set mail --capacity 10000 --head-start 1m"],
@@ -48,7 +47,7 @@ export const queues: CommandGroup = {
       summary: "Show all queues",
       ...defineCommand({
         about:
-          "Shows every queue that ever had a job or a setting. OLDEST is for how long the pending job that is due longest has waited, A MINUTE how many jobs ended in the last full minute.",
+          "Shows every queue that ever had a job or a setting. OLDEST: how long the oldest pending job has been due. PER MINUTE: how many jobs ended in the last full minute.",
         examples: ["millrace queues list --json | jq 'select(.paused)'"],
         async run(_input, session) {
           const all = await session.withClient((client) => client.queues());
@@ -62,26 +61,26 @@ export const queues: CommandGroup = {
     set: {
       summary: "Change the settings of a queue",
       ...defineCommand({
-        about: "Changes the settings that are named; the others stay.",
+        about: "Changes the given settings of a queue; the others stay.",
         examples: [
           "millrace queues set mail --capacity 10000",
           "millrace queues set mail --capacity none --head-start strict --keep-age 7d",
         ],
         arguments: { queue: required("queue", "the name of a queue") },
         options: {
-          capacity: orNone(number("how many jobs may wait; none is no bound"), "none"),
-          headStart: orNone(time("how much earlier one step of priority counts: 1m; strict: priority always goes first"), "strict"),
+          capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),
+          headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
           deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
           keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
           keepCount: { ...number("how many of them are kept"), field: "retention.count" },
-          keepAtLeast: { ...time("how long they are kept in any case"), field: "retention.keepAtLeast" },
+          keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },
           create: CREATE,
         },
         async run({ queue, create, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
           const retention = { age: keepAge, count: keepCount, keepAtLeast };
           const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
           const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
-          if (isEmpty) throw new CommandRefused("nothing to set: name a setting, such as --capacity 1000");
+          if (isEmpty) throw new CommandRefused("nothing to set: pass a setting, such as --capacity 1000");
           const { output } = session;
           await session.withClient(async (client) => {
             await client.configure(queue, settings, { create });

@@ -15,9 +15,8 @@ import type { Column } from "../table.ts";
 
 const name = required("name", "the name of a schedule");
 
-/** Recurring jobs. */
 export const schedules: CommandGroup = {
-  about: "Schedules make jobs by a cron or at an interval. They fire while some process has a worker or is a server.",
+  about: "A schedule makes jobs by cron or at an interval. Schedules fire while at least one worker or server runs.",
   examples: [
     "millrace schedules",
     `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
@@ -41,7 +40,7 @@ export const schedules: CommandGroup = {
     show: {
       summary: "Show one schedule",
       ...defineCommand({
-        about: "Shows all that is known of a schedule.",
+        about: "Shows a schedule.",
         examples: ["millrace schedules show nightly"],
         arguments: { name },
         async run({ name }, session) {
@@ -54,7 +53,7 @@ export const schedules: CommandGroup = {
     create: {
       summary: "Make a schedule",
       ...defineCommand({
-        about: "Makes a schedule. A name that is taken is refused (exit code 5): `update` changes what is there.",
+        about: "Makes a schedule. If one of that name exists, it is refused (exit code 5): use `update`.",
         examples: [
           `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
           "millrace schedules create poll --every 10s --type inbox:poll --overlap skip",
@@ -62,11 +61,11 @@ export const schedules: CommandGroup = {
         arguments: { name },
         options: SCHEDULE_INPUT,
         async run(input, session) {
-          if (input.type === undefined) throw new CommandRefused("which type do its jobs have? Give it with --type");
+          if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
           const wanted = await readScheduleInput(input.name, input, session);
           await session.withClient(async (client) => {
             if ((await client.schedules.get(input.name)) !== null)
-              throw new CommandRefused(`there is a schedule ${input.name} already: change it with "schedules update"`, EXIT.conflict);
+              throw new CommandRefused(`schedule ${input.name} already exists: change it with "schedules update"`, EXIT.conflict);
             print(await client.schedules.upsert(wanted), session.output);
           });
         },
@@ -75,7 +74,7 @@ export const schedules: CommandGroup = {
     update: {
       summary: "Change a schedule",
       ...defineCommand({
-        about: "Changes what is named of a schedule; the rest stays. A new timing counts from now on.",
+        about: "Changes the given options of a schedule; the others stay. A new cron or interval counts from now.",
         examples: [`millrace schedules update nightly --cron "30 2 * * *"`, "millrace schedules update poll --every 1m --priority low"],
         arguments: { name },
         options: SCHEDULE_INPUT,
@@ -92,7 +91,7 @@ export const schedules: CommandGroup = {
     remove: {
       summary: "Delete a schedule",
       ...defineCommand({
-        about: "Deletes a schedule; jobs that it made stay. Asks first, unless --yes says that it shall not.",
+        about: "Deletes a schedule; the jobs it made stay. Asks first, unless you pass --yes.",
         examples: ["millrace schedules remove poll --yes"],
         arguments: { name },
         options: { yes: toggle("do not ask") },
@@ -110,7 +109,7 @@ export const schedules: CommandGroup = {
     run: {
       summary: "Make a job of a schedule now",
       ...defineCommand({
-        about: "Makes a job now, beside the ticks of the schedule, and prints its id.",
+        about: "Makes a job now, in addition to the ticks of the schedule, and prints its id.",
         examples: ["millrace schedules run nightly"],
         arguments: { name },
         async run({ name }, session) {
@@ -121,18 +120,18 @@ export const schedules: CommandGroup = {
       }),
     },
     pause: {
-      summary: "Keep a schedule from firing",
+      summary: "Pause a schedule",
       ...defineCommand({
-        about: "The schedule does not fire until it is resumed.",
+        about: "Pauses a schedule: it does not fire until you resume it.",
         examples: ["millrace schedules pause nightly"],
         arguments: { name },
         run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.pause(name)), session.output),
       }),
     },
     resume: {
-      summary: "Let a schedule fire again",
+      summary: "Resume a schedule",
       ...defineCommand({
-        about: "The schedule fires again, from its next tick on; ticks that passed meanwhile are not made up for.",
+        about: "Resumes a schedule: it fires again from its next tick. Ticks missed meanwhile make no jobs.",
         examples: ["millrace schedules resume nightly"],
         arguments: { name },
         run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.resume(name)), session.output),
@@ -141,17 +140,17 @@ export const schedules: CommandGroup = {
     preview: {
       summary: "Show when a schedule will fire",
       ...defineCommand({
-        about: "Shows the next times of a schedule, or of a timing that is only tried.",
+        about: "Shows when a schedule will fire next. With --cron or --every you can try a timing without a schedule.",
         examples: [
           "millrace schedules preview nightly --count 3",
           `millrace schedules preview --cron "0 3 * * 1" --time-zone America/New_York`,
         ],
-        arguments: { name: optional("name", "the name of a schedule; none with --cron or --every") },
+        arguments: { name: optional("name", "the name of a schedule, unless you pass --cron or --every") },
         options: { ...TIMING_INPUT, count: number("how many times (default: 10)") },
         async run({ name, cron, timeZone, every, count }, session) {
           const timing = { cron, timeZone, every };
-          const isTried = cron !== undefined || every !== undefined;
-          if (isTried === (name !== undefined)) throw new CommandRefused("preview of what? Name a schedule, or give --cron or --every");
+          const hasTiming = cron !== undefined || every !== undefined;
+          if (hasTiming === (name !== undefined)) throw new CommandRefused("name a schedule to preview, or pass --cron or --every, not both");
           const times = await session.withClient((client) => client.schedules.preview(name ?? (timing as ScheduleTiming), count));
           const now = Date.now();
           for (const at of times) {

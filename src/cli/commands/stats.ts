@@ -1,15 +1,14 @@
-import type { Percentiles, Stats } from "../../client/client.ts";
+import type { Stats } from "../../client/client.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toStatsWire } from "../../http/wire/queue.ts";
 import { defineCommand } from "../command.ts";
 import { count, counted } from "../../core/counted.ts";
-import { rate, took } from "../figures.ts";
+import { percentiles, rate } from "../figures.ts";
 import type { Output } from "../output.ts";
 import type { Column } from "../table.ts";
 
-/** Shows the figures over all queues. */
 export const stats = defineCommand({
-  about: "Shows how many jobs there are in each status, what was done, how fast, and how long jobs waited and ran.",
+  about: "Shows how many jobs are in each status, totals, throughput, and how long jobs waited and ran.",
   examples: ["millrace stats", "millrace stats --json | jq .dead_count"],
   async run(_input, session) {
     const figures = await session.withClient((client) => client.stats());
@@ -33,9 +32,6 @@ function print(figures: Stats, output: Output): void {
   output.table(queueColumns, queues);
 }
 
-function percentiles({ p50, p95, p99 }: Percentiles): string {
-  return `p50 ${took(p50)}, p95 ${took(p95)}, p99 ${took(p99)}`;
-}
 
 type Row = [name: string, queue: Stats["queues"][string]];
 

@@ -24,15 +24,14 @@ const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
 };
 const NAME_WIDTH = Math.max(...Object.keys(STYLES).map((name) => name.length));
 
-/** Shows what happens, as it happens. */
 export const tail = defineCommand({
-  about: "Shows what happens in all processes, as it happens, until Ctrl-C. News, not history: a gap says that some was missed.",
+  about: "Shows the events of all processes as they happen, until Ctrl-C. It shows no past events; a gap event means that some were missed.",
   examples: ["millrace tail", "millrace tail --event job:failed --event job:dead --json", "millrace tail --queue mail --limit 10"],
   options: {
-    event: texts("<event>", "only this kind of event; several by comma", Object.keys(STYLES)),
-    type: text("<type>", "only of jobs of this type"),
-    queue: text("<name>", "only of this queue"),
-    limit: number("end after so many events"),
+    event: texts("<event>", "only this kind of event; separate several by commas", Object.keys(STYLES)),
+    type: text("<type>", "only jobs of this type"),
+    queue: text("<name>", "only events of this queue"),
+    limit: number("stop after this many events"),
   },
   async run({ event, type, queue, limit }, session) {
     const { output } = session;
@@ -41,7 +40,7 @@ export const tail = defineCommand({
     const store = await session.storeName();
     return session.withClient(async (client): Promise<ExitCode> => {
       const events = client.events({ signal });
-      output.talk(`listening to ${store}; Ctrl-C ends`);
+      output.talk(`listening to ${store}; press Ctrl-C to stop`);
       let seen = 0;
       for await (const event of events) {
         if (kinds !== undefined && !kinds.includes(event.event)) continue;

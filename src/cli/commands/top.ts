@@ -11,13 +11,12 @@ const DEFAULT_INTERVAL_MS = 1000;
 const SHORTEST_INTERVAL_MS = 100;
 const LONGEST_INTERVAL_MS = 3_600_000;
 
-/** A live view of queues, workers, throughput and errors. */
 export const top = defineCommand({
-  about: "A live view of queues, workers, throughput and errors. q quits, p holds the picture, any other key looks again at once.",
+  about: "Shows a live view of queues, workers, throughput and errors. Press q to quit, p to pause the view, any other key to refresh it.",
   examples: ["millrace top", "millrace top --interval 5s", "millrace top --once --json"],
   options: {
-    interval: time("how often to look (default: 1s)"),
-    once: toggle("look once and print it"),
+    interval: time("how often to refresh (default: 1s)"),
+    once: toggle("print one snapshot and exit"),
   },
   async run({ interval, once }, session) {
     const intervalMs = durationWithin(interval ?? DEFAULT_INTERVAL_MS, SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS);
@@ -25,7 +24,7 @@ export const top = defineCommand({
     const { output, terminal } = session;
     const hasTerminal = terminal.stdout.isTTY === true && terminal.stdin.isTTY === true;
     if (!once && !output.json && !hasTerminal)
-      throw new CommandRefused("top needs a terminal: --once prints one look, --json a line for each");
+      throw new CommandRefused("top needs a terminal: use --once for one snapshot, or --json for a line per snapshot");
     const style = await styleOf(session);
     return session.withClient(async (client) => {
       const watch = new Watch(client);
@@ -49,7 +48,7 @@ async function printOnce(watch: Watch, style: FrameStyle, { output }: Session): 
   return EXIT.ok;
 }
 
-/** A line for each look, until Ctrl-C. */
+/** Prints a line per snapshot until Ctrl-C. */
 async function stream(watch: Watch, intervalMs: number, session: Session): Promise<ExitCode> {
   const signal = session.interrupted();
   const listening = watch.listen(signal);

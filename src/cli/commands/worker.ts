@@ -1,7 +1,7 @@
 import type { Client, Leases } from "../../client/client.ts";
 import { QueueBounds } from "../../client/queue-bounds.ts";
 import { WORKER_SETTINGS, workOptions } from "../../config.ts";
-import { formatDuration } from "../../core/duration.ts";
+
 import { ALL_QUEUES } from "../../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { JobLines } from "../../observe/job-lines.ts";
@@ -12,21 +12,20 @@ import { typesOf } from "../../client/handler-types.ts";
 import { defineCommand, text } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { counted } from "../../core/counted.ts";
-import { loadHandlers } from "../handlers-module.ts";
+import { HANDLERS, loadHandlers } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 
-/** Runs jobs until it is told to stop. */
 export const worker = defineCommand({
   about:
-    "Runs jobs until it is told to stop by SIGTERM or Ctrl-C: then it takes no more jobs, lets handlers finish, and gives back what is left. A second signal ends it at once.",
+    "Runs jobs until SIGTERM or Ctrl-C. It then takes no more jobs, lets handlers finish, and releases unfinished jobs. A second signal stops it at once.",
   examples: ["millrace worker --handlers ./jobs.ts --concurrency 20", "millrace worker --handlers ./jobs.ts --queues mail=3,default=1"],
   options: {
-    handlers: text("<file>", "a module that exports by default what client.work takes: type and handler"),
-    queues: text("<names>", "the queues it takes jobs from, by comma, with weights as mail=3,default=1 (default: default)"),
+    handlers: HANDLERS,
+    queues: text("<names>", "the queues to serve, separated by commas, with optional weights: mail=3,default=1 (default: default)"),
   },
   settings: WORKER_SETTINGS,
   async run(input, session) {
-    if (input.handlers === undefined) throw new CommandRefused("which handlers? Name a module with --handlers ./jobs.ts");
+    if (input.handlers === undefined) throw new CommandRefused("--handlers is required: name a module, such as --handlers ./jobs.ts");
     const queues = readQueues(input.queues);
     const { config } = await session.settings(...WORKER_SETTINGS);
     const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
@@ -40,7 +39,7 @@ export const worker = defineCommand({
       await boundQueues(client, Object.keys(queues), config.queueCapacity, session);
       const { slots } = client.work(handlers, { ...workOptions(config), queues });
       stopOnSignals(client, { grace: config.workerShutdownTimeout });
-      tellOfStop(config.workerShutdownTimeout, session);
+      session.announceStop(config.workerShutdownTimeout);
       const types = counted(typesOf(handlers).length, "type");
       session.output.talk(
         `millrace: a worker for ${types} on ${store}, ${counted(slots, "slot")}, queues ${Object.keys(queues).join(", ")}`,
@@ -49,18 +48,18 @@ export const worker = defineCommand({
       await client.close();
       throw error;
     }
-    // A signal ends the process: with 0 when all has stopped, with 1 if there is a second one.
+    // A signal ends the process with 0 when all has stopped, a second signal with 1.
     await new Promise<never>(() => {});
   },
 });
 
-/** `mail=3,default=1`, or names alone. What is no weight is handed on: the client refuses it. */
+/** `mail=3,default=1`, or names alone. The client refuses what is not a weight. */
 function readQueues(given: string | undefined): Readonly<Record<string, number>> {
   const parts = (given ?? DEFAULT_QUEUE).split(",").map((part) => part.trim().split("="));
   return Object.fromEntries(parts.map(([name = "", weight = "1"]) => [name, Number(weight)]));
 }
 
-/** A worker enqueues nothing, so the queues that it takes jobs from are given their capacity when it starts. */
+/** Queues get their capacity at the first enqueue. A worker enqueues nothing, so it sets the capacity when it starts. */
 async function boundQueues(client: Client, queues: readonly string[], capacity: number | null, { output }: Session): Promise<void> {
   if (capacity === null) return;
   const setCapacity = (queue: string, own: number): Promise<void> => client.configure(queue, { capacity: own });
@@ -70,10 +69,3 @@ async function boundQueues(client: Client, queues: readonly string[], capacity: 
   for (const queue of queues.filter((name) => name !== ALL_QUEUES)) await bounds.ensure(queue);
 }
 
-/** Who presses Ctrl-C should know what is waited for. */
-function tellOfStop(graceMs: number, { output }: Session): void {
-  const tell = (): void => {
-    output.talk(`millrace: stopping; running jobs have ${formatDuration(graceMs)} to finish, and a second signal ends at once`);
-  };
-  process.once("SIGTERM", tell).once("SIGINT", tell);
-}

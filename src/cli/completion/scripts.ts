@@ -1,12 +1,9 @@
-/** Completion scripts, made from the table of commands. They hold all they need: a key press starts no process. */
+/** Completion scripts, made from the table of commands. They contain all values, so that completing starts no process. */
 import type { Flag, Node } from "./tree.ts";
 
-/** The shells that there is a script for. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
-/** One of those shells. */
 export type Shell = (typeof SHELLS)[number];
 
-/** The script for a shell. */
 export function completionScript(shell: Shell, nodes: readonly Node[]): string {
   switch (shell) {
     case "bash":
@@ -40,7 +37,7 @@ ${nodes.map((node) => `        ${quoted(node.path.join(" "))}) choices=${quoted(
       esac ;;
   esac
   COMPREPLY=($(compgen -W "$choices" -- "$current"))
-  # A colon breaks words in bash: what stands before it is on the line already.
+  # Bash splits words at a colon, so the part before it is already on the line.
   if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
     local i
     for ((i = 0; i < \${#COMPREPLY[@]}; i++)); do COMPREPLY[i]=\${COMPREPLY[i]#"\${current%"\${current##*:}"}"}; done
@@ -99,7 +96,7 @@ function fishFlag({ word, about, takesValue, takesFile, values }: Flag, conditio
   return `complete -c millrace -n ${quotedForFish(condition)} -l ${word.slice(2)}${value} -d ${quotedForFish(about)}`;
 }
 
-/** `chosen` grows word by word: an argument that looks like a command changes nothing. */
+/** `chosen` grows word by word, so that an argument that looks like a command changes nothing. */
 function pathCases(nodes: readonly Node[]): string {
   return nodes
     .filter(({ path }) => path.length > 0)
@@ -107,7 +104,7 @@ function pathCases(nodes: readonly Node[]): string {
     .join("\n");
 }
 
-/** After an option that takes a value, only its values. */
+/** After an option that takes a value, offer only its values. */
 function valueCases(nodes: readonly Node[], act: (flag: Flag) => string): string {
   return nodes
     .flatMap(({ path, flags }) =>

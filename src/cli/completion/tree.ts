@@ -1,11 +1,11 @@
-/** The table of commands as shells need it: what can follow what. */
+/** The table of commands for shell completion: what can follow what. */
 import { SETTINGS } from "../../config.ts";
 import type { Setting } from "../../config/setting.ts";
 import { type Command, flagOf } from "../command.ts";
 import { COMMANDS, isGroup } from "../commands.ts";
 import { GLOBAL_OPTIONS } from "../program.ts";
 
-/** Something that can be typed, and what it means. */
+/** A word that can be typed, and what it means. */
 export interface Suggestion {
   readonly word: string;
   readonly about: string;
@@ -19,11 +19,10 @@ export interface Flag extends Suggestion {
   readonly values: readonly string[];
 }
 
-/** A command, by the words that lead to it: `["schedules", "create"]`. The program itself has none. */
+/** A command and its path, such as `["schedules", "create"]`. The path of the program itself is empty. */
 export interface Node {
   readonly path: readonly string[];
   readonly about: string;
-  /** Commands that can follow. */
   readonly commands: readonly Suggestion[];
   readonly flags: readonly Flag[];
   /** Values of the first argument. */

@@ -1,4 +1,4 @@
-/** What `doctor` looks at. Each look is a check with a grade; none of them changes anything. */
+/** The checks of `doctor`. Each has a grade; none changes anything. */
 import type { Stats, WorkerInfo } from "../../client/client.ts";
 import { SETTING_NAMES } from "../../config.ts";
 import { readSetting, showValue, type Source } from "../../config/read-config.ts";
@@ -9,12 +9,12 @@ import { took } from "../figures.ts";
 import type { Session } from "../session.ts";
 import { packageVersion } from "../version.ts";
 
-/** One thing that was looked at. */
+/** One result. */
 export interface Check extends StoreFinding {
   readonly name: string;
 }
 
-/** A setting as it holds, and where that comes from. A wrong one has no value. */
+/** A setting and its source. An invalid one has no value. */
 export interface SettingCheck {
   readonly name: string;
   readonly value: string;
@@ -22,12 +22,12 @@ export interface SettingCheck {
 }
 
 const OLDEST_NODE = [22, 18] as const;
-/** Beyond this, times on two screens no longer agree. */
+/** With a larger difference, ages shown on two machines no longer agree. */
 const CLOCK_TOLERANCE_MS = 1000;
 const MANY_DEAD = 10_000;
 const DEADLINE_MS = 5000;
 
-/** Every setting, and a check for each that is wrong. */
+/** Every setting, and a check for each invalid one. */
 export async function examineSettings(session: Session): Promise<{ settings: SettingCheck[]; checks: Check[] }> {
   const sources = await session.sources();
   const settings: SettingCheck[] = [];
@@ -44,7 +44,6 @@ export async function examineSettings(session: Session): Promise<{ settings: Set
   return { settings, checks };
 }
 
-/** The Node that runs this. */
 export function examineNode(version: string = process.versions.node): Check {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
@@ -57,7 +56,7 @@ export function examineNode(version: string = process.versions.node): Check {
     : { name: "node", grade: "good", message: `Millrace ${packageVersion()} on Node ${version}` };
 }
 
-/** The store or server of a URL: whether it answers, what it is, what its clock says, and what is in it. */
+/** Checks whether a store or server answers, its version, its clock, and its jobs and workers. */
 export async function examineStore(url: string, session: Session): Promise<Check[]> {
   try {
     return isServerUrl(url) ? await examineServer(url, session) : await examineOwnStore(url, session);
@@ -72,12 +71,12 @@ async function examineOwnStore(url: string, session: Session): Promise<Check[]> 
   const report = await inspectStore(url, { deadlineMs: DEADLINE_MS });
   const until = Date.now();
   const checks: Check[] = [
-    { name: "store", grade: "good", message: `${report.engine}, looked at in ${took(until - since)}` },
+    { name: "store", grade: "good", message: `${report.engine}, checked in ${took(until - since)}` },
     ...report.findings.map((finding) => ({ name: "store", ...finding })),
     ...schemaCheck(report),
     ...clockCheck(report.now, since, until),
   ];
-  // To open a store is to migrate it, which is not what a look is for.
+  // Opening a store migrates it, and a check must not change anything.
   const isReady = report.schema === null || report.schema.found === report.schema.wanted;
   return isReady && report.engine !== "memory" ? [...checks, ...(await contentChecks(session))] : checks;
 }
@@ -85,22 +84,22 @@ async function examineOwnStore(url: string, session: Session): Promise<Check[]> 
 function schemaCheck({ schema }: StoreReport): Check[] {
   if (schema === null) return [];
   const { found, wanted } = schema;
-  if (found === wanted) return [{ name: "schema", grade: "good", message: `schema ${found} is the newest` }];
+  if (found === wanted) return [{ name: "schema", grade: "good", message: `schema ${found} is up to date` }];
   if (found > wanted)
     return [
       {
         name: "schema",
         grade: "bad",
-        message: `schema ${found} is newer than ${wanted}, which this Millrace knows: install the newer version`,
+        message: `schema ${found} is newer than ${wanted}, the newest that this version knows: install a newer Millrace`,
       },
     ];
   const what = found === 0 ? "there is no schema yet" : `schema ${found} is older than ${wanted}`;
-  return [{ name: "schema", grade: "doubtful", message: `${what}: the first use, or millrace migrate, brings it to ${wanted}` }];
+  return [{ name: "schema", grade: "doubtful", message: `${what}: run millrace migrate, or let the first process update it to ${wanted}` }];
 }
 
-/** The store's time lies between the two of ours, give or take the way. */
+/** The store answered between `since` and `until`, so its time should lie between them. */
 function clockCheck(now: number | null, since: number, until: number): Check[] {
-  if (now === null) return [{ name: "clock", grade: "good", message: "the store goes by the clock of this machine" }];
+  if (now === null) return [{ name: "clock", grade: "good", message: "the store uses the clock of this machine" }];
   const difference = now < since ? now - since : Math.max(0, now - until);
   const isClose = Math.abs(difference) <= CLOCK_TOLERANCE_MS;
   const words =
@@ -110,7 +109,7 @@ function clockCheck(now: number | null, since: number, until: number): Check[] {
   return [
     isClose
       ? { name: "clock", grade: "good", message: `the clock of the store ${words}` }
-      : { name: "clock", grade: "doubtful", message: `the clock of the store ${words}: jobs go by the store's, but shown ages are off` },
+      : { name: "clock", grade: "doubtful", message: `the clock of the store ${words}: jobs use the store's clock, but ages shown here are wrong` },
   ];
 }
 
@@ -129,11 +128,11 @@ function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
       ? {
           name: "dead letters",
           grade: "doubtful",
-          message: `${count(dead)} dead letters pile up: look at "millrace list --status dead", then retry-dead or purge-dead`,
+          message: `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`,
         }
       : { name: "dead letters", grade: "good", message: counted(dead, "dead letter") },
     workers.length === 0 && stats.counts.pending > 0
-      ? { name: "workers", grade: "doubtful", message: `${counted(stats.counts.pending, "job")} waiting and no worker that would run them` }
+      ? { name: "workers", grade: "doubtful", message: `${counted(stats.counts.pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker` }
       : { name: "workers", grade: "good", message: counted(workers.length, "worker") },
   ];
 }
@@ -142,12 +141,12 @@ async function examineServer(url: string, session: Session): Promise<Check[]> {
   const since = Date.now();
   const response = await fetch(new URL("health", url.endsWith("/") ? url : `${url}/`), { signal: AbortSignal.timeout(DEADLINE_MS) });
   const until = Date.now();
-  // The header tells whole seconds.
-  const told = Date.parse(response.headers.get("date") ?? "");
+  // The header has whole seconds.
+  const serverTime = Date.parse(response.headers.get("date") ?? "");
   const health: Check = response.ok
     ? { name: "server", grade: "good", message: `healthy, answered in ${took(until - since)}` }
-    : { name: "server", grade: "bad", message: `says that it is not well: HTTP ${response.status}` };
-  return [health, ...(Number.isNaN(told) ? [] : clockCheck(told, since - 1000, until)), ...(await contentChecks(session))];
+    : { name: "server", grade: "bad", message: `not healthy: /health answered HTTP ${response.status}` };
+  return [health, ...(Number.isNaN(serverTime) ? [] : clockCheck(serverTime, since - 1000, until)), ...(await contentChecks(session))];
 }
 
 function messageOf(error: unknown): string {

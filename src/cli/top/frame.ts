@@ -1,8 +1,8 @@
-/** What `top` shows: a snapshot as lines that fit the terminal. */
-import type { Percentiles, Stats } from "../../client/client.ts";
+/** A snapshot of `top` as lines that fit the terminal. */
+import type { Stats } from "../../client/client.ts";
 import { workerColumns } from "../commands/workers.ts";
 import { count, counted } from "../../core/counted.ts";
-import { age, rate, took } from "../figures.ts";
+import { age, percentiles, rate } from "../figures.ts";
 import { safeLine } from "../safe-text.ts";
 import { type Column, layOut, type Layout } from "../table.ts";
 import { cutToWidth, padToWidth, textWidth } from "../text-width.ts";
@@ -10,24 +10,24 @@ import type { SeenError, Snapshot } from "./snapshot.ts";
 
 /** Where it is shown. */
 export interface FramePlace extends Layout {
-  /** Lines that there is room for. */
+  /** Lines of the terminal. */
   readonly height: number;
   readonly unicode: boolean;
   /** The store and the setting that named it. */
   readonly store: string;
-  /** Said at the right end of the first line. */
+  /** Printed at the right end of the first line. */
   readonly note: string;
 }
 
 const SPARKS = "▁▂▃▄▅▆▇█";
 const ASCII_SPARKS = "_.-=+*#@";
 const SPARK_WIDTH = 40;
-/** Lines beside the tables: the head, and an empty line before each table. */
+/** Lines other than tables: the head, and an empty line before each table. */
 const FIXED_LINES = 8;
 
 type QueueRow = [name: string, queue: Stats["queues"][string]];
 
-/** The lines of one frame, none wider than the place. */
+/** The lines of one frame, none wider than the terminal. */
 export function frameOf(snapshot: Snapshot, place: FramePlace): string[] {
   const { stats, workers, errors, at } = snapshot;
   const queues = Object.entries(stats.queues).sort(([a, left], [b, right]) => busyness(right) - busyness(left) || (a < b ? -1 : 1));
@@ -74,7 +74,7 @@ function fitted(line: string, { width, mark }: FramePlace): string {
   return cutToWidth(line.trimEnd(), width, mark);
 }
 
-/** How a number went, as small bars under the highest. */
+/** The values as small bars, relative to the highest. */
 export function sparkline(values: readonly number[], unicode: boolean): string {
   const shown = values.slice(-SPARK_WIDTH);
   const bars = unicode ? SPARKS : ASCII_SPARKS;
@@ -82,15 +82,12 @@ export function sparkline(values: readonly number[], unicode: boolean): string {
   return shown.map((value) => bars[Math.min(bars.length - 1, Math.floor((value / highest) * bars.length))]).join("");
 }
 
-function percentiles({ p50, p95, p99 }: Percentiles): string {
-  return `p50 ${took(p50)} p95 ${took(p95)} p99 ${took(p99)}`;
-}
 
 function busyness({ counts }: QueueRow[1]): number {
   return counts.pending + counts.retrying + counts.scheduled + counts.running + counts.dead;
 }
 
-/** A table of as many rows as there is room for; its last line tells of the others. */
+/** A table of as many rows as fit; its last line counts the others. */
 function someRows<Row>(columns: readonly Column<Row>[], rows: readonly Row[], room: number, what: string, place: FramePlace): string[] {
   if (rows.length === 0) return [`no ${what}`];
   const shown = rows.length <= room ? rows : rows.slice(0, Math.max(0, room - 1));
@@ -98,7 +95,7 @@ function someRows<Row>(columns: readonly Column<Row>[], rows: readonly Row[], ro
   return [...layOut(columns, shown, place), ...(rest === 0 ? [] : [`and ${count(rest)} more`])];
 }
 
-/** Each table gets what it needs, up to an equal share; what one leaves over goes to those after it. */
+/** Each table gets what it needs, up to an equal share; unused lines go to the tables after it. */
 function shareRoom(lines: number, needed: readonly number[]): number[] {
   let left = Math.max(0, lines - needed.length);
   return needed.map((need, index) => {

@@ -1,4 +1,4 @@
-/** `top` on a terminal: looks, draws, and listens to keys until somebody quits. */
+/** `top` on a terminal: draws snapshots and reads keys until you quit. */
 import { sleep, systemClock } from "../../lib/clock.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
@@ -19,7 +19,7 @@ export class LiveView {
   readonly #ending = new AbortController();
   #wake = new AbortController();
   #snapshot: Snapshot | null = null;
-  #isHeld = false;
+  #isPaused = false;
   #trouble = "";
   #exitCode: ExitCode = EXIT.ok;
 
@@ -29,7 +29,7 @@ export class LiveView {
     this.#screen = new FullScreen({ screen: stdout, input: stdin, onKey: (key) => this.#press(key), onResize: () => this.#draw() });
   }
 
-  /** Shows what is until it is ended. The terminal is then as it was. */
+  /** Draws until a key or a signal ends it, then restores the terminal. */
   async run(intervalMs: number): Promise<ExitCode> {
     const end = (): void => this.#end(EXIT.interrupted);
     process.once("SIGTERM", end).once("SIGHUP", end);
@@ -51,9 +51,9 @@ export class LiveView {
     return this.#exitCode;
   }
 
-  /** A store that is away leaves the last picture on the screen, with the reason beside it. */
+  /** If the store is unavailable, the last frame stays on the screen, with the reason. */
   async #look(): Promise<void> {
-    if (this.#isHeld && this.#snapshot !== null) return;
+    if (this.#isPaused && this.#snapshot !== null) return;
     try {
       this.#snapshot = await this.#watch.look(Date.now());
       this.#trouble = "";
@@ -64,14 +64,14 @@ export class LiveView {
 
   #draw(): void {
     if (this.#snapshot === null) return;
-    const note = this.#trouble || (this.#isHeld ? "held; p goes on" : "q quits");
+    const note = this.#trouble || (this.#isPaused ? "paused; p resumes" : "q quits");
     this.#screen.draw(frameOf(this.#snapshot, { ...this.#style, ...this.#screen.size, note }));
   }
 
   #press(key: string): void {
     if (key === "q" || key === "Q") return this.#end(EXIT.ok);
     if (key === CTRL_C) return this.#end(EXIT.interrupted);
-    if (key === "p") this.#isHeld = !this.#isHeld;
+    if (key === "p") this.#isPaused = !this.#isPaused;
     this.#wake.abort();
   }
 

@@ -1,4 +1,4 @@
-/** A screen that is drawn again and again: only lines that changed are written, and the terminal is left as it was found. */
+/** A full-screen view: it writes only lines that changed, and restores the terminal at the end. */
 import type { Input, Screen } from "../terminal.ts";
 
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[2J";
@@ -32,7 +32,7 @@ export class FullScreen {
     this.#screen.on("resize", this.#resized);
     this.#input.setRawMode?.(true);
     this.#input.on("data", this.#typed).resume();
-    // A process that ends in any other way must not leave a terminal without echo and cursor.
+    // However the process ends, it must not leave the terminal without echo and cursor.
     process.on("exit", this.#restore);
   }
 

@@ -1,11 +1,11 @@
-/** What `top` looks at: the figures of now, how the rate went, and the errors that were seen. */
+/** The data of `top`: current statistics, the rate over time, and recent errors. */
 import type { Client, Stats, WorkerInfo } from "../../client/client.ts";
 import type { Event } from "../../core/event.ts";
 import { isInternalQueue } from "../../core/internal.ts";
 import { toStatsWire, toWorkerWire } from "../../http/wire/queue.ts";
 import { toTime } from "../../http/wire/values.ts";
 
-/** The same error of the same type, however often. */
+/** One error of one type, and how often it was seen. */
 export interface SeenError {
   readonly type: string;
   readonly message: string;
@@ -13,14 +13,14 @@ export interface SeenError {
   readonly lastAt: number;
 }
 
-/** One look. */
+/** What one frame shows. */
 export interface Snapshot {
   readonly at: number;
   readonly stats: Stats;
   readonly workers: readonly WorkerInfo[];
-  /** Jobs completed a second since the look before, the newest last. */
+  /** Jobs completed per second since the snapshot before, newest last. */
   readonly rates: readonly number[];
-  /** The latest first. */
+  /** Latest first. */
   readonly errors: readonly SeenError[];
 }
 
@@ -33,7 +33,7 @@ export function toSnapshotJson({ at, stats, workers, errors }: Snapshot): object
 const KEPT_RATES = 120;
 const KEPT_ERRORS = 50;
 
-/** Keeps what one look does not tell. */
+/** Takes snapshots, and keeps rates and errors between them. */
 export class Watch {
   readonly #client: Client;
   readonly #errors = new Map<string, SeenError>();
@@ -44,15 +44,15 @@ export class Watch {
     this.#client = client;
   }
 
-  /** Begins with the dead letters that are there already. */
+  /** Starts with the existing dead letters. */
   async start(): Promise<void> {
     const { jobs } = await this.#client.dead.list({ limit: KEPT_ERRORS });
     for (const { type, error, updatedAt } of jobs.toReversed()) this.#count(type, error?.message ?? "", updatedAt);
   }
 
-  /** Counts failures as they are announced, until the signal aborts. */
+  /** Counts failures from events until the signal aborts. */
   async listen(signal: AbortSignal): Promise<void> {
-    for await (const event of this.#client.events({ signal })) this.#hear(event);
+    for await (const event of this.#client.events({ signal })) this.#countFailure(event);
   }
 
   async look(now: number): Promise<Snapshot> {
@@ -70,7 +70,7 @@ export class Watch {
     this.#rates = [...this.#rates, perSecond].slice(-KEPT_RATES);
   }
 
-  #hear(event: Event): void {
+  #countFailure(event: Event): void {
     if (event.event !== "job:failed" && event.event !== "job:dead") return;
     if (!isInternalQueue(event.queue)) this.#count(event.type, event.error, event.at);
   }
@@ -78,7 +78,7 @@ export class Watch {
   #count(type: string, message: string, lastAt: number): void {
     const key = JSON.stringify([type, message]);
     const count = (this.#errors.get(key)?.count ?? 0) + 1;
-    // Set anew, so that the one that was not seen for the longest time is the first to go.
+    // Deleted and set again, so that the map drops the error that was not seen for the longest time.
     this.#errors.delete(key);
     this.#errors.set(key, { type, message, count, lastAt });
     if (this.#errors.size > KEPT_ERRORS) this.#errors.delete(this.#errors.keys().next().value!);

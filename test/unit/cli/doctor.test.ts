@@ -42,7 +42,7 @@ describe("doctor", () => {
       kind: "check",
       name: "schema",
       grade: "doubtful",
-      message: `there is no schema yet: the first use, or millrace migrate, brings it to ${SCHEMA_VERSION}`,
+      message: `there is no schema yet: run millrace migrate, or let the first process update it to ${SCHEMA_VERSION}`,
     });
     expect(existsSync(join(cwd, "millrace.db"))).toBe(false);
   });
@@ -53,7 +53,7 @@ describe("doctor", () => {
     const { code, lines } = await examine(cwd);
     expect(code).toBe(0);
     expect(new Set(lines.filter(({ kind }) => kind === "check").map(({ grade }) => grade))).toEqual(new Set(["good"]));
-    expect(lines).toContainEqual({ kind: "check", name: "schema", grade: "good", message: `schema ${SCHEMA_VERSION} is the newest` });
+    expect(lines).toContainEqual({ kind: "check", name: "schema", grade: "good", message: `schema ${SCHEMA_VERSION} is up to date` });
     expect(lines).toContainEqual({ kind: "check", name: "dead letters", grade: "good", message: "0 dead letters" });
   });
 
@@ -68,7 +68,7 @@ describe("doctor", () => {
       kind: "check",
       name: "workers",
       grade: "doubtful",
-      message: "1 job waiting and no worker that would run them",
+      message: "1 job is waiting, but no worker runs: start one with millrace worker",
     });
   });
 
@@ -83,7 +83,7 @@ describe("doctor", () => {
     expect(gradesOf(lines, "schema")).toEqual(["bad"]);
     expect(await typeCommand(["migrate", "--dry-run"], { cwd })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`has schema 99, and this Millrace knows only up to ${SCHEMA_VERSION}`) as string,
+      stderr: expect.stringContaining(`has schema 99, but this version of Millrace knows only up to ${SCHEMA_VERSION}`) as string,
     });
   });
 
@@ -123,7 +123,7 @@ describe("doctor", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { code, lines } = await examine(folderOfOwn(), { MILLRACE_URL: url });
     expect(code).toBe(9);
-    expect(lines).toContainEqual({ kind: "check", name: "server", grade: "bad", message: "says that it is not well: HTTP 503" });
+    expect(lines).toContainEqual({ kind: "check", name: "server", grade: "bad", message: "not healthy: /health answered HTTP 503" });
     expect(gradesOf(lines, "clock")).toEqual(["doubtful"]);
   });
 
@@ -131,7 +131,7 @@ describe("doctor", () => {
     const { stdout, stderr } = await typeCommand(["doctor", "--url", "memory:"]);
     expect(stdout).toMatch(/^CHECK +GRADE +FOUND\nnode +good +Millrace \d\S* on Node \d/);
     expect(stdout).toMatch(/^MILLRACE_URL +memory: +--url$/m);
-    expect(stderr).toBe("all is well\n");
+    expect(stderr).toBe("no problems found\n");
   });
 
   test.each([
@@ -150,7 +150,7 @@ describe("migrate", () => {
     const { code, stdout } = await typeCommand(["migrate", "--dry-run"], { cwd });
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^SQLite [\d.]+: there is no schema yet, migrate would make \d+\n$/) as string,
+      stdout: expect.stringMatching(/^SQLite [\d.]+: there is no schema yet, migrate would create schema \d+\n$/) as string,
     });
     expect(existsSync(join(cwd, "millrace.db"))).toBe(false);
   });
@@ -167,14 +167,14 @@ describe("migrate", () => {
       newest: SCHEMA_VERSION,
       migrated: false,
     });
-    expect((await typeCommand(["migrate"], { cwd })).stdout).toMatch(/schema \d+ is the newest, nothing to do$/m);
+    expect((await typeCommand(["migrate"], { cwd })).stdout).toMatch(/schema \d+ is up to date, nothing to do$/m);
   });
 
   test("has nothing to do in memory, and no business with a server", async () => {
     expect((await typeCommand(["migrate", "--url", "memory:"])).stdout).toBe("memory: there is no schema to migrate\n");
     expect(await typeCommand(["migrate", "--url", "http://localhost:1"])).toMatchObject({
       code: 2,
-      stderr: "millrace: a server migrates its store itself: name the store with --url\n",
+      stderr: "millrace: a server migrates its own store: pass the URL of a store with --url\n",
     });
   });
 });

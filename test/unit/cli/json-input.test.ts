@@ -61,7 +61,7 @@ describe("a payload is refused", () => {
     ["that is not UTF-8, in a file", "@payload.json", NOT_UTF8, /^millrace: payload\.json is not UTF-8/],
     ["that is not UTF-8, piped in", "-", NOT_UTF8, /^millrace: --payload - is not UTF-8/],
     // Node puts this character in the place of bytes that are none.
-    ["that was not UTF-8, as an argument", '"\ufffd"', null, /^millrace: --payload is not UTF-8, or holds the character U\+FFFD/],
+    ["that was not UTF-8, as an argument", '"\ufffd"', null, /^millrace: --payload is not UTF-8, or contains the character U\+FFFD/],
   ] as const)("%s", async (_name, given, bytes, stderr) => {
     const cwd = folderOfOwn();
     if (bytes !== null) writeFileSync(join(cwd, "payload.json"), bytes);

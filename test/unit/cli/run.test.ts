@@ -38,7 +38,7 @@ describe("what was typed", () => {
       "",
       "millrace: there is no completion for tcsh: choose one of bash, zsh, fish\n",
     ],
-    ["a worker without handlers", ["worker"], 2, "", "millrace: which handlers? Name a module with --handlers ./jobs.ts\n"],
+    ["a worker without handlers", ["worker"], 2, "", "millrace: --handlers is required: name a module, such as --handlers ./jobs.ts\n"],
     [
       "a worker with handlers that are not there",
       ["worker", "--handlers", "gone.ts"],

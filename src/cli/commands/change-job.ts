@@ -1,0 +1,53 @@
+/** `cancel` and `retry`: the same change for several jobs. If one cannot be changed, the others still are. */
+import type { Client } from "../../client/client.ts";
+import type { JobSummary } from "../../core/job.ts";
+import { toSummaryWire } from "../../http/wire/job.ts";
+import { defineCommand, several, toggle } from "../command.ts";
+import { EXIT, type ExitCode, exitCodeOf } from "../exit-codes.ts";
+import { failureOf } from "../failure.ts";
+import type { Session } from "../session.ts";
+
+const ids = several("id", "the id of a job; you can give several");
+
+export const cancel = defineCommand({
+  about:
+    "Cancels waiting and running jobs. The signal of a running handler aborts, wherever it runs. Cancelling a cancelled job succeeds; a job that has otherwise ended is refused (exit code 5).",
+  examples: [
+    "millrace cancel 0199f3c2-7b5e-7000-8000-0123456789ab",
+    "millrace list --status pending --type report --ids | xargs millrace cancel",
+  ],
+  arguments: { ids },
+  run: (input, session) => changeEach(input.ids, session, "cancelled", (client, id) => client.cancel(id)),
+});
+
+export const retry = defineCommand({
+  about: "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once.",
+  examples: ["millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab", "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now"],
+  arguments: { ids },
+  options: { now: toggle("also start a scheduled or retrying job at once") },
+  run: (input, session) => changeEach(input.ids, session, "retried", (client, id) => client.retry(id, { now: input.now })),
+});
+
+/** Changes each job in turn and prints it. The exit code is that of the first failure. */
+async function changeEach(
+  jobs: readonly string[],
+  session: Session,
+  done: string,
+  change: (client: Client, id: string) => Promise<JobSummary>,
+): Promise<ExitCode> {
+  const { output } = session;
+  let code: ExitCode = EXIT.ok;
+  await session.withClient(async (client) => {
+    for (const id of jobs) {
+      try {
+        const job = await change(client, id);
+        if (output.json) output.value(toSummaryWire(job));
+        else output.talk(`${done} ${job.id}: it is ${job.status}`);
+      } catch (error) {
+        output.fail(failureOf(error));
+        if (code === EXIT.ok) code = exitCodeOf(error);
+      }
+    }
+  });
+  return code;
+}

@@ -1,0 +1,55 @@
+/** `start` and `server`: a server that runs until a signal stops it, with or without your handlers. */
+import type { Handlers } from "../../client/client.ts";
+import { typesOf } from "../../client/handler-types.ts";
+import { SETTING_NAMES } from "../../config.ts";
+import { serve } from "../../serve.ts";
+import { stopOnSignals } from "../../worker/stop-on-signals.ts";
+import { defineCommand } from "../command.ts";
+import { type ExampleJob, HANDLERS, loadExample, loadHandlers } from "../handlers-module.ts";
+import type { Session } from "../session.ts";
+import { packageVersion } from "../version.ts";
+
+export const start = defineCommand({
+  about:
+    "Serves the HTTP API and runs jobs in one process until SIGTERM or Ctrl-C. It then takes no more jobs, lets handlers finish, and releases unfinished jobs. A second signal stops it at once.",
+  examples: ["millrace start --handlers ./jobs.ts", "millrace start --handlers ./jobs.ts --url postgres://localhost/app --concurrency 20"],
+  options: { handlers: HANDLERS },
+  settings: SETTING_NAMES,
+  async run(input, session) {
+    if (input.handlers === undefined) return serveUntilSignal(session);
+    const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
+    const types = typesOf(handlers);
+    const others = types.includes("*") ? "" : "; jobs of other types wait for a worker that handles them";
+    session.output.talk(`millrace: running jobs of type ${types.join(", ")}${others}`);
+    return serveUntilSignal(session, handlers, await loadExample(input.handlers, session.terminal.cwd));
+  },
+});
+
+export const server = defineCommand({
+  about:
+    "Serves the HTTP API, sends webhooks and runs http:request jobs, until SIGTERM or Ctrl-C. Your own jobs need a worker: use `millrace worker`, or `millrace start` for both in one process.",
+  examples: ["millrace server --port 8080", "millrace server --url redis://localhost --host 0.0.0.0"],
+  settings: SETTING_NAMES,
+  run: (_input, session) => serveUntilSignal(session),
+});
+
+/** Never returns: a signal ends the process with 0, a second signal with 1. */
+async function serveUntilSignal(session: Session, handlers?: Handlers, example?: ExampleJob): Promise<never> {
+  const { config } = await session.settings(...SETTING_NAMES);
+  const store = await session.storeName();
+  const served = await serve(config, { version: packageVersion(), handlers });
+  stopOnSignals(served);
+  session.announceStop(config.workerShutdownTimeout);
+  session.output.talk(`millrace: serving ${store}`);
+  if (served.dashboardUrl !== null) session.output.talk(`millrace: dashboard on ${served.dashboardUrl}`);
+  session.output.talk(`millrace: API on ${served.url}/api/v1, its reference on ${served.url}/docs`);
+  // With API keys the line would need one, and we never print a key.
+  if (example !== undefined && config.apiKey.length === 0) session.output.talk(`millrace: try it: ${curlLine(served.url, example)}`);
+  return new Promise<never>(() => {});
+}
+
+/** A command that you can paste as it is printed. */
+function curlLine(url: string, example: ExampleJob): string {
+  const body = JSON.stringify(example).replaceAll("'", "'\\''");
+  return `curl ${url}/api/v1/jobs -H 'Content-Type: application/json' -d '${body}'`;
+}
