@@ -143,7 +143,7 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
       env: { WORKER_SHUTDOWN_TIMEOUT: "7s" },
       see: async ({ cli }) => {
         cli.child.kill("SIGTERM");
-        await cli.said("has 7s to finish");
+        await cli.said("running jobs have 7s to finish");
       },
     },
   },

@@ -8,11 +8,11 @@ describe("the demo", () => {
     const { code, stdout } = await typeCommand(["demo"], { cwd, env: { MILLRACE_URL: "sqlite:must-not-be-made.db" } });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^1\. 15 jobs of random priority: /);
-    expect(stdout).toMatch(/^2\. the same key again gives the same job: true$/m);
-    expect(stdout).toMatch(/^3\. a flood of 150 more: 84 fit, 66 are refused$/m);
+    expect(stdout).toMatch(/^2\. a second enqueue with the same key returns the same job: true$/m);
+    expect(stdout).toMatch(/^3\. 150 more jobs at once: 84 are accepted, 66 refused$/m);
     expect(stdout).toMatch(/^ +100 waiting +0 retrying +0 running +0 completed +0 retried +0 dead$/m);
     expect(stdout).toMatch(/^ +0 waiting +0 retrying +0 running +95 completed +22 retried +5 dead$/m);
-    expect(stdout).toMatch(/^5\. done: 5 dead letters, which stay until someone acts$/m);
+    expect(stdout).toMatch(/^5\. done: 5 dead letters stay until you act$/m);
     // It is not for the store that others live from.
     expect(readdirSync(cwd)).toEqual([]);
   });
