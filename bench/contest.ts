@@ -1,25 +1,25 @@
 /**
- * Contenders are measured in turns, round after round, and the best of each counts: noise of the machine only ever slows, and it meets all
- * of them alike. The first round also warms everybody up.
+ * Measures all contenders in turn, round after round, and takes the best round of each: other load on the machine only ever slows a round,
+ * and affects all of them alike. The first round also warms them up.
  */
 import type { Beside, Figure, Measured, Unit } from "./report.ts";
 
-/** One round on a fresh place. Gives a number for each name of the contest. */
+/** One round on a fresh place. Returns a number for each name of the contest. */
 export type Run = () => Promise<readonly number[]>;
 
-/** Who is measured beside ours. */
+/** What ours is compared with. */
 export interface Contender {
   readonly name: string;
   readonly run: Run;
-  /** What is asked of the ratio of ours to this one. It holds for the first name of the contest. */
+  /** The required ratio of ours to this one, for the first name of the contest. */
   readonly atLeast?: number | undefined;
   readonly atMost?: number | undefined;
 }
 
-/** What is measured, of whom, and how often. */
+/** What is measured, and how often. */
 export interface Contest {
   readonly engine: string;
-  /** What the numbers of a run are called. */
+  /** Names of the numbers of a run. */
   readonly what: readonly string[];
   readonly unit: Unit;
   readonly ours: Run;
@@ -29,7 +29,7 @@ export interface Contest {
 
 const LONGEST_RUN_MS = 120_000;
 
-/** Measures, tells on the way how it goes, and gives a figure for each name and each of the others. */
+/** Measures, prints progress, and returns a figure for each name and each of the others. */
 export async function contest({ engine, what, unit, ours, others, rounds }: Contest): Promise<Figure[]> {
   const started = performance.now();
   const entrants = [new Entrant("ours", ours), ...others.map(({ name, run }) => new Entrant(name, run))];
@@ -51,7 +51,7 @@ export async function contest({ engine, what, unit, ours, others, rounds }: Cont
   });
 }
 
-/** Everybody is first once, so that nobody always comes after the same neighbour. */
+/** Rotates the order, so that nobody always runs after the same one. */
 function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   const from = round % items.length;
   return [...items.slice(from), ...items.slice(0, from)];
@@ -68,7 +68,7 @@ class Entrant {
     this.#run = run;
   }
 
-  /** One that failed once takes no further part. */
+  /** After a failure it does not run again. */
   async compete(): Promise<void> {
     if (this.failure !== null) return;
     try {
@@ -84,7 +84,7 @@ class Entrant {
     return { best: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]!, rounds: values };
   }
 
-  /** Null where it has no such number. */
+  /** Null if it has no such number. */
   beside(index: number, unit: Unit): Beside | null {
     const { name, failure } = this;
     if (failure !== null) return { name, failure: failure.message.split("\n")[0]! };
@@ -94,7 +94,7 @@ class Entrant {
 
 async function withinTime<Answer>(run: Promise<Answer>): Promise<Answer> {
   const timer = Promise.withResolvers<never>();
-  const handle = setTimeout(() => timer.reject(new Error(`no end within ${LONGEST_RUN_MS / 1000} s`)), LONGEST_RUN_MS);
+  const handle = setTimeout(() => timer.reject(new Error(`did not end within ${LONGEST_RUN_MS / 1000} s`)), LONGEST_RUN_MS);
   try {
     return await Promise.race([run, timer.promise]);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --engine memory|sqlite|postgres|redis|cli --peers --scale 0.1 --rounds 3 --json FILE]`: prints a table and JSON. Every
- * figure that depends on the machine stands beside the bare statements or a peer of the same run, so that the ratio holds on any machine.
+ * `npm run bench [-- --engine memory|sqlite|postgres|redis|cli --peers --scale 0.1 --rounds 3 --json FILE]`: prints a table and JSON. Figures
+ * depend on the machine, so each is compared with bare statements or another queue in the same run: the ratio matters.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -33,7 +33,7 @@ if (engines.length === 0 && !withStartUp) refuse(`--engine must be all, cli or o
 if (!(scale > 0 && scale <= 10)) refuse("--scale must be a number above 0, at most 10");
 if (!(Number.isInteger(rounds) && rounds >= 1 && rounds <= 100)) refuse("--rounds must be a whole number from 1 to 100");
 
-// Folders and servers go with this process, also when somebody has seen enough.
+// process.exit removes folders and stops servers, also after Ctrl-C.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
@@ -65,7 +65,7 @@ console.log(tableOf(figures));
 for (const [name, about] of Object.entries(places)) console.log(`${name}: ${about}`);
 if (peers.length > 0) console.log(`peers: ${peers.join(", ")}`);
 console.log(
-  `The best of ${rounds} round${rounds === 1 ? "" : "s"} in turns, on Node ${process.versions.node}; ratios are best against best.`,
+  `The best of ${rounds} round${rounds === 1 ? "" : "s"}, on Node ${process.versions.node}; ratios compare the best rounds.`,
 );
 const json = JSON.stringify({ node: process.version, scale, rounds, places, peers, figures: figuresForJson(figures) });
 if (options.json === undefined) console.log(json);

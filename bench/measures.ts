@@ -1,13 +1,13 @@
-/** The figures. Ours and the peers are measured by the same lines, so that none has an advantage. */
+/** The measurements. The same code measures ours and the peers. */
 import type { Queue } from "./queue.ts";
 import { byCallers, percentileOf, rate } from "./workload.ts";
 
-/** Jobs a second that `callers` loops enqueue, each awaiting its call. */
+/** Jobs per second that `callers` loops enqueue, each awaiting its call. */
 export function enqueue(queue: Queue, callers: number, jobs: number): Promise<number> {
   return rate(jobs, () => byCallers(callers, jobs, () => queue.add()));
 }
 
-/** Jobs a second that are worked off while at least `jobs` wait. The first tenth is not timed: to start up is not throughput. */
+/** Jobs per second that run while at least `jobs` wait. The first tenth is not timed, to leave out the start-up. */
 export async function drain(queue: Queue, slots: number, jobs: number): Promise<number> {
   const warm = Math.floor(jobs / 10);
   const finished = Promise.withResolvers<void>();
@@ -25,7 +25,7 @@ export async function drain(queue: Queue, slots: number, jobs: number): Promise<
   return (jobs - warm) / seconds;
 }
 
-/** Callers enqueue while as many slots work it off; timed until the last job has run. */
+/** Callers enqueue while as many slots run the jobs; timed until the last job has run. */
 export async function both(queue: Queue, callers: number, jobs: number): Promise<number> {
   const finished = Promise.withResolvers<void>();
   let count = 0;

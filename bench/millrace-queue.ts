@@ -2,12 +2,12 @@ import { type Client, connect } from "millrace";
 import type { Queue } from "./queue.ts";
 import { PAYLOAD } from "./workload.ts";
 
-/** Ours, as it is measured beside the others. */
+/** Ours, with the interface of all measured queues. */
 export interface MillraceQueue extends Queue {
   readonly client: Client;
 }
 
-/** A client on a place, with the defaults that everybody has. */
+/** A client with default options. */
 export async function openMillrace({ url }: { readonly url: string }): Promise<MillraceQueue> {
   const client = await connect(url);
   return {

@@ -1,26 +1,26 @@
-/** What is measured, ours or a peer: the least that every job queue can do. */
+/** The interface of all measured queues, ours and the peers. */
 export interface Queue {
   /** Adds one job with the payload of the workload, and resolves when it is stored. */
   add(): Promise<unknown>;
-  /** Adds many as fast as it can: what is measured afterwards is to find them waiting. */
+  /** Adds many as fast as it can, before a measurement. */
   fill(jobs: number): Promise<void>;
-  /** Begins to work with so many slots. Calls back when a handler starts; handlers do nothing. */
+  /** Starts a worker. Calls `onJob` when a handler starts; handlers do nothing. */
   work(slots: number, onJob: () => void): Promise<Work>;
   close(): Promise<void>;
 }
 
-/** A worker that is under way. */
+/** A running worker. */
 export interface Work {
-  /** Where handlers may be far ahead of what is written: resolves when the last end is in the store. */
+  /** For queues whose handlers run ahead of the store: resolves when the last completion is stored. */
   settled?(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A queue that others would choose. */
+/** Another queue. */
 export interface Peer {
   readonly name: string;
-  /** How many jobs are about a second of work for it: a slow one gets fewer, so that a round is short. */
+  /** Jobs for about one second, so that a round of a slow queue is short. */
   readonly jobs: { readonly add: number; readonly drain: number };
-  /** Opens it on a fresh place, with the settings that suit the purpose best. */
+  /** Opens it on a fresh place, with the best settings for the purpose. */
   open(place: { readonly url: string }, purpose: "throughput" | "latency"): Promise<Queue>;
 }

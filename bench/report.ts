@@ -1,7 +1,7 @@
-/** More jobs a second are better; of everything else less is. */
+/** For jobs/s more is better, for the others less. */
 export type Unit = "jobs/s" | "ms" | "µs" | "bytes";
 
-/** What was measured of one contender over all rounds. */
+/** All rounds of one contender. */
 export interface Measured {
   readonly best: number;
   readonly median: number;
@@ -11,19 +11,19 @@ export interface Measured {
 /** What ours is compared with, or why it cannot be. */
 export type Beside = ({ readonly name: string } & Measured) | { readonly name: string; readonly failure: string };
 
-/** One measured line: ours and what stands beside it, of the same run. */
+/** One line of the report: ours and one other, from the same run. */
 export interface Figure {
   readonly engine: string;
   readonly what: string;
   readonly unit: Unit;
   readonly ours: Measured;
   readonly beside?: Beside | undefined;
-  /** What the product asks of the ratio of the two. */
+  /** The required ratio of the two. */
   readonly atLeast?: number | undefined;
   readonly atMost?: number | undefined;
 }
 
-/** Best against best. Null where there is nothing to compare with. */
+/** The ratio of the best rounds. Null if there is nothing to compare with. */
 function ratioOf({ ours, beside }: Figure): number | null {
   return beside === undefined || "failure" in beside || beside.best === 0 ? null : ours.best / beside.best;
 }
@@ -32,7 +32,7 @@ function isMissed({ atLeast, atMost }: Figure, ratio: number): boolean {
   return (atLeast !== undefined && ratio < atLeast) || (atMost !== undefined && ratio > atMost);
 }
 
-/** For programs: every figure with its ratio, and whether what is asked of it was met (null: nothing is, or it cannot be told). */
+/** For programs: every figure with its ratio, and whether it meets the required ratio (null: none is required, or it is unknown). */
 export function figuresForJson(figures: readonly Figure[]): object[] {
   return figures.map((figure) => {
     const ratio = ratioOf(figure);
@@ -41,9 +41,9 @@ export function figuresForJson(figures: readonly Figure[]): object[] {
   });
 }
 
-const HEADER = ["engine", "what", "ours", "beside it, same run", "ratio (asked)"];
+const HEADER = ["engine", "what", "ours", "compared with", "ratio (required)"];
 
-/** For people. What a line has in common with the one above it is not said again. */
+/** For people. A cell that repeats the one above it is empty. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = figures.map((figure, index) => {
     const above = figures[index - 1];
@@ -75,7 +75,7 @@ function ratioText(figure: Figure): string {
   const { atLeast, atMost } = figure;
   const asked = [atLeast === undefined ? [] : `at least ${atLeast}`, atMost === undefined ? [] : `at most ${atMost}`].flat().join(", ");
   const ratio = ratioOf(figure);
-  if (ratio === null) return asked === "" ? "" : `not known (${asked})`;
+  if (ratio === null) return asked === "" ? "" : `unknown (${asked})`;
   const verdict = isMissed(figure, ratio) ? `${asked}, missed` : asked;
   return `${ratio.toFixed(2)}${verdict === "" ? "" : ` (${verdict})`}`;
 }

@@ -1,9 +1,9 @@
 /**
- * A report on every working day at seven, local time, summer and winter. The schedule is stored: start this program on ten machines, and
- * there is still one report a day.
+ * Makes a report at seven local time on every working day. The schedule is kept in the store: even if you start this program on ten
+ * machines, there is one report a day.
  *
- * The payload does not say which day it is about, as it is the same for every tick. The job does, by the time at which the schedule made
- * it: so a retry after midnight still writes the report of the day before.
+ * The payload is the same for every tick, so the handler takes the day from the job's creation time: a retry after midnight still writes
+ * the report of the day before.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const TIME_ZONE = "Europe/Berlin";
 const folder = await mkdtemp(join(tmpdir(), "millrace-reports-"));
 const client = await connect("memory:");
 
-/** The day in the place where it is read, as 2026-03-29. */
+/** The local day, such as 2026-03-29. */
 function dayOf(time: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone: TIME_ZONE, dateStyle: "short" }).format(time);
 }
@@ -23,7 +23,7 @@ const worker = client.work({
   "report:daily": async ({ title }: { title: string }, ctx) => {
     const day = dayOf(ctx.job.createdAt);
     const { totalProcessed, totalFailed, deadCount } = await client.stats();
-    // Named for its day: made twice, it is still one report.
+    // Named after its day: if it is made twice, it is still one report.
     const path = join(folder, `${day}.txt`);
     await writeFile(path, `${title}, ${day}\n${totalProcessed} done, ${totalFailed} failed, ${deadCount} to look at\n`);
     return { path };
@@ -37,14 +37,14 @@ await client.schedules.upsert({
   type: "report:daily",
   payload: { title: "The day before" },
   maxRetries: 5,
-  catchUp: "one", // the machine was off at seven: make it when it is back, once
-  overlap: "skip", // yesterday's is still being made: do not begin another
+  catchUp: "one", // if the machine was off at seven, make one report when it is back
+  overlap: "skip", // do not start one while yesterday's is still being made
 });
 for (const time of await client.schedules.preview("daily-report", 3)) {
   console.log("next:", new Intl.DateTimeFormat("en-GB", { timeZone: TIME_ZONE, dateStyle: "full", timeStyle: "short" }).format(time));
 }
 
-// For those who cannot wait until seven.
+// Run it now, without waiting until seven.
 const job = await client.schedules.run("daily-report");
 const { path } = (await client.wait(job.id)).result as { path: string };
 console.log(await readFile(path, "utf8"));

@@ -1,6 +1,6 @@
 /**
- * `npm start`: a queue at work, on a SQLite file in a temporary folder. Some jobs succeed, some need a second try, one never works and
- * ends among the dead letters, from where it is given a new life.
+ * A queue on a SQLite file in a temporary folder. Some jobs succeed, some need a second attempt, and one becomes a dead letter until it is
+ * retried by hand.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const folder = await mkdtemp(join(tmpdir(), "millrace-demo-"));
 const client = await connect(`sqlite:${join(folder, "demo.db")}`);
 stopOnSignals(client);
 
-console.log("A queue on one SQLite file. Twelve e-mails, two of them to a server that is down for a moment, one to nobody.\n");
+console.log("A queue on one SQLite file. Twelve e-mails: two to a server that is down for a moment, one to an invalid address.\n");
 
 let serverIsUp = false;
 let addressIsFixed = false;
@@ -42,12 +42,12 @@ jobs.push(await client.enqueue("email:send", { to: "bob@slow.example" }, { retry
 const hopeless = await client.enqueue("email:send", { to: "nobody" }, { maxRetries: 1, retryDelay: "100ms" });
 const again = await client.enqueue("email:send", { to: "customer1@example.com" }, { idempotencyKey: "order-1" });
 const twice = await client.enqueue("email:send", { to: "customer1@example.com" }, { idempotencyKey: "order-1" });
-console.log(`  the same idempotency key twice gives one job: ${again.id === twice.id}`);
+console.log(`  the same idempotency key twice makes one job: ${again.id === twice.id}`);
 
 serverIsUp = true;
 for (const job of jobs) await client.wait(job.id);
 const dead = await client.wait(hopeless.id);
-console.log(`\nThe hopeless one after ${dead.attempt} attempts is ${dead.status}: ${dead.error?.message}`);
+console.log(`\nThe e-mail to nobody is ${dead.status} after ${dead.attempt} attempts: ${dead.error?.message}`);
 
 addressIsFixed = true;
 console.log(`Retried by hand: ${await client.dead.retry()} job`);

@@ -1,6 +1,6 @@
 /**
- * The order and the job that ships it, in one transaction of Drizzle on PostgreSQL. Enqueued after the commit, a crash in between loses the
- * job; enqueued before it, a rollback leaves a job for an order that never was. Enqueued inside, they exist both or neither.
+ * Stores an order and the job that ships it in one Drizzle transaction on PostgreSQL. If you enqueued after the commit, a crash in between
+ * would lose the job; before it, a rollback would leave a job without an order. Inside, both are stored or neither is.
  *
  *     DATABASE_URL=postgres://localhost/shop node examples/drizzle.ts
  */
@@ -38,7 +38,7 @@ const paid = await placeOrder("a mill wheel", true);
 await placeOrder("a second mill wheel", false).catch((error: Error) => console.log(error.message));
 console.log(`${(await db.select().from(orders)).length} order, ${(await client.list({ type: "order:ship" })).jobs.length} job`);
 
-// And the other way round: the order is marked as shipped if and only if the job is completed.
+// The handler does the same: the order is marked as shipped if and only if the job is completed.
 const worker = client.work([
   ship.handle(async ({ order }, ctx) => {
     await db.transaction(async (tx) => {

@@ -1,10 +1,10 @@
 /**
- * E-mail, the job that every application has. A mail server is slow and sometimes away, so no request should wait for it: the job does.
+ * Sends e-mail from a job, so that no request waits for a mail server that is slow or unavailable.
  *
- * Two things make it right. A message keeps one Message-ID over all attempts, so that a mail server or a reader can tell a second copy
- * (a job runs at least once). And the server's answer decides: 5xx is for good, all else is tried again.
+ * A job runs at least once, so all attempts use the same Message-ID: mail servers and readers can recognise a second copy. The server's
+ * answer decides whether to retry: 5xx is permanent, everything else is retried.
  *
- *     SMTP_URL=smtp://user:secret@mail.example.com:587 node examples/email.ts     # without it, the mail is only shown
+ *     SMTP_URL=smtp://user:secret@mail.example.com:587 node examples/email.ts     # without it, the mail is only printed
  */
 import { connect, defineJob, Discard } from "millrace";
 import nodemailer from "nodemailer";
@@ -36,7 +36,7 @@ const worker = client.work(
         return { messageId: sent.messageId };
       } catch (error) {
         const { responseCode = 0, message } = error as Error & { responseCode?: number };
-        // "No such mailbox" will not change by asking again.
+        // Such as "no such mailbox": a retry would not help.
         if (responseCode >= 500) throw new Discard(message);
         throw error;
       }
@@ -45,12 +45,12 @@ const worker = client.work(
   { concurrency: 5 },
 );
 
-// The key makes the enqueue safe to repeat: a customer who presses twice gets one message.
+// The key makes the enqueue safe to repeat: a customer who clicks twice gets one message.
 const welcome = { to: "ann@example.com", subject: "Welcome", text: "Good to have you." };
 const first = await client.enqueue(sendEmail, welcome, { idempotencyKey: "welcome-ann" });
 const second = await client.enqueue(sendEmail, welcome, { idempotencyKey: "welcome-ann" });
 const nobody = await client.enqueue(sendEmail, { ...welcome, to: "nobody@example.com" });
-console.log(`pressed twice, one job: ${first.id === second.id}`);
+console.log(`clicked twice, one job: ${first.id === second.id}`);
 
 for (const { id } of [first, nobody]) {
   const { payload, status, error, result } = await client.wait(id);

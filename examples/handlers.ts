@@ -1,4 +1,4 @@
-/** Handlers to try a server with: `npm start` runs them. Each only pretends; what is real is how it succeeds, fails, and takes its time. */
+/** The example handlers of `npm start`. They do no real work, but they take time, succeed and fail like real ones. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Context, defineJob, Discard } from "millrace";
 import * as z from "zod";
@@ -11,10 +11,10 @@ const image = defineJob({ type: "image:resize", input: z.object({ url: z.url(), 
 const report = defineJob({ type: "report:make", input: z.object({ pages: z.int().min(1).max(100) }).nullable() });
 const charge = defineJob({ type: "card:charge", input: z.object({ cents: z.int().positive() }), maxRetries: 2, retryDelay: "1s" });
 const hello = defineJob({ type: "hello:world" });
-/** The type of a job that is sent to `POST /jobs` without one. */
+/** `POST /jobs` without a type makes a job of this type. */
 const untyped = defineJob({ type: "default" });
 
-/** What `npm start` proposes to try. */
+/** The job that `npm start` suggests to try. */
 export const example = { type: "email:send", payload: { to: "ann@example.com" } };
 
 export default [

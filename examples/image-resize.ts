@@ -1,8 +1,8 @@
 /**
- * Pictures in three sizes. Work for a processor, not for waiting: so as many slots as processors and no more, and a timeout.
+ * Makes pictures in three sizes. This needs CPU, so the worker has as many slots as cores, and the job has a timeout.
  *
- * Job and picture go separate ways. A payload is a few lines that say what to do; the picture is a file (or an object in a bucket) that it
- * names. The result is written under a name that follows from the input, so that a second attempt overwrites and never doubles.
+ * The payload does not contain the picture: it names a file (or an object in a bucket). The name of the result follows from the input, so
+ * that a second attempt overwrites the first result.
  */
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -31,15 +31,15 @@ const worker = client.work(
   [
     resize.handle(async ({ path, widths }, ctx) => {
       const { width: full } = await sharp(path).metadata().catch((error: Error) => {
-        // A file that is no picture stays one: no attempt will help.
+        // The file is not a picture: a retry would not help.
         throw new Discard(error.message);
       }); // prettier-ignore
       const made = [];
       for (const [index, width] of widths.entries()) {
-        // Between two steps is the place to notice a timeout, a cancel, or a worker that must stop.
+        // Between two steps, stop after a timeout, a cancel, or the stop of the worker.
         ctx.signal.throwIfAborted();
         const target = path.replace(/\.\w+$/, `-${width}.webp`);
-        // A reader sees a whole picture or none: it is written beside its place, and then moved there.
+        // Written to another name and then renamed, so that a reader sees a whole picture or none.
         await sharp(path).resize({ width: Math.min(width, full) }).webp().toFile(`${target}.part`); // prettier-ignore
         await rename(`${target}.part`, target);
         ctx.progress((100 * (index + 1)) / widths.length, `${width} px`);

@@ -1,15 +1,15 @@
 /**
- * A route of Next.js: `app/api/exports/route.ts`. POST takes the order and answers at once, GET says how far it is. What takes minutes runs
- * in a worker, `npx millrace worker --handlers ./jobs.ts`, which no deployment of the page and no time limit of a function interrupts.
+ * A Next.js route: `app/api/exports/route.ts`. POST enqueues an export and answers at once, GET returns its progress. The export itself runs
+ * in a worker, `npx millrace worker --handlers ./jobs.ts`, so no deployment of the site and no time limit of a function interrupts it.
  *
- * Nothing here is of Next.js: any framework whose handlers take a `Request` and return a `Response` can have it.
+ * It works with any framework whose handlers take a `Request` and return a `Response`.
  */
 import { type Client, connect, defineJob, MillraceError } from "millrace";
 import * as z from "zod";
 
 const exportOrders = defineJob({ type: "orders:export", input: z.object({ month: z.iso.date() }), timeout: "10m" });
 
-// While one works on the page its modules are loaded anew with each change: one client is kept where they all find it.
+// In development, modules are reloaded with each change: keep one client in a place that survives a reload.
 const kept = globalThis as typeof globalThis & { millrace?: Promise<Client> };
 
 function millrace(): Promise<Client> {
@@ -40,7 +40,7 @@ export async function GET(request: Request): Promise<Response> {
   }
 }
 
-/** What the caller can put right is theirs to know; what they cannot is an error of ours, and the framework's to report. */
+/** Tells the caller about errors that they can fix. The framework reports all others. */
 function refusal(error: unknown): Response {
   if (error instanceof SyntaxError) return Response.json({ error: "the body is not JSON" }, { status: 400 });
   if (!(error instanceof MillraceError)) throw error;

@@ -1,4 +1,4 @@
-/** Recurring jobs: stored in the store, so any number of processes may run and each tick still makes one job. */
+/** Recurring jobs. Schedules are kept in the store, so each tick makes one job, however many processes run. */
 import { connect } from "millrace";
 
 const client = await connect("memory:");

@@ -1,9 +1,9 @@
-/** One worker for several queues, with weights; a queue that is paused; one with a bound. */
+/** One worker for several queues with weights, a paused queue, and a queue with a capacity. */
 import { connect, MillraceError } from "millrace";
 
 const client = await connect("memory:");
 await client.configure("uploads", { capacity: 2 });
-await client.pause("mail", { create: true }); // it has no job yet: without create, a name that is new is refused
+await client.pause("mail", { create: true }); // the queue does not exist yet: without create, this would fail
 
 for (let number = 1; number <= 3; number++) {
   await client.enqueue("mail:send", { number }, { queue: "mail" });

@@ -1,4 +1,4 @@
-/** A worker process that a SIGTERM ends well: running jobs finish, what cannot finish is given back at no cost. */
+/** A worker that stops cleanly at SIGTERM: running jobs finish, and unfinished ones are released at no cost. */
 import { connect, stopOnSignals } from "millrace";
 
 const client = await connect("memory:");

@@ -1,4 +1,4 @@
-/** How an application tests its jobs: in memory, with a clock turned by hand. Nothing waits for real time. */
+/** How to test your jobs: in memory, with a clock that you control. Nothing waits for real time. */
 import assert from "node:assert/strict";
 import { createTestClient } from "millrace/testing";
 
@@ -8,7 +8,7 @@ const client = await createTestClient();
 await client.enqueue("welcome:mail", { to: "ann@example.com" }, { delay: "1h" });
 client.assertEnqueued({ type: "welcome:mail", payload: { to: "ann@example.com" } });
 
-// … and its handlers run when their time has come.
+// … and its handlers run when they are due.
 const sent: string[] = [];
 const handlers = { "welcome:mail": async ({ to }: { to: string }) => void sent.push(to) };
 await client.drain(handlers);

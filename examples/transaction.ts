@@ -1,4 +1,4 @@
-/** The order and its e-mail: both exist, or neither. And an e-mail that is marked sent together with the job that sent it. */
+/** Stores an order and its e-mail job together or not at all, and marks the order as mailed together with the completion of the job. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ await placeOrder(2, -5).catch((error: Error) => console.log(`order 2: ${error.me
 const { jobs } = await client.list();
 console.log(`${jobs.length} job for ${db.prepare("select id from orders").all().length} order`);
 
-// One at a time: a connection has one transaction, and another handler's statements would fall into it.
+// One slot: a connection has one transaction, and statements of another handler would become part of it.
 const worker = client.work(
   {
     "order:mail": async ({ id }: { id: number }, ctx) => {
@@ -40,7 +40,7 @@ const worker = client.work(
         await ctx.complete({ mailed: id }, { tx: db });
         db.exec("commit");
       } catch (error) {
-        // Also when the job was cancelled meanwhile: ctx.complete then throws, and an open transaction would lock out everybody.
+        // ctx.complete throws if the job was cancelled meanwhile. An open transaction would block all other writers.
         db.exec("rollback");
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Jobs with a schema: the payload is typed, checked when it is enqueued and again before the handler. */
+/** Jobs with a schema: the payload is typed, and checked at enqueue and again before the handler runs. */
 import { connect, defineJob, MillraceError } from "millrace";
 import * as z from "zod";
 

@@ -1,11 +1,11 @@
 /**
- * Be told when a job has ended, instead of asking. The server sends a signed POST to the address that the job named, and tries again until
- * it is answered with 2xx: so a delivery can come twice, and a receiver keeps the ids that it has seen.
+ * Receives a webhook when a job has ended. The server sends a signed POST to the job's URL, and retries until the answer is 2xx. A delivery
+ * can come twice, so the receiver remembers the ids it has seen.
  *
  *     WEBHOOK_SECRET=change-me-to-32-random-characters WEBHOOK_ALLOW=127.0.0.1 npx millrace start --handlers examples/handlers.ts
  *     WEBHOOK_SECRET=change-me-to-32-random-characters node examples/webhook-receiver.ts
  *
- * WEBHOOK_ALLOW, because a server calls no address of its own network unless it was told that it may.
+ * WEBHOOK_ALLOW is needed because, by default, a server calls no private addresses.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,7 +19,7 @@ const seen = new Set<string>();
 const told = Promise.withResolvers<unknown>();
 
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // The bytes as they came: a parser in between would change them, and then the signature is another.
+  // The unchanged bytes: the signature would not match a body that was parsed and written again.
   const body = await buffer(request);
   try {
     const { id, event } = verifyWebhook({ body, headers: request.headers, secret });
@@ -37,7 +37,7 @@ const receiver = createServer((request, response) => void receive(request, respo
 await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
 const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/jobs`;
 
-// Anybody can send something to an open address. Without the secret it is refused.
+// Anybody can send a request to this URL. Without the secret it is refused.
 const forged = await fetch(address, { method: "POST", body: '{"status":"completed"}' });
 console.log(`a forged delivery is answered with ${forged.status}`);
 

@@ -1,9 +1,9 @@
-"""A Millrace worker in Python, with nothing but the standard library.
+"""A Millrace worker in Python that uses only the standard library.
 
     millrace server                                    # or: npx millrace server
-    python3 examples/worker.py http://127.0.0.1:8080   # the key, if there is one, in MILLRACE_KEY
+    python3 examples/worker.py http://127.0.0.1:8080   # set MILLRACE_KEY if the server needs a key
 
-Claims jobs with a long poll, keeps their leases while they run, and reports how they ended. SIGTERM lets it finish what it has.
+Claims jobs with a long poll, renews their leases while they run, and reports their outcomes. At SIGTERM it finishes the current job.
 """
 
 import json
@@ -36,7 +36,7 @@ HANDLERS = {"python:shout": shout, "python:fail": fail}
 
 
 def post(path, body):
-    """Sends JSON and reads JSON. A request that may have been lost is sent again: every route used here allows that."""
+    """Sends and reads JSON. Repeats a request that may have been lost: every route used here allows that."""
     headers = {"Content-Type": "application/json", **({"X-API-Key": KEY} if KEY else {})}
     while True:
         request = urllib.request.Request(SERVER + path, json.dumps(body).encode(), headers, method="POST")
@@ -54,7 +54,7 @@ def post(path, body):
 
 
 def keep(lease, done):
-    """Renews the lease until the job is done. One that is gone belongs to somebody else: what we report is then refused."""
+    """Renews the lease until the job is done. If the lease is lost, the server refuses our report."""
     while not done.wait(LEASE_S / 3):
         post("/api/v1/leases/extend", {"leases": [lease], "lease": f"{LEASE_S}s"})
 
@@ -66,7 +66,7 @@ def run(job):
     try:
         result = HANDLERS[job["type"]](job["payload"])
         outcome = {"outcome": "completed", "result": result}
-    except Exception as error:  # whatever a handler raises fails the attempt, and the server decides about a retry
+    except Exception as error:  # any exception fails the attempt, and the server decides whether to retry
         outcome = {"outcome": "failed", "error": {"name": type(error).__name__, "message": str(error)}}
     done.set()
     post("/api/v1/leases/settle", {"outcomes": [{**lease, **outcome}]})
@@ -76,7 +76,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     print(f"{WORKER_ID} works for {SERVER}", flush=True)
     while not stopping.is_set():
-        # It holds nothing between two jobs: what an answer that got lost had granted is given back at no cost.
+        # It has no job now. With "holding": [], the server releases jobs that an earlier, lost answer contained.
         claim = {"worker_id": WORKER_ID, "types": list(HANDLERS), "limit": 1, "lease": f"{LEASE_S}s", "wait": "5s", "holding": []}
         for job in post("/api/v1/leases", claim)["jobs"]:
             run(job)

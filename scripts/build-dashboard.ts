@@ -1,5 +1,4 @@
-// Builds the dashboard's page into dist/dashboard, unless what is there was made from the same sources. Whoever serves or tests the page
-// calls this first, so that neither needs a command before it.
+// Builds the dashboard into dist/dashboard, unless it is already built from the same sources. `npm start` and the tests call this first.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,14 +10,14 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = path.join(root, "dist", "dashboard");
-// Beside the page, so that both go together. What is published has neither: `npm run build` makes the folder anew.
+// In the same folder as the page, so that both are removed together. `npm run build` makes the folder again without it.
 const stampFile = `${folder}.made-of`;
 const lockFile = `${folder}.lock`;
 
-/** All that the page is made of: its own room, what it may use of others, and the tools. */
+/** The sources of the page: its folder, the folders it may import, and the tools. */
 const madeOf = ["src/dashboard", "src/http", "src/core", "src/lib", "src/client", "vite.config.ts", "package-lock.json"];
 
-/** Where the page's files are, built if they were not. */
+/** The folder of the page, built if necessary. */
 export async function buildDashboard(): Promise<string> {
   if (!isBuilt()) await withLock(build);
   return folder;
@@ -29,12 +28,12 @@ function isBuilt(): boolean {
 }
 
 async function build(): Promise<void> {
-  // Another process may have done it while this one waited for the lock.
+  // Another process may have built it while this one waited for the lock.
   if (isBuilt()) return;
   const stamp = stampOf(madeOf);
   await promisify(execFile)(process.execPath, [path.join(root, "node_modules", "vite", "bin", "vite.js"), "build", "--logLevel", "warn"], {
     cwd: root,
-    // A test runner says NODE_ENV=test, and then React would come with all that it says to developers.
+    // A test runner sets NODE_ENV=test, which would bundle the development build of React.
     env: { ...process.env, NODE_ENV: "production" },
   });
   writeFileSync(stampFile, stamp);
@@ -53,7 +52,7 @@ function filesIn(place: string): string[] {
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
 }
 
-/** Two tests may want it at once; the second waits for the first. A lock whose owner is gone is taken over. */
+/** Two tests may build at once; the second waits for the first. A lock of a dead process is taken over. */
 async function withLock(work: () => Promise<void>): Promise<void> {
   mkdirSync(path.dirname(lockFile), { recursive: true });
   while (!takeLock()) await sleep(100);
@@ -92,7 +91,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** What `npm start` runs first. A server without its page is better than none: it is told, and goes on. */
+/** `npm start` runs this first. If the build fails, the server still starts, without the page. */
 async function main(): Promise<void> {
   if (isBuilt()) return;
   console.log("set-up: building the dashboard (first run, or its sources have changed)");

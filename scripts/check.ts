@@ -11,7 +11,7 @@ interface StaticCheck {
   name: string;
   command: string;
   args: string[];
-  /** What to do about a failure, where the output does not say it. */
+  /** What to do about a failure, if the output does not say it. */
   advice?: string;
 }
 
@@ -22,8 +22,8 @@ interface Tally {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-// The whole run should take ten minutes; on a machine that is busy with other things it may take three times as long. A test that hangs
-// beyond every timeout of its own must not take the verdict with it.
+// The whole run should take ten minutes; on a busy machine it may take three times as long. This limit makes sure that a hanging test still
+// gives a verdict.
 const testLimitMs = 40 * 60_000;
 
 const staticChecks: StaticCheck[] = [
@@ -31,7 +31,7 @@ const staticChecks: StaticCheck[] = [
   { name: "types of the package", command: "tsc", args: ["-p", "tsconfig.build.json", "--noEmit", "--pretty", "false"] },
   { name: "types of the dashboard", command: "tsc", args: ["-p", "src/dashboard", "--noEmit", "--pretty", "false"] },
   { name: "lint", command: "oxlint", args: [] },
-  { name: "format", command: "prettier", args: ["--check", "--log-level", "warn", "."], advice: "`npm run format` puts it right." },
+  { name: "format", command: "prettier", args: ["--check", "--log-level", "warn", "."], advice: "`npm run format` fixes it." },
   { name: "unused files, exports and dependencies", command: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 
@@ -83,7 +83,7 @@ function countTests(reportFile: string, ok: boolean): Tally {
   const skipped = found.numPendingTests + found.numTodoTests;
   if (skipped > 0) console.log(`${skipped} tests skipped`);
 
-  // A file that cannot even be loaded has no tests to fail, and an error outside of any test fails none.
+  // A file that cannot be loaded has no failed tests, and neither does an error outside of tests: count them here.
   const broken = found.testResults.filter(
     (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
   );
@@ -98,7 +98,7 @@ function countTests(reportFile: string, ok: boolean): Tally {
   return { passed: found.numPassedTests, failed };
 }
 
-/** What to look at first when the whole has become too slow. */
+/** The first place to look when the whole run has become slow. */
 function tellSlowest({ testResults }: TestReport): void {
   const files = testResults.map(({ name, startTime, endTime }) => ({ name: path.relative(root, name), ms: endTime - startTime }));
   files.sort((a, b) => b.ms - a.ms);
@@ -121,7 +121,7 @@ function report(tallies: Tally[]): void {
   console.log(`${passed} passed, ${failed} failed`);
 }
 
-/** Runs a program to its end: `live` shows what it says as it says it, otherwise it is collected. */
+/** Runs a program to its end: `live` prints its output at once, otherwise it is collected. */
 async function run(command: string, args: string[], { live = false, timeoutMs = 0 } = {}): Promise<{ ok: boolean; output: string }> {
   const child = spawn(command, args, {
     cwd: root,

@@ -1,8 +1,8 @@
-// Adds to package-lock.json the platform packages that npm left out of it: `npm run lock`, after dependencies have changed.
+// Adds missing platform packages to package-lock.json: `npm run lock`, after dependencies have changed.
 //
-// Compilers such as rolldown ship one optional package for each platform. When a registry cannot serve one of them (a mirror that is
-// behind, a proxy with a filter), npm writes a lock file without it and says nothing; from then on `npm ci` refuses that lock file on
-// every machine. Their versions are known, their parent pins them exactly, and name and version are all that another machine needs.
+// Compilers such as rolldown ship one optional package per platform. If a registry cannot serve one of them (an outdated mirror, a
+// filtering proxy), npm silently writes a lock file without it, and `npm ci` then refuses that lock file on every machine. The parent
+// package pins their versions exactly, and name and version are all that another machine needs.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -25,14 +25,14 @@ if (added > 0) {
 }
 console.log(`${added} platform packages added to package-lock.json`);
 
-/** `@oxlint/binding-linux-arm64-musl` runs on linux, arm64 and musl; the names follow one convention in all these projects. */
+/** `@oxlint/binding-linux-arm64-musl` runs on linux, arm64 and musl; all these projects use the same convention. */
 function platformOf(name) {
   const words = name.split(/[-/]/);
   const os = words.find((word) =>
     ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "aix", "win32"].includes(word),
   );
   const cpu = words.find((word) => /^(arm|arm64|ia32|loong64|mips64el|ppc64|riscv64|s390x|wasm32|x64)$/.test(word));
-  if (!cpu) throw new Error(`${name} does not tell its platform by its name: add it to package-lock.json by hand`);
+  if (!cpu) throw new Error(`the name ${name} does not contain its platform: add the package to package-lock.json by hand`);
   const libc = name.includes("musl") ? "musl" : /gnu/.test(name) ? "glibc" : undefined;
   return { cpu: [cpu], ...(libc && os === "linux" && { libc: [libc] }), ...(os && { os: [os] }) };
 }

@@ -1,4 +1,4 @@
-// What is written about settings and commands, made from their tables: .env.example, and the tables of docs/settings.md and docs/cli.md.
+// Generates .env.example and the tables of docs/settings.md and docs/cli.md from the tables of settings and commands.
 
 import { SETTING_NAMES, type SettingName, SETTINGS } from "../src/config.ts";
 import { type Setting, SETTING_GROUPS } from "../src/config/setting.ts";
@@ -8,7 +8,7 @@ import { GLOBAL_OPTIONS } from "../src/cli/program.ts";
 
 type AnySetting = Setting<unknown, unknown>;
 
-/** The text of .env.example: every setting with its meaning, its default as a comment. */
+/** The text of .env.example: every setting with its meaning and its default, as comments. */
 export function envExample(): string {
   const groups = SETTING_GROUPS.map((group) => {
     const lines = settingsOf(group).map((name) => {
@@ -19,8 +19,8 @@ export function envExample(): string {
     return `# ── ${group} ──\n\n${lines.join("\n")}`;
   });
   return [
-    "# Every setting of Millrace. Copy this file to .env, take the # away before what you change, and run: millrace --env-file .env …",
-    "# A flag counts before the environment, the environment before millrace.config.ts, and that before the default, which stands here.",
+    "# Every setting of Millrace. Copy this file to .env, remove the # before the settings you change, and run: millrace --env-file .env …",
+    "# A flag overrides the environment, the environment overrides millrace.config.ts, and that overrides the default, which is shown here.",
     "",
     groups.join("\n"),
   ].join("\n");
@@ -42,7 +42,7 @@ function settingRow(name: SettingName): string[] {
   return [names, flags, inFile, usual === "" ? "" : code(usual), `${about} ${capitalised(kind.mustBe)}.${secret ? " A secret." : ""}`];
 }
 
-/** The reference of docs/cli.md: what every command can be told, then each command. */
+/** The reference of docs/cli.md: the options of every command, then each command. */
 export async function commandReference(): Promise<string> {
   const shared = `### Every command\n\n${table(
     ["option", "meaning"],
@@ -55,7 +55,7 @@ export async function commandReference(): Promise<string> {
 function commandSections(name: string, command: Awaited<ReturnType<(typeof COMMANDS)[number]["load"]>>): string[] {
   if (!isGroup(command)) return [commandSection(name, command)];
   const verbs = Object.entries(command.commands).map(([verb, facts]) => commandSection(`${name} ${verb}`, facts));
-  return [`### millrace ${name}\n\n${command.about} Without a verb it is \`list\`.`, ...verbs];
+  return [`### millrace ${name}\n\n${command.about} The default verb is \`list\`.`, ...verbs];
 }
 
 function commandSection(name: string, command: Command): string {
@@ -73,7 +73,7 @@ function commandSection(name: string, command: Command): string {
   return [`### millrace ${name}`, command.about, examples, ...options].join("\n\n");
 }
 
-/** The page with what stands between the two marks made anew. */
+/** The page with new text between the two marks. */
 export function withMade(page: string, made: string): string {
   const [begin, end] = ["<!-- begin: made by npm run reference -->", "<!-- end: made by npm run reference -->"];
   const [before, rest] = page.split(begin);

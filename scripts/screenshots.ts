@@ -1,6 +1,5 @@
-// Takes the pictures of the dashboard in docs/images: every page, with the data of a day in a shop. `npm run screenshots`, and with names
-// after it (`npm run screenshots -- overview dead`) those alone.
-// They look as in the docs where the font Inter is installed (Debian: fonts-inter); any other system font will do.
+// Takes the screenshots of the dashboard in docs/images, with the data of a day in a shop: `npm run screenshots` takes all of them,
+// `npm run screenshots -- overview dead` only those. To make them look the same, install the font Inter (Debian: fonts-inter).
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,14 +14,14 @@ import { LateClock, letWorkersBeat, liveADay, liveNow } from "../test/e2e/dashbo
 interface Picture {
   readonly name: string;
   readonly address: string;
-  /** What stands on the page once it is there. */
+  /** A text that appears when the page is loaded. */
   readonly fact: string | RegExp;
   readonly theme?: "dark" | "light";
   readonly width?: number;
   readonly height?: number;
-  /** Nobody is signed in, so nothing is live. */
+  /** Nobody is signed in, so there are no live updates. */
   readonly isOut?: boolean;
-  /** What is done before the picture is taken. */
+  /** Actions before the screenshot. */
   readonly act?: (page: Page) => Promise<void>;
 }
 
@@ -97,7 +96,7 @@ async function take(
   await page.getByText(fact).first().waitFor();
   if (!isOut) await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
   await act?.(page);
-  // Charts and lists that come a moment later have no word to wait for; here, and only here, a moment is given to them.
+  // Charts and lists that appear later have no text to wait for. Here, and only here, we wait for time.
   await page.waitForTimeout(700);
   await page.screenshot({ path: path.join(images, `${name}.png`) });
   await context.close();

@@ -1,7 +1,7 @@
-// Makes a bare clone ready to run: `npm start` and `npm test` begin here, so that neither needs a command before it.
+// Installs what a fresh clone needs. `npm start` and `npm test` run this first, so that neither needs another command before it.
 //
-// This file runs on whatever Node the machine has (18 or later) and before anything is installed: plain JavaScript, built-ins only.
-// When there is nothing to do it says nothing and costs a few file reads.
+// This file runs on the machine's own Node (18 or later) before anything is installed: plain JavaScript, built-ins only.
+// If there is nothing to do, it prints nothing and reads a few files.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,14 +17,14 @@ const lockFile = inRoot(".set-up.lock");
 const ourNode = inRoot("node_modules", ".bin", "node");
 const ourNodeMajor = 24;
 
-/** What has to be there, in order. A further need (a Redis server, a browser) is a further line with its own `ready` and `make`. */
+/** What must be installed, in order. */
 const needs = [
   { name: "dependencies", ready: dependenciesAreInstalled, make: installDependencies },
   { name: `Node ${ourNodeMajor}`, ready: ourNodeRuns, make: repairOurNode },
   { name: "platform packages", ready: () => missingPlatformPackages().length === 0, make: installPlatformPackages },
 ];
 
-/** What only the tests need, from the system's own packages: looked for each time, because it is not ours to keep. */
+/** System packages that only the tests need. Checked each time, because others may remove them. */
 const testPrograms = [
   { names: ["redis-server"], debianPackage: "redis-server" },
   { names: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], debianPackage: "chromium" },
@@ -36,7 +36,7 @@ if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
 if (process.argv.includes("--tests") && missingPrograms().length > 0) withLock(installPrograms);
 
 function setUp() {
-  // Another process may have done it all while this one waited for the lock.
+  // Another process may have installed everything while this one waited for the lock.
   if (readStamp() === wantedStamp() && existsSync(ourNode)) return;
   for (const need of needs) {
     if (need.ready()) continue;
@@ -52,12 +52,12 @@ function giveUp(what, trouble) {
   process.exit(1);
 }
 
-// The stamp: which package files the folder node_modules was made for.
+// The stamp: for which package files node_modules was made.
 
 function wantedStamp() {
   const hash = createHash("sha256");
   for (const file of ["package.json", "package-lock.json"]) hash.update(readFileSync(inRoot(file)));
-  // A folder shared between machines (a mounted volume, a copied tree) holds the binaries of only one of them.
+  // A folder shared between machines (a mounted volume, a copied tree) has the binaries of only one of them.
   return hash.update(`${process.platform}-${process.arch}`).digest("hex");
 }
 
@@ -67,7 +67,7 @@ function readStamp() {
 
 // Dependencies.
 
-/** Whether npm's own record of what it installed agrees with the lock file; so after `npm install x` nothing is installed twice. */
+/** Whether npm's record of installed packages matches the lock file, so that nothing is installed again after `npm install x`. */
 function dependenciesAreInstalled() {
   const record = readIfThere(inRoot("node_modules", ".package-lock.json"));
   if (!record) return false;
@@ -77,12 +77,12 @@ function dependenciesAreInstalled() {
 
 function installDependencies() {
   console.log("set-up: installing dependencies (first run, or the lock file has changed)");
-  // `--include=dev`: NODE_ENV=production must not leave out what the checks are made of.
+  // `--include=dev`: the checks need these packages even with NODE_ENV=production.
   const done = npm(["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"], root);
   return done ? undefined : "Run `npm ci` to see why; it needs a network or a filled npm cache.";
 }
 
-// Our own Node. The npm package `node` brings it by an install script, and some npm settings forbid those.
+// Our own Node. The npm package `node` installs it with an install script, which some npm settings forbid.
 
 function ourNodeRuns() {
   const { stdout } = spawnSync(ourNode, ["--version"], { encoding: "utf8" });
@@ -92,13 +92,13 @@ function ourNodeRuns() {
 function repairOurNode() {
   console.log(`set-up: installing Node ${ourNodeMajor} for this project`);
   run("node", ["installArchSpecificPackage.js"], inRoot("node_modules", "node"));
-  // npm links no program that was not there when it unpacked the package; this only links it.
+  // npm did not link the program, because it was missing when npm unpacked the package; this only links it.
   npm(["rebuild", "node", "--ignore-scripts", "--loglevel=error"], root);
   return ourNodeRuns() ? undefined : "Run `npm rebuild node --foreground-scripts` to see why.";
 }
 
-// Platform packages. npm leaves out an optional package whose `engines` refuse the Node that runs npm, without a word. Ours are the
-// binaries of the linter and the test runner: they refuse Node 18, yet they will run on our own Node 24.
+// Platform packages: the binaries of the linter and the test runner. They refuse Node 18, so npm on Node 18 silently leaves them out,
+// but they will run on our own Node 24.
 
 function missingPlatformPackages() {
   return Object.entries(lockedPackages())
@@ -107,7 +107,7 @@ function missingPlatformPackages() {
 }
 
 function installPlatformPackages() {
-  // Asked for by name a package is no longer optional, and its `engines` are only a warning.
+  // A package installed by name is not optional, and its `engines` only cause a warning.
   npm(["install", "--no-save", "--include=dev", "--engine-strict=false", "--loglevel=error", ...missingPlatformPackages()], root);
   const missing = missingPlatformPackages();
   return missing.length === 0 ? undefined : `Missing: ${missing.join(", ")}; use npm with Node 20.19 or later.`;
@@ -119,8 +119,8 @@ function fitsThisMachine({ os, cpu, libc }) {
   return fits(os, process.platform) && fits(cpu, process.arch) && (process.platform !== "linux" || fits(libc, glibc ? "glibc" : "musl"));
 }
 
-// Programs for the tests. Installed where that is possible without asking anybody: as root on a system with apt-get. Elsewhere a line says
-// what is missing, and the tests that need it will say so again.
+// Programs for the tests. They are installed automatically as root on a system with apt-get. Otherwise a line says what is missing, and so
+// do the tests that need it.
 
 function missingPrograms() {
   const folders = (process.env.PATH ?? "").split(path.delimiter);
@@ -133,20 +133,20 @@ function installPrograms() {
   if (packages.length === 0) return;
   if (process.getuid?.() === 0 && run("apt-get", ["--version"], root)) {
     console.log(`set-up: installing ${packages.join(", ")} for the tests`);
-    // Debian starts what it installs; the tests start servers of their own, and nothing else shall listen.
+    // Debian would start the servers that it installs; the tests start their own.
     const quiet = { DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
     run("apt-get", ["update", "-qq"], root, quiet);
     run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], root, quiet);
   }
   for (const { names, mayBeMissing } of missingPrograms()) {
-    const fate = mayBeMissing ? "are skipped" : "will fail";
+    const effect = mayBeMissing ? "are skipped" : "will fail";
     console.error(
-      `set-up: ${names[0]} is not installed, and the tests that need it ${fate}: install it with the package manager of your system`,
+      `set-up: ${names[0]} is not installed, and the tests that need it ${effect}: install it with the package manager of your system`,
     );
   }
 }
 
-// Small tools.
+// Tools.
 
 function lockedPackages() {
   const { "": _ourselves, ...packages } = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8")).packages;
@@ -157,13 +157,13 @@ function npm(args, cwd) {
   return run(process.platform === "win32" ? "npm.cmd" : "npm", args, cwd);
 }
 
-/** Runs on the machine's own Node, as `npm ci` removes ours while it works. */
+/** Uses the machine's own Node, because `npm ci` removes ours while it runs. */
 function run(command, args, cwd, settings = {}) {
   const PATH = (process.env.PATH ?? "")
     .split(path.delimiter)
     .filter((folder) => path.resolve(folder) !== path.dirname(ourNode))
     .join(path.delimiter);
-  // What npm says of success ("added 90 packages") is of no interest to somebody who asked for the tests.
+  // Hide npm's success messages ("added 90 packages"): the user wants to see the tests.
   const { status, stdout } = spawnSync(command, args, {
     cwd,
     env: { ...process.env, ...settings, PATH },
@@ -182,7 +182,7 @@ function readIfThere(file) {
   }
 }
 
-/** Two terminals may start at once; the second waits for the first. A lock whose owner is gone is taken over. */
+/** Two terminals may start at once; the second waits for the first. A lock of a dead process is taken over. */
 function withLock(work) {
   for (;;) {
     try {
@@ -204,7 +204,7 @@ function withLock(work) {
 function lockIsStale() {
   try {
     const owner = Number(readFileSync(lockFile, "utf8"));
-    // Between its creation and the writing of the id the file is empty for a moment.
+    // The file is empty for a moment between its creation and the writing of the id.
     if (owner === 0) return Date.now() - statSync(lockFile).mtimeMs > 10_000;
     process.kill(owner, 0);
     return false;

@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is made from the tables of settings, commands and routes. A test says when it is due.
+// `npm run reference`: writes the files generated from the tables of settings, commands and routes. A test fails if they are outdated.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { commandReference, envExample, settingsTables, withMade } from "./refere
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** Every made file with the text that it should have. */
+/** Every generated file and its text. */
 export async function madeFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     [".env.example", envExample()],

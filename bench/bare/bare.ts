@@ -1,11 +1,11 @@
 /**
- * The nearby limit: the same tables or keys, indexes and durability as ours, driven by batched statements, without our rules, counters,
+ * The practical limit: batched statements on the same tables or keys, indexes and durability as ours, without our rules, counters,
  * promises and workers.
  */
 export interface Bare {
-  /** Inserts `jobs` in batches, so many of them under way at once. */
+  /** Inserts `jobs` in batches, `inFlight` of them at once. */
   insert(jobs: number, batch: number, inFlight: number): Promise<void>;
-  /** Claims `jobs` and completes them. Each batch completes what it claimed before and claims anew, in one commit. */
+  /** Claims `jobs` and completes them. Each commit completes one batch and claims the next. */
   drain(jobs: number, batch: number, inFlight: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -13,7 +13,7 @@ export interface Bare {
 /** How a bare engine is opened on a fresh place. */
 export type OpenBare = (place: { readonly url: string }) => Promise<Bare>;
 
-/** Loops that each complete what they hold and claim the next: `exchange` is given what is held and answers what is claimed. */
+/** Loops that each complete a batch and claim the next: `exchange` gets the batch to complete and returns the claimed one. */
 export async function drainInTurns<Held>(
   jobs: number,
   batch: number,
@@ -27,7 +27,7 @@ export async function drainInTurns<Held>(
       const limit = Math.min(batch, left);
       left -= limit;
       held = await exchange(held, limit);
-      if (held.length < limit) throw new Error(`a bare claim of ${limit} gave ${held.length}`);
+      if (held.length < limit) throw new Error(`a bare claim of ${limit} returned ${held.length}`);
     }
     await exchange(held, 0);
   };

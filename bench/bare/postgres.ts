@@ -30,7 +30,7 @@ const GRANTED = {
   worker: "'w-bare'",
 };
 
-/** In: ids and fences of what has ended, now, limit. Out: id, fence and payload of what is claimed. */
+/** In: ids and fences of ended jobs, now, limit. Out: id, fence and payload of claimed jobs. */
 const EXCHANGE = `
   with gone as (
     delete from bare.running r using unnest($1::uuid[], $2::int[]) i(id, fence) where r.id = i.id and r.fence = i.fence returning r.*
@@ -44,12 +44,12 @@ const EXCHANGE = `
   )
   select t.id, t.fence + 1, j.payload from taken t join bare.job j on j.id = t.id order by t.seq`;
 
-/** As the engine's functions are planned. */
+/** The planner settings of the engine's functions. */
 const PLANNED = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off";
 
 type Held = [id: string, fence: number, payload: string];
 
-/** Plain statements on the engine's own tables, one connection for each batch that is under way. */
+/** Plain statements on the engine's own tables, one connection per batch in flight. */
 export async function openBarePostgres({ url }: { readonly url: string }): Promise<Bare> {
   const pool = new pg.Pool({ connectionString: url, max: 2, types: TYPES, options: PLANNED });
   pool.on("error", () => {});

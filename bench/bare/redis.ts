@@ -23,7 +23,7 @@ many('ZADD', B .. 'w:1', lane)
 many('RPUSH', B .. 'i:' .. math.floor(first / 340), ids)
 return total`;
 
-/** In: limit, (sequence and id) of what has ended. Out: (sequence and id, body) … of what is claimed. */
+/** In: limit, (sequence and id) of ended jobs. Out: (sequence and id, body) … of claimed jobs. */
 const EXCHANGE = `${TIME}${RECORDS}
 local limit, held, ended, ids, records = tonumber(ARGV[2]), {}, {}, {}, {}
 for i = 1, #ARGV - 2 do
@@ -54,7 +54,7 @@ return answer`;
 
 const HEAD_BYTES = 18;
 
-/** Two plain scripts on the engine's own keys and packed forms, on one connection, which sends what comes in one tick together. */
+/** Two plain scripts on the engine's own keys and packed forms, on one connection that sends all calls of one tick together. */
 export async function openBareRedis({ url }: { readonly url: string }): Promise<Bare> {
   const redis = openRedis(url);
   const base = `${parseRedisUrl(url).prefix}:{0}:v`;

@@ -8,7 +8,7 @@ import { type Bare, drainInTurns } from "./bare.ts";
 
 const ID = new Uint8Array(ID_BYTES);
 
-/** The engine's own prepared statements, a transaction for each batch. */
+/** The engine's own prepared statements, one transaction per batch. */
 export async function openBareSqlite({ url }: { readonly url: string }): Promise<Bare> {
   const db = new DatabaseSync(url.slice("sqlite:".length));
   db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -16000");

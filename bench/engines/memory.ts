@@ -1,7 +1,7 @@
 import { memorySite } from "../places/memory.ts";
 import type { Engine } from "./engine.ts";
 
-/** No peer stores jobs in its own process, and there is no statement that could be barer. */
+/** No peer keeps jobs in memory, and there are no bare statements to compare with. */
 export const memory: Engine = {
   name: "memory",
   openSite: memorySite,

@@ -5,7 +5,7 @@ import { pgBoss } from "../peers/pg-boss.ts";
 import { postgresSite } from "../places/postgres.ts";
 import type { Engine } from "./engine.ts";
 
-/** The ratio of the drain is asked of the best peer, so of each. */
+/** The required drain ratio is for the best peer, so it is the same for each. */
 export const postgres: Engine = {
   name: "postgres",
   openSite: postgresSite,

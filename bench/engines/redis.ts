@@ -4,7 +4,7 @@ import { bullmqOnRedis } from "../peers/bullmq.ts";
 import { redisSite, redisSiteWithAof } from "../places/redis.ts";
 import type { Engine } from "./engine.ts";
 
-/** Without persistence, as its users know it from other queues; what an append-only file costs is a line of its own. */
+/** Without persistence, as other queues measure it; the cost of an append-only file is a separate line. */
 export const redis: Engine = {
   name: "redis",
   openSite: redisSite,
@@ -16,7 +16,7 @@ export const redis: Engine = {
   ],
   jobs: { oneCaller: 2_000, callers: 100_000, many: 100_000, drainTen: 15_000, drainHundred: 100_000, both: 50_000, processes: 80_000 },
   asked: { http: { one: 0.5, many: 60_000 } },
-  // A server that was given is taken as it is, and may be the only one there is.
+  // A given server is used as it is: we cannot start a variant of it.
   variant: process.env["MILLRACE_TEST_REDIS"] ? null : { name: "AOF everysec", openSite: redisSiteWithAof },
   hasBytes: true,
   processes: "asked",

@@ -3,7 +3,7 @@ import { plainjob } from "../peers/plainjob.ts";
 import { sqliteSite } from "../places/sqlite.ts";
 import type { Engine } from "./engine.ts";
 
-/** One process and one file, committed to the disk. */
+/** One process and one file, synced at each commit. */
 export const sqlite: Engine = {
   name: "sqlite",
   openSite: sqliteSite,
@@ -14,6 +14,6 @@ export const sqlite: Engine = {
   asked: { bareEnqueue: 0.6, bareDrain: 0.6, pickUpMs: 0.5, http: { one: 0.5 } },
   variant: null,
   hasBytes: true,
-  // One file has one writer at a time: that a second process costs nothing is all there is to hope for.
+  // One file has one writer at a time: at best, a second process costs nothing.
   processes: "told",
 };

@@ -12,7 +12,7 @@ const DRAINED = 20_000;
 const STATS_CALLS = 50;
 const STATS_MS = 20;
 
-/** What piles up must slow neither claims nor `stats`. The deep place is filled once, and every round takes its share of it. */
+/** A deep queue must slow neither claims nor `stats`. It is filled once, and every round drains a part of it. */
 export function depthFigures(session: Session): Promise<Figure[]> {
   const deep = session.jobs(DEEP);
   const drained = session.jobs(DRAINED);

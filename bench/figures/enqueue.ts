@@ -3,7 +3,7 @@ import type { Figure } from "../report.ts";
 import { rate } from "../workload.ts";
 import type { Session } from "./session.ts";
 
-/** How fast jobs come in: from one caller, from a hundred that each await their call, and many at a time. */
+/** Enqueue rates: one caller, a hundred callers that each await their call, and `enqueueMany`. */
 export async function enqueueFigures(session: Session): Promise<Figure[]> {
   return [...(await oneCaller(session)), ...(await hundredCallers(session)), ...(await manyAtATime(session))];
 }

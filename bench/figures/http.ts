@@ -3,7 +3,7 @@ import { onFresh } from "../places/place.ts";
 import type { Figure, Measured } from "../report.ts";
 import { askedFor, type Session } from "./session.ts";
 
-/** Over HTTP: one job a request from 64 connections, beside a bare server; and a thousand a request. Server and load are processes of their own. */
+/** HTTP rates: one job per request over 64 connections, compared with a bare server; and a thousand per request. Server and client are separate processes. */
 export async function httpFigures(session: Session): Promise<Figure[]> {
   return session.engine.asked.http === undefined ? [] : [...(await oneByOne(session)), ...(await manyAtATime(session))];
 }
@@ -37,7 +37,7 @@ function manyAtATime(session: Session): Promise<Figure[]> {
   ]);
 }
 
-/** A run that remembers all that it measured, of which the contest compares the rate. */
+/** A run that keeps all its measurements; the contest compares only the rate. */
 class Noted {
   readonly #load: () => Promise<Loaded>;
   readonly #rounds: Loaded[] = [];

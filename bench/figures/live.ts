@@ -1,14 +1,14 @@
 import { openMillrace } from "../millrace-queue.ts";
 import { onFresh } from "../places/place.ts";
-import { consumeAlone, consumeHeard } from "../processes/fleet.ts";
+import { consumeAlone, consumeHeard } from "../processes/run-processes.ts";
 import type { Run } from "../contest.ts";
 import type { Figure } from "../report.ts";
 import type { Session } from "./session.ts";
 
-/** Who reads what happens may not cost those who work more than this. Time of the processor is compared, which other programs do not change. */
+/** Readers of events may cost workers at most this much more. We compare CPU time, because other programs do not change it. */
 const ASKED = 1.1;
 
-/** What it costs a worker that somebody reads the events of a server in another process. */
+/** What a reader of events in another process costs a worker. */
 export async function liveFigures(session: Session): Promise<Figure[]> {
   if (session.engine.processes === "none") return [];
   const alone = { name: "nobody reads", run: draining(session, consumeAlone), atMost: ASKED };

@@ -25,14 +25,14 @@ const SUBJECTS = [
   httpFigures,
 ];
 
-/** What was measured of an engine, one line about where it ran, and what could not be measured. */
+/** The figures of an engine, one line about where it ran, and what could not be measured. */
 export interface EngineFigures {
   readonly about: string;
   readonly figures: readonly Figure[];
   readonly failures: readonly unknown[];
 }
 
-/** Measures everything of an engine, one subject after the other. What it starts, it stops. */
+/** Measures an engine, one subject after the other. Stops everything that it starts. */
 export async function measureEngine(engine: Engine, options: SessionOptions): Promise<EngineFigures> {
   const site = await engine.openSite();
   try {

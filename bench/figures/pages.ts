@@ -29,7 +29,7 @@ const FILTERS = [
 ];
 const TEXTS = ["shipped", "no+such+text", "boom&status=dead", "no+such+text&status=dead", "no+such+text&queue=mail"];
 
-/** What the pages of the dashboard ask for: none of it may take longer because many jobs are stored. */
+/** The requests of the dashboard: none may become slow when many jobs are stored. */
 export async function pageFigures(session: Session): Promise<Figure[]> {
   if (session.engine.name === "memory") return [];
   const stored = session.jobs(STORED);
@@ -51,7 +51,7 @@ export async function pageFigures(session: Session): Promise<Figure[]> {
   });
 }
 
-/** The ids of a job that nobody will take for long, of one that has ended, and of a dead one. */
+/** Ids of a waiting, an ended and a dead job. */
 interface Ids {
   readonly waiting: string;
   readonly ended: string;
@@ -77,7 +77,7 @@ async function timeRequests(fetch: (request: Request) => Promise<Response>, path
   return percentileOf(times, 0.95);
 }
 
-/** Half of the jobs wait, a tenth of them for their time; the other half has ended, some of it dead. */
+/** Half of the jobs wait, a tenth of them scheduled; the other half has ended, some of them dead. */
 async function stock(queue: MillraceQueue, jobs: number): Promise<Ids> {
   const { client } = queue;
   for (const name of QUEUES) await client.configure(name, { retention: { count: 10 * jobs, age: "1d" } });
@@ -87,7 +87,7 @@ async function stock(queue: MillraceQueue, jobs: number): Promise<Ids> {
   return { waiting: await newest(queue, "pending"), ended: await newest(queue, "completed"), dead: await newest(queue, "dead") };
 }
 
-/** Pages until there is one: a page may be empty and still not the last. */
+/** Reads pages until there is a job: an empty page may not be the last. */
 async function newest({ client }: MillraceQueue, status: string): Promise<string> {
   let cursor: string | null = null;
   do {
@@ -116,7 +116,7 @@ async function add({ client }: MillraceQueue, jobs: number, typeOf: (number: num
   }
 }
 
-/** Works until all that is due has ended. */
+/** Runs all due jobs. */
 async function workOff({ client }: MillraceQueue, jobs: number): Promise<void> {
   const due = (await client.stats()).counts.pending;
   const finished = Promise.withResolvers<void>();

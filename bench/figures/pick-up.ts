@@ -5,7 +5,7 @@ import { askedFor, type Session } from "./session.ts";
 const SAMPLES = 200;
 const LEAST_SAMPLES = 60;
 
-/** How soon an idle worker begins with a job that is enqueued in the same process. */
+/** How soon an idle worker starts a job that was enqueued in the same process. */
 export function pickUpFigures(session: Session): Promise<Figure[]> {
   const { rivals, engine } = session;
   const samples = session.jobs(SAMPLES, LEAST_SAMPLES);

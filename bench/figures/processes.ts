@@ -1,14 +1,14 @@
 import { openMillrace } from "../millrace-queue.ts";
 import { onFresh } from "../places/place.ts";
-import { consume, produce } from "../processes/fleet.ts";
+import { consume, produce } from "../processes/run-processes.ts";
 import type { Run } from "../contest.ts";
 import type { Figure } from "../report.ts";
 import type { Session } from "./session.ts";
 
-/** Every process warms itself up, so none of its rounds is lost on that. */
+/** Every process warms itself up, so no round is needed for that. */
 const MOST_ROUNDS = 2;
 
-/** What more processes add: nothing that they share may hold them up. On two cores the server has its part of these too. */
+/** Whether more processes are faster: they must not slow each other down. On two cores they also compete with the database server. */
 export async function processFigures(session: Session): Promise<Figure[]> {
   const { processes } = session.engine;
   if (processes === "none") return [];

@@ -6,7 +6,7 @@ import { onFresh, type Place, type Site } from "../places/place.ts";
 import type { Peer, Queue } from "../queue.ts";
 import type { Figure, Unit } from "../report.ts";
 
-/** How an engine is measured this time. */
+/** Options of the command line. */
 export interface SessionOptions {
   readonly scale: number;
   readonly rounds: number;
@@ -15,7 +15,7 @@ export interface SessionOptions {
 
 const LEAST = 200;
 
-/** One engine while its site is open: makes contenders of ours, the bare statements and the peers, each on a place of its own. */
+/** One engine while its site is open: makes contenders of ours, the bare statements and the peers, each on its own place. */
 export class Session {
   readonly engine: Engine;
   readonly site: Site;
@@ -31,7 +31,7 @@ export class Session {
     this.#scale = scale;
   }
 
-  /** So many jobs at this scale, in whole hundreds. */
+  /** The number of jobs at this scale, in whole hundreds. */
   jobs(atFullScale: number, least: number = LEAST): number {
     return Math.max(least, Math.round((atFullScale * this.#scale) / 100) * 100);
   }
@@ -75,7 +75,7 @@ export class Session {
   }
 }
 
-/** A figure that is asked for as it is, on any machine. */
+/** A requirement for the absolute figure, on any machine. */
 export function askedFor(value: number | undefined, asked: { atLeast?: number; atMost?: number }): Contender | null {
   return value === undefined ? null : { name: "asked", run: async () => [value], ...asked };
 }

@@ -4,10 +4,10 @@ import type { Queue } from "../queue.ts";
 import type { Figure } from "../report.ts";
 import type { Session } from "./session.ts";
 
-/** Enough that what a store takes for itself does not show; and just below a power of two, where hash tables are full and not half empty. */
+/** Enough to hide the fixed size of a store, and just below a power of two, where hash tables are full. */
 const JOBS = 32_000;
 
-/** What a job takes in the store, with its share of the indexes. Once is enough: it is no matter of speed. */
+/** The size of a job in the store, including indexes. One round is enough. */
 export async function sizeFigures(session: Session): Promise<Figure[]> {
   if (!session.engine.hasBytes) return [];
   const peers = session.rivals

@@ -1,6 +1,6 @@
 /**
- * HOW LONG A COMMAND TAKES from the key press to its end: the package as it is published, compiled, on the Node that runs this. 150 ms is
- * what a person may wait. On a busy machine the time of the processor says more than the clock, so both are taken.
+ * HOW LONG A COMMAND TAKES from start to end: the compiled package on the current Node. At most 150 ms is required. On a busy machine CPU
+ * time says more than the clock, so both are measured.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,16 +13,16 @@ import type { Figure } from "../report.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** More than of other figures: a start is short, and one that is disturbed counts for nothing. */
+/** More rounds than for other figures: a start is short, and other load disturbs it easily. */
 const STARTS = 5;
 const WHAT = ["millrace --version", "millrace stats, SQLite", "millrace stats, server"] as const;
 
-/** Writes what the processor had to do where the parent reads it. */
+/** Writes its CPU time where the parent reads it. */
 const TELL_CPU = `data:text/javascript,${encodeURIComponent(
   'import { writeSync } from "node:fs"; process.on("exit", () => { const { user, system } = process.cpuUsage(); writeSync(3, String((user + system) / 1000)); });',
 )}`;
 
-/** Start-up beside that of Node itself, which is the least that it can be. */
+/** Start-up times, compared with that of Node alone, which is the minimum. */
 export async function startUpFigures(rounds: number): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-start-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -53,7 +53,7 @@ export async function startUpFigures(rounds: number): Promise<Figure[]> {
   }
 }
 
-/** As `npm run build` does, without touching what others may be using. */
+/** As `npm run build`, but into another folder. */
 function compile(folder: string): string {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", join(folder, "dist")], { stdio: "inherit" });
@@ -78,7 +78,7 @@ async function startServer(main: string, folder: string, store: string): Promise
   throw new Error(`the server did not start:\n${said}`);
 }
 
-/** A home of its own, so that the cache of compiled code is that of this run: warm, as it is for who types a second command. */
+/** Its own home folder, so that the cache of compiled code belongs to this run, and is warm as for a second command. */
 function environment(folder: string): NodeJS.ProcessEnv {
   const { PATH } = process.env;
   return { PATH, HOME: folder, XDG_CACHE_HOME: join(folder, "cache") };

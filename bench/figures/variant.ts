@@ -2,7 +2,7 @@ import * as measures from "../measures.ts";
 import type { Figure } from "../report.ts";
 import type { Session } from "./session.ts";
 
-/** What the engine's other set-up costs. */
+/** The cost of the engine's other set-up. */
 export async function variantFigures(session: Session): Promise<Figure[]> {
   const { variant, jobs: counts } = session.engine;
   if (variant === null) return [];

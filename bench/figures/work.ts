@@ -4,7 +4,7 @@ import type { Figure } from "../report.ts";
 import { rate } from "../workload.ts";
 import { askedFor, type Session } from "./session.ts";
 
-/** How fast jobs are worked off, with few slots and with many, and while others come in. */
+/** Rates of running jobs: with few slots, with many, and while others are enqueued. */
 export async function workFigures(session: Session): Promise<Figure[]> {
   return [...(await tenSlots(session)), ...(await hundredSlots(session)), ...(await bothAtOnce(session))];
 }

@@ -1,7 +1,7 @@
-/** The least that a server on node:http can do for a request: read the body, and answer with as much JSON as ours does. */
+/** A minimal node:http server: reads the body, and answers with as much JSON as ours. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tellAsServer } from "./server-word.ts";
+import { tellAsServer } from "./server-message.ts";
 
 const ANSWER = JSON.stringify({ echo: "x".repeat(500) });
 

@@ -1,11 +1,11 @@
 /**
- * A process that asks: `load.ts PORT CONNECTIONS REQUESTS BATCH KEY`. Each connection sends its next request when the last is answered. It
- * speaks HTTP by hand over sockets, because a client that does more would be what is measured.
+ * The client process: `load.ts PORT CONNECTIONS REQUESTS BATCH KEY`. Each connection sends its next request when the last is answered. It
+ * writes HTTP to raw sockets, because a real client would cost more than the server that we measure.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { PAYLOAD } from "../workload.ts";
-import type { LoadWord } from "./run-load.ts";
+import type { LoadMessage } from "./run-load.ts";
 
 const [port, connections, requests, batch] = process.argv.slice(2, 6).map(Number) as [number, number, number, number];
 const key = process.argv[6] ?? "";
@@ -17,14 +17,14 @@ const PREFER = batch === 1 ? "" : "Prefer: return=minimal\r\n";
 const REQUEST = Buffer.from(
   `POST ${PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n${PREFER}Content-Length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`,
 );
-const GOOD = batch === 1 ? "201" : "20"; // an echo has one answer for both
+const GOOD = batch === 1 ? "201" : "20"; // the echo server always answers 201
 
-/** One connection. Tells of each whole answer how long it took. */
-class Line {
+/** One connection. Calls back with the time of each complete answer. */
+class Connection {
   readonly #socket: Socket;
   readonly #onAnswer: (ms: number) => boolean;
   #sentAt = 0;
-  /** Bytes of the answer that are still to come; null while its head is not whole. */
+  /** Missing bytes of the answer; null until its head is complete. */
   #left: number | null = null;
   #head = "";
 
@@ -46,7 +46,7 @@ class Line {
       if (end === -1) return;
       const length = /content-length: (\d+)/i.exec(this.#head)?.[1];
       if (!this.#head.startsWith(GOOD, 9) || length === undefined)
-        throw new Error(`not the answer that was expected: ${this.#head.slice(0, end)}`);
+        throw new Error(`unexpected answer: ${this.#head.slice(0, end)}`);
       this.#left = Number(length) - (this.#head.length - end - 4);
       this.#head = "";
     } else this.#left -= chunk.length;
@@ -56,27 +56,27 @@ class Line {
   }
 }
 
-/** Sends so many requests over all lines, and gives how long each took. */
+/** Sends `count` requests over all connections, and returns the time of each. */
 async function ask(sockets: readonly Socket[], count: number): Promise<number[]> {
   const done = Promise.withResolvers<void>();
   const times: number[] = [];
   let sent = Math.min(sockets.length, count);
-  const lines = sockets.map((socket) => {
+  const opened = sockets.map((socket) => {
     socket.removeAllListeners("data");
-    return new Line(socket, (ms) => {
+    return new Connection(socket, (ms) => {
       times.push(ms);
       if (times.length === count) done.resolve();
       return sent++ < count;
     });
   });
-  for (const line of lines.slice(0, count)) line.send();
+  for (const connection of opened.slice(0, count)) connection.send();
   await done.promise;
   return times;
 }
 
 const sockets = Array.from({ length: connections }, () => connect(port, "127.0.0.1").setNoDelay(true));
 await Promise.all(sockets.map((socket) => once(socket, "connect")));
-const say = (word: LoadWord): void => void process.send!(word);
+const say = (message: LoadMessage): void => void process.send!(message);
 
 await ask(sockets, Math.ceil(requests / 4));
 const go = once(process, "message");

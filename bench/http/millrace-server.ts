@@ -1,7 +1,7 @@
-/** Our server on a store, as `millrace server` has it: with a key. `millrace-server.ts URL KEY`. */
+/** Our server with an API key, as in `millrace server`: `millrace-server.ts URL KEY`. */
 import { connect } from "millrace";
 import { createServer, listen } from "millrace/server";
-import { tellAsServer } from "./server-word.ts";
+import { tellAsServer } from "./server-message.ts";
 
 const [url, key] = process.argv.slice(2) as [string, string];
 const client = await connect(url, { upkeep: true });

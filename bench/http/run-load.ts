@@ -1,32 +1,32 @@
-/** A server in a process of its own, and a load on it from another. */
+/** Runs a server in one process and a client in another. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { ServerWord } from "./server-word.ts";
+import type { ServerMessage } from "./server-message.ts";
 
-/** What the load says to the process that started it. */
-export type LoadWord = { readonly kind: "warm" } | { readonly kind: "asked"; readonly ms: number; readonly p99: number };
+/** What the client sends to its parent process. */
+export type LoadMessage = { readonly kind: "warm" } | { readonly kind: "asked"; readonly ms: number; readonly p99: number };
 
-/** How many at once, how many in all, and how many jobs are in each. */
+/** How many connections, requests, and jobs per request. */
 export interface Load {
   readonly connections: number;
   readonly requests: number;
   readonly batch: number;
 }
 
-/** What a load came to. */
+/** The result. */
 export interface Loaded {
-  /** Jobs a second. */
+  /** Jobs per second. */
   readonly rate: number;
-  /** Of the time until an answer, in milliseconds. */
+  /** Of the response time, in milliseconds. */
   readonly p99: number;
-  /** Time of a processor that the server used for one request, in milliseconds. */
+  /** CPU time of the server per request, in milliseconds. */
   readonly cpuMs: number;
 }
 
 const KEY = "the-key-of-the-bench";
 
-/** Our server on the store at this URL. */
+/** Our server on this store. */
 export function loadMillrace(url: string, load: Load): Promise<Loaded> {
   return runLoad(new URL("./millrace-server.ts", import.meta.url), [url, KEY], load);
 }
@@ -39,13 +39,13 @@ export function loadEcho(load: Load): Promise<Loaded> {
 async function runLoad(program: URL, args: readonly string[], { connections, requests, batch }: Load): Promise<Loaded> {
   const server = start(program, args);
   try {
-    const { port } = await wordOf<Extract<ServerWord, { kind: "listening" }>>(server);
+    const { port } = await messageOf<Extract<ServerMessage, { kind: "listening" }>>(server);
     const load = start(new URL("./load.ts", import.meta.url), [port, connections, requests, batch, KEY].map(String));
     try {
-      await wordOf(load);
+      await messageOf(load);
       const before = await cpuOf(server);
       load.send("go");
-      const { ms, p99 } = await wordOf<Extract<LoadWord, { kind: "asked" }>>(load);
+      const { ms, p99 } = await messageOf<Extract<LoadMessage, { kind: "asked" }>>(load);
       const cpuMs = (await cpuOf(server)) - before;
       return { rate: (requests * batch * 1000) / ms, p99, cpuMs: cpuMs / requests };
     } finally {
@@ -61,16 +61,16 @@ function start(program: URL, args: readonly string[]): ChildProcess {
 }
 
 async function cpuOf(server: ChildProcess): Promise<number> {
-  const answer = wordOf<Extract<ServerWord, { kind: "used" }>>(server);
+  const answer = messageOf<Extract<ServerMessage, { kind: "used" }>>(server);
   server.send("cpu");
   return (await answer).cpuMs;
 }
 
-async function wordOf<Word>(child: ChildProcess): Promise<Word> {
+async function messageOf<Message>(child: ChildProcess): Promise<Message> {
   const tooSoon = once(child, "exit").then(([code]) => {
     throw new Error(`a process of the bench ended with ${String(code)} before its work was done`);
   });
-  return ((await Promise.race([once(child, "message"), tooSoon])) as [Word])[0];
+  return ((await Promise.race([once(child, "message"), tooSoon])) as [Message])[0];
 }
 
 async function end(child: ChildProcess): Promise<void> {

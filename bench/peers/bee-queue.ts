@@ -17,10 +17,10 @@ interface Bee {
   close(timeoutMs?: number): Promise<void>;
 }
 
-/** What its documentation advises to turn off where nobody listens: events, and the jobs that it would keep in the process for them. */
+/** Off, as its documentation advises if nobody listens: events, and the jobs that it keeps in the process for them. */
 const LEAN = { getEvents: false, sendEvents: false, storeJobs: false, removeOnSuccess: false };
 
-/** One queue that only adds and one that works, as it advises for processes that do one of the two. */
+/** One queue that only adds and one that only works, as it advises for separate processes. */
 export const beeQueue: Peer = {
   name: "Bee-Queue",
   jobs: { add: 40_000, drain: 20_000 },

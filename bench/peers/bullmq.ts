@@ -35,7 +35,7 @@ export const bullmqOnRedis: Peer = {
   },
 };
 
-/** Its own backend for PostgreSQL. One pool for the queue and one for the worker. */
+/** Its PostgreSQL backend, with one pool for the queue and one for the worker. */
 export const bullmqOnPostgres: Peer = {
   name: "BullMQ on PostgreSQL",
   jobs: { add: 2_500, drain: 1_500 },

@@ -17,19 +17,19 @@ interface WorkerUtils {
   release(): Promise<void>;
 }
 
-/** What its page on performance measured with: many jobs fetched at once, and ends that are written together. */
+/** The settings of its page on performance: it fetches many jobs at once and writes completions together. */
 const BATCHING = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 /** More connections than this were not faster on two cores. */
 const POOL = 10;
 
-/** It cannot keep finished jobs: it removes them. */
+/** It always removes finished jobs. */
 export const graphileWorker: Peer = {
   name: "Graphile Worker (keeps none)",
   jobs: { add: 1_500, drain: 20_000 },
   async open({ url }) {
     const { makeWorkerUtils, run, Logger } = await loadPeer<GraphileModule>("graphile-worker");
     const logger = new Logger(() => () => {});
-    // A pool of our own: it would not wait until its connections are closed, and an error on one of them would end this process.
+    // Our own pool: its own would not wait until connections are closed, and an error on one of them would end this process.
     const pgPool = new pg.Pool({ connectionString: url, max: POOL });
     pgPool.on("error", () => {});
     pgPool.on("connect", (client) => client.on("error", () => {}));
@@ -56,7 +56,7 @@ export const graphileWorker: Peer = {
   },
 };
 
-/** Its handlers run ahead of the statements that remove their jobs. */
+/** Waits until all jobs are removed: handlers run ahead of those statements. */
 async function untilEmpty(pool: pg.Pool): Promise<void> {
   while ((await pool.query("select from graphile_worker._private_jobs limit 1")).rowCount !== 0);
 }

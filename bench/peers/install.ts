@@ -4,17 +4,17 @@ import { readFileSync } from "node:fs";
 const folder = new URL("./", import.meta.url);
 
 /**
- * Installs what package.json beside this file names, there and never into the product. (It cannot be bench/package.json: the nearest
- * package.json decides what `import "millrace"` means, and in bench/ that has to be the product.)
+ * Installs the packages of ./package.json into this folder, never into the product. (It cannot be bench/package.json: the nearest
+ * package.json decides what `import "millrace"` means, and in bench/ it must mean the product.)
  */
 export function installPeers(): void {
   if (wanted().every(isInstalled)) return;
-  // Nothing that the peers need is built on this machine.
+  // No peer needs to be built on this machine.
   const args = ["install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"];
   try {
     execFileSync("npm", args, { cwd: folder, stdio: ["ignore", process.stderr, process.stderr] });
   } catch {
-    console.error("npm could not install all peers: those that are missing will be told as failed");
+    console.error("npm could not install all peers: missing ones will be reported as failed");
   }
 }
 
@@ -31,7 +31,7 @@ function isInstalled([name, version]: [string, string]): boolean {
   }
 }
 
-/** What is there to be compared with: package and version. */
+/** The installed peers: package and version. */
 export function installedPeers(): string[] {
   return wanted()
     .filter(isInstalled)
@@ -43,7 +43,7 @@ function versionOf(name: string): string {
   return version;
 }
 
-/** Loads a peer. Its types are not ours to have: they come with an install that a plain clone does not make. */
+/** Loads a peer, without types: they would need an install that a plain clone does not have. */
 export async function loadPeer<Module>(name: string): Promise<Module> {
   try {
     return (await import(name)) as Module;

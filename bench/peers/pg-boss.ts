@@ -20,12 +20,12 @@ interface Boss {
 
 /** More connections than this added nothing on two cores. */
 const POOL = 10;
-/** It is done with a batch before it fetches the next, so two half batches keep it busier than a whole one; four were slower. */
+/** It finishes a batch before it fetches the next, so two half batches are faster than a whole one; four were slower. */
 const FETCHERS = 2;
 
 /**
- * Keeps finished jobs, and does not look after its tables while it is measured. It can tell a worker of a new job, which is right for
- * latency and costs a third of its enqueues; without, it polls, at the shortest interval that it allows.
+ * Keeps finished jobs, and runs no maintenance while it is measured. It can notify a worker of a new job, which helps latency and costs a
+ * third of its enqueue rate; without that it polls, at the shortest interval that it allows.
  */
 export const pgBoss: Peer = {
   name: "pg-boss",

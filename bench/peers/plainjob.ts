@@ -22,8 +22,8 @@ interface PlainjobQueue {
 const quiet = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
 
 /**
- * It was made for better-sqlite3, which needs a compiler; its connection is an interface, so it runs on node:sqlite here, as we do. It
- * decides itself about its durability and its pace: it does not wait for the disk (synchronous NORMAL), and runs one job at a time.
+ * It was made for better-sqlite3, which needs a compiler; its connection is an interface, so here it runs on node:sqlite, like ours. Its
+ * durability and concurrency are fixed: it does not wait for the disk (synchronous NORMAL), and runs one job at a time.
  */
 export const plainjob: Peer = {
   name: "plainjob",

@@ -1,6 +1,6 @@
 import type { Site } from "./place.ts";
 
-/** Every client has a store of its own in this process. */
+/** Every client has its own store in this process. */
 export async function memorySite(): Promise<Site> {
   const place = { url: "memory:", bytes: async () => 0, close: async () => {} };
   return { about: "in this process", fresh: async () => place, close: async () => {} };

@@ -1,21 +1,21 @@
-/** Somewhere that is empty when it is given out, and gone after it is closed. */
+/** A store that is empty when it is opened and removed when it is closed. */
 export interface Place {
-  /** What connect() is given; peers read from it where they have to go. */
+  /** The URL for connect(); peers parse it. */
   readonly url: string;
-  /** What is stored here now, in bytes. */
+  /** The size of the stored data. */
   bytes(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Where places come from: a folder, or a server. */
+/** Makes places: in a folder, or on a server. */
 export interface Site {
-  /** One line about what it is, for those who read the figures. */
+  /** One line for the report. */
   readonly about: string;
   fresh(): Promise<Place>;
   close(): Promise<void>;
 }
 
-/** Does something on a fresh place, and closes it whatever happens. */
+/** Uses a fresh place, and always closes it. */
 export async function onFresh<Answer>(site: Site, run: (place: Place) => Promise<Answer>): Promise<Answer> {
   const place = await site.fresh();
   try {

@@ -2,7 +2,7 @@ import pg from "pg";
 import { startPostgres } from "../../test/servers/postgres.ts";
 import type { Site } from "./place.ts";
 
-/** A new database for each place, on a server that waits for the disk as it does by default. */
+/** A new database for each place, on a server with default durability. */
 export async function postgresSite(): Promise<Site> {
   const server = await startPostgres({ fsync: true });
   const version = await ask(server.url, "show server_version");
@@ -17,7 +17,7 @@ export async function postgresSite(): Promise<Site> {
   };
 }
 
-/** Tables and indexes of all but the system, without the room that vacuum gives back: autovacuum would do it a minute later. */
+/** All tables and indexes except the system's, after a vacuum: autovacuum would free that space a minute later. */
 async function bytesOf(url: string): Promise<number> {
   await ask(url, "vacuum");
   const total = await ask(

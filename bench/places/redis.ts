@@ -4,7 +4,7 @@ import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import { startRedis } from "../../test/servers/redis.ts";
 import type { Site } from "./place.ts";
 
-/** The server that MILLRACE_TEST_REDIS names, or else one of our own without persistence. */
+/** The server that MILLRACE_TEST_REDIS names, or else our own server without persistence. */
 export async function redisSite(): Promise<Site> {
   const given = process.env["MILLRACE_TEST_REDIS"] ?? "";
   if (given !== "") return siteOn(given, "as it is set", async () => {});
@@ -12,13 +12,13 @@ export async function redisSite(): Promise<Site> {
   return siteOn(server.url, "without persistence, on this machine", () => server.stop());
 }
 
-/** One of our own that appends each change to a file, which is on the disk a second later at the latest. */
+/** Our own server with an append-only file, synced every second. */
 export async function redisSiteWithAof(): Promise<Site> {
   const server = await startRedis({ appendOnly: "everysec" });
   return siteOn(server.url, "with AOF everysec, on this machine", () => server.stop());
 }
 
-/** A prefix of its own for each place. */
+/** Each place has its own key prefix. */
 async function siteOn(url: string, settings: string, stop: () => Promise<void>): Promise<Site> {
   if (parseRedisUrl(url).cluster) throw new Error("MILLRACE_TEST_REDIS must name a single server, not a Cluster, for the bench");
   const redis = openRedis(url);
@@ -46,14 +46,14 @@ export function openRedis(url: string): Redis {
   return new Redis({ ...nodes[0], username, password, db, protocol: 2, ...(tls ? { tls: {} } : {}) });
 }
 
-/** All of the server's memory but what connections have for buffers. */
+/** The memory of the server without the buffers of connections. */
 async function usedMemory(redis: Redis): Promise<number> {
   const info = await redis.info("memory");
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
   return read("used_memory") - read("mem_clients_normal");
 }
 
-/** Removes at once, not behind the back of whoever is measured next. */
+/** Deletes synchronously, so that it does not slow the next measurement. */
 async function removeAll(redis: Redis, prefix: string): Promise<void> {
   for await (const keys of redis.scanStream({ match: `${prefix}:*`, count: 1_000 }) as AsyncIterable<string[]>) {
     if (keys.length > 0) await redis.del(keys);

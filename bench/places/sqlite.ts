@@ -25,7 +25,7 @@ export async function sqliteSite(): Promise<Site> {
   };
 }
 
-/** The file's, once the WAL is folded into it. */
+/** The size of the file after a checkpoint of the WAL. */
 function bytesOf(path: string): number {
   const db = new DatabaseSync(path);
   db.exec("pragma wal_checkpoint(truncate)");

@@ -1,7 +1,7 @@
-/** A process that works off what waits until it is disconnected: `consumer.ts URL`. */
+/** Runs waiting jobs until its parent disconnects: `consumer.ts URL`. */
 import { connect } from "millrace";
 import { PAYLOAD } from "../workload.ts";
-import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
+import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./message.ts";
 
 const TELL_MS = 10;
 

@@ -1,7 +1,7 @@
-/** A process that enqueues: `producer.ts URL JOBS`. */
+/** Enqueues jobs: `producer.ts URL JOBS`. */
 import { connect } from "millrace";
 import { byCallers, PAYLOAD } from "../workload.ts";
-import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./word.ts";
+import { cpuSince, say, untilAllAreReady, WARM_UP_JOBS } from "./message.ts";
 
 const [url, jobs] = process.argv.slice(2) as [string, string];
 const client = await connect(url);

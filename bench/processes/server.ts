@@ -1,7 +1,7 @@
-/** A server with one who reads its events, until it is disconnected: `server.ts URL`. */
+/** A server and a reader of its events, until the parent disconnects: `server.ts URL`. */
 import { connect } from "millrace";
 import { createServer, listen } from "millrace/server";
-import { say } from "./word.ts";
+import { say } from "./message.ts";
 
 const [url] = process.argv.slice(2) as [string];
 const client = await connect(url);

@@ -56,7 +56,7 @@ describe("with what it needs", () => {
     const catcher = await catchMail();
     onTestFinished(() => catcher.close());
     const said = await run("email.ts", { SMTP_URL: catcher.url });
-    expect(said).toContain("pressed twice, one job: true");
+    expect(said).toContain("clicked twice, one job: true");
     expect(said).toContain("ann@example.com: completed");
     expect(said).toMatch(/nobody@example\.com: dead .*no such mailbox/);
     expect(catcher.mails.map(({ to }) => to)).toEqual([["ann@example.com"]]);

@@ -1,25 +1,25 @@
-/** Real processes that do the same work at once, timed from their common start to the end of the last job. */
+/** Several processes that do the same work at once, timed from their common start to the end of the last job. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Word } from "./word.ts";
+import type { Message } from "./message.ts";
 
-/** Jobs a second of `count` processes that enqueue `jobs` together, 100 callers each. */
+/** Jobs per second of `count` processes that enqueue `jobs` together, 100 callers each. */
 export async function produce(url: string, count: number, jobs: number): Promise<number> {
   return (await measure(new URL("./producer.ts", import.meta.url), count, jobs, [url, String(Math.ceil(jobs / count))])).perSecond;
 }
 
-/** Jobs a second of `count` processes that work off `jobs` together, 100 slots each. */
+/** Jobs per second of `count` processes that run `jobs` together, 100 slots each. */
 export async function consume(url: string, count: number, jobs: number): Promise<number> {
   return (await measure(new URL("./consumer.ts", import.meta.url), count, jobs, [url])).perSecond;
 }
 
-/** The processor's time that one process takes for each of `jobs` that it works off, in microseconds. */
+/** CPU time of one process per job, in microseconds. */
 export async function consumeAlone(url: string, jobs: number): Promise<number> {
   return (await measure(new URL("./consumer.ts", import.meta.url), 1, jobs, [url])).cpuUs / jobs;
 }
 
-/** The same while somebody reads the events of a server in another process. */
+/** The same while a client reads the events of a server in another process. */
 export async function consumeHeard(url: string, jobs: number): Promise<number> {
   const server = start(new URL("./server.ts", import.meta.url), [url]);
   const ended = once(server, "exit");
@@ -34,7 +34,7 @@ export async function consumeHeard(url: string, jobs: number): Promise<number> {
 
 interface Measured {
   readonly perSecond: number;
-  /** Of all processes together. */
+  /** Sum over all processes. */
   readonly cpuUs: number;
 }
 
@@ -54,9 +54,9 @@ async function measure(program: URL, count: number, jobs: number, args: readonly
     const done = allDone(children, jobs);
     const started = Date.now();
     for (const child of children) child.send("go");
-    const words = await Promise.race([done, ...tooSoon]);
-    const ms = Math.max(...words.map(({ at }) => at)) - started;
-    return { perSecond: (jobs * 1000) / ms, cpuUs: words.reduce((sum, { cpuUs }) => sum + cpuUs, 0) };
+    const reports = await Promise.race([done, ...tooSoon]);
+    const ms = Math.max(...reports.map(({ at }) => at)) - started;
+    return { perSecond: (jobs * 1000) / ms, cpuUs: reports.reduce((sum, { cpuUs }) => sum + cpuUs, 0) };
   } finally {
     for (const child of children) if (child.connected) child.disconnect();
     await Promise.all(ends);
@@ -67,17 +67,17 @@ async function isReady(child: ChildProcess): Promise<void> {
   await once(child, "message");
 }
 
-type Did = Extract<Word, { kind: "did" }>;
+type Did = Extract<Message, { kind: "did" }>;
 
-/** What each process said when all jobs were done. */
+/** The last message of each process when all jobs were done. */
 function allDone(children: readonly ChildProcess[], jobs: number): Promise<readonly Did[]> {
   return new Promise((resolve) => {
     const latest = new Map<ChildProcess, Did>();
     for (const child of children) {
-      child.on("message", (word: Word) => {
-        if (word.kind === "did") latest.set(child, word);
-        const words = [...latest.values()];
-        if (words.reduce((sum, { jobs }) => sum + jobs, 0) >= jobs) resolve(words);
+      child.on("message", (message: Message) => {
+        if (message.kind === "did") latest.set(child, message);
+        const reports = [...latest.values()];
+        if (reports.reduce((sum, { jobs }) => sum + jobs, 0) >= jobs) resolve(reports);
       });
     }
   });
