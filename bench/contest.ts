@@ -38,7 +38,7 @@ export async function contest({ engine, what, unit, ours, others, rounds }: Cont
   }
   const [us, ...them] = entrants as [Entrant, ...Entrant[]];
   if (us.failure !== null) throw us.failure;
-  tell(engine, what[0]!, entrants, unit, started);
+  print(engine, what[0]!, entrants, unit, started);
   return what.flatMap((name, index): Figure[] => {
     const figure = { engine, what: name, unit, ours: us.measured(index, unit) };
     const lines = them.flatMap((other, place) => {
@@ -102,12 +102,12 @@ async function withinTime<Answer>(run: Promise<Answer>): Promise<Answer> {
   }
 }
 
-function tell(engine: string, what: string, entrants: readonly Entrant[], unit: Unit, started: number): void {
-  const told = entrants.map((entrant) => {
+function print(engine: string, what: string, entrants: readonly Entrant[], unit: Unit, started: number): void {
+  const results = entrants.map((entrant) => {
     const result = entrant.beside(0, unit)!;
     return `${entrant.name} ${"failure" in result ? `failed (${result.failure})` : roughly(result.best)}`;
   });
-  process.stderr.write(`${engine}: ${what}: ${told.join(", ")} ${unit} (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
+  process.stderr.write(`${engine}: ${what}: ${results.join(", ")} ${unit} (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
 }
 
 function roughly(value: number): string {

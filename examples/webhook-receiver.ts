@@ -16,7 +16,7 @@ const secret = process.env["WEBHOOK_SECRET"] ?? "change-me-to-32-random-characte
 const client = await connect(process.env["MILLRACE_URL"] ?? "http://127.0.0.1:8080");
 
 const seen = new Set<string>();
-const told = Promise.withResolvers<unknown>();
+const received = Promise.withResolvers<unknown>();
 
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
   // The unchanged bytes: the signature would not match a body that was parsed and written again.
@@ -26,7 +26,7 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
     response.writeHead(204).end();
     if (seen.has(id)) return;
     seen.add(id);
-    told.resolve(event);
+    received.resolve(event);
   } catch (error) {
     console.log(`refused: ${(error as Error).message}`);
     response.writeHead(400).end();
@@ -42,7 +42,7 @@ const forged = await fetch(address, { method: "POST", body: '{"status":"complete
 console.log(`a forged delivery is answered with ${forged.status}`);
 
 await client.enqueue("email:send", { to: "ann@example.com" }, { webhookUrl: address });
-console.log("told:", await told.promise);
+console.log("received:", await received.promise);
 
 receiver.close();
 receiver.closeAllConnections();

@@ -17,7 +17,7 @@ export interface Engine {
   /** The same engine with another set-up, to measure its cost. */
   readonly variant: { readonly name: string; openSite(): Promise<Site> } | null;
   /** Several processes on one store: not possible, only measured, or required to be faster than one. */
-  readonly processes: "none" | "told" | "asked";
+  readonly processes: "none" | "measured" | "required";
 }
 
 /** Jobs of a round at scale 1: one or two seconds for ours. */

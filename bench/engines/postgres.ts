@@ -20,5 +20,5 @@ export const postgres: Engine = {
   asked: {},
   variant: null,
   hasBytes: true,
-  processes: "asked",
+  processes: "required",
 };

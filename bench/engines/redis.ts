@@ -19,5 +19,5 @@ export const redis: Engine = {
   // A given server is used as it is: we cannot start a variant of it.
   variant: process.env["MILLRACE_TEST_REDIS"] ? null : { name: "AOF everysec", openSite: redisSiteWithAof },
   hasBytes: true,
-  processes: "asked",
+  processes: "required",
 };

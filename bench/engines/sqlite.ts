@@ -15,5 +15,5 @@ export const sqlite: Engine = {
   variant: null,
   hasBytes: true,
   // One file has one writer at a time: at best, a second process costs nothing.
-  processes: "told",
+  processes: "measured",
 };

@@ -13,7 +13,7 @@ export async function processFigures(session: Session): Promise<Figure[]> {
   const { processes } = session.engine;
   if (processes === "none") return [];
   const compare = (what: string, ours: Run, alone: Run): Promise<Figure[]> => {
-    const one = { name: "1 process", run: alone, atLeast: processes === "asked" ? 1 : undefined };
+    const one = { name: "1 process", run: alone, atLeast: processes === "required" ? 1 : undefined };
     return session.contest(what, "jobs/s", ours, [one], Math.min(session.rounds, MOST_ROUNDS));
   };
   return [

@@ -77,7 +77,7 @@ export class Session {
 
 /** A requirement for the absolute figure, on any machine. */
 export function askedFor(value: number | undefined, asked: { atLeast?: number; atMost?: number }): Contender | null {
-  return value === undefined ? null : { name: "asked", run: async () => [value], ...asked };
+  return value === undefined ? null : { name: "required", run: async () => [value], ...asked };
 }
 
 async function closing<Opened extends { close(): Promise<void> }, Answer>(

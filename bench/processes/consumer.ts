@@ -21,9 +21,9 @@ const run = async (): Promise<void> => {
 };
 client.work({ bench: run }, { concurrency: 100 });
 
-let told = 0;
+let reported = 0;
 const teller = setInterval(() => {
-  if (jobs > told && process.connected) say({ kind: "did", jobs: (told = jobs), at, cpuUs: cpuSince(start) });
+  if (jobs > reported && process.connected) say({ kind: "did", jobs: (reported = jobs), at, cpuUs: cpuSince(start) });
 }, TELL_MS);
 process.once("disconnect", () => clearInterval(teller));
 

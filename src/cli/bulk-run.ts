@@ -20,8 +20,7 @@ export async function confirmMatched(
   { yes, one }: { readonly yes: boolean; readonly one?: string },
   session: Session,
 ): Promise<void> {
-  if (yes) return;
-  await confirm(question(matchedText(await client.bulk.preview(request), one)), yes, session);
+  if (!yes) await confirm(question(matchedText(await client.bulk.preview(request), one)), session);
 }
 
 /** Starts the operation and waits for its end; a terminal shows the progress. Throws if it was stopped or failed. */
@@ -30,8 +29,8 @@ export async function runOperation(client: Client, request: BulkRequest, what: s
   const { id } = await client.bulk.start(request);
   const ended = await withProgress(
     { output, screen: terminal.stderr, what },
-    () => untilEnd(client, id),
-    async () => async () => {
+    untilEnd(client, id),
+    async () => {
       const { processed, matched, matchedIsCapped } = await demandOperation(client, id);
       return { done: processed, total: matchedIsCapped ? null : matched };
     },
@@ -46,11 +45,11 @@ export async function runOperation(client: Client, request: BulkRequest, what: s
 }
 
 /** Prints which jobs could not be changed. The command still succeeds: somebody else changed them first. */
-export function tellFailures({ failed, failures }: BulkOperation, session: Session): void {
+export function printFailures({ failed, failures }: BulkOperation, session: Session): void {
   if (failed === 0) return;
-  session.output.talk(`${counted(failed, "job")} changed or removed meanwhile:`);
-  for (const { message } of failures) session.output.talk(`  ${message}`);
-  if (failed > failures.length) session.output.talk(`  and ${count(failed - failures.length)} more`);
+  session.output.message(`${counted(failed, "job")} changed or removed meanwhile:`);
+  for (const { message } of failures) session.output.message(`  ${message}`);
+  if (failed > failures.length) session.output.message(`  and ${count(failed - failures.length)} more`);
 }
 
 export async function demandOperation(client: Client, id: string): Promise<BulkOperation> {

@@ -51,20 +51,33 @@ export interface Command {
 export interface CommandGroup {
   readonly about: string;
   readonly examples: readonly string[];
-  readonly commands: Readonly<Record<string, Command & { readonly summary: string }>>;
+  readonly commands: Readonly<Record<string, Verb>>;
 }
 
-/** Makes a command; `run` gets its options and arguments by name. */
-// oxlint-disable-next-line no-generated-empty-object-type -- a command without options has no such fields in its input
-export function defineCommand<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(facts: {
+export type Verb = Command & { readonly summary: string };
+
+/** What a command is made of; `run` gets its options and arguments by name. */
+interface CommandInput<O, A> {
   readonly about: string;
   readonly examples: readonly string[];
   readonly arguments?: A;
   readonly options?: O;
   readonly settings?: readonly SettingName[];
   readonly run: (input: ValuesOf<O> & ValuesOf<A>, session: Session) => Promise<ExitCode | void>;
-}): Command {
-  return { arguments: {}, options: {}, settings: [], ...facts };
+}
+
+export function defineCommand<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(
+  input: CommandInput<O, A>,
+): Command {
+  return { arguments: {}, options: {}, settings: [], ...input };
+}
+
+/** A command of a group; its summary is shown in the help of the group. */
+export function defineVerb<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(
+  summary: string,
+  input: CommandInput<O, A>,
+): Verb {
+  return { summary, ...defineCommand(input) };
 }
 
 export function text(placeholder: string, about: string, words: readonly string[] = []): Option<string | undefined> {

@@ -5,9 +5,8 @@ import { safeLine } from "./safe-text.ts";
 import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Returns if `--yes` was given or a person confirms; otherwise throws, with exit code 2. */
-export async function confirm(question: string, yes: boolean, { terminal }: Session): Promise<void> {
-  if (yes) return;
+/** Throws, with exit code 2, unless a person confirms. */
+export async function confirm(question: string, { terminal }: Session): Promise<void> {
   if (terminal.stdin.isTTY !== true || terminal.stderr.isTTY !== true) {
     throw new CommandRefused(`${question} There is no terminal to ask on: pass --yes to confirm`);
   }

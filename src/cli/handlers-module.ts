@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Handlers } from "../client/client.ts";
-import { typesOf } from "../client/handler-types.ts";
 import { text } from "./command.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 
@@ -11,24 +10,18 @@ import { CommandRefused, EXIT } from "./exit-codes.ts";
 export const HANDLERS = text("<file>", "a module whose default export is what client.work takes: a handler for each type");
 
 /** Loads the module. The path comes from the command line only, never from the type of a job. */
-export async function loadHandlers(file: string, folder: string): Promise<Handlers> {
+export async function loadHandlers(file: string, folder: string): Promise<{ handlers: Handlers; example: ExampleJob | null }> {
   const path = resolve(folder, file);
   if (!existsSync(path)) throw new CommandRefused(`--handlers ${file}: there is no such file`);
-  const { default: handlers } = await importModule(path, file);
+  const { default: handlers, example } = await importModule(path, file);
   const isSome = typeof handlers === "object" && handlers !== null && Object.keys(handlers).length > 0;
   if (!isSome) {
     throw new CommandRefused(
       `--handlers ${file} has no handlers: its default export must be an object with a handler for each type, or a list of definition.handle(…)`,
     );
   }
-  return handlers as Handlers;
-}
-
-/** A job to try the module with: its `example`, or else a job of its first type. */
-export async function loadExample(file: string, folder: string): Promise<ExampleJob> {
-  const { default: handlers, example } = await importModule(resolve(folder, file), file);
   const { type, payload } = (example ?? {}) as Partial<ExampleJob>;
-  return typeof type === "string" ? { type, payload } : { type: typesOf(handlers as Handlers)[0]! };
+  return { handlers: handlers as Handlers, example: typeof type === "string" ? { type, payload } : null };
 }
 
 /** The body of the request. */

@@ -23,7 +23,7 @@ export class Output {
   readonly #terminal: Terminal;
   readonly #isQuiet: boolean;
   readonly #coloursData: boolean;
-  readonly #coloursTalk: boolean;
+  readonly #coloursMessages: boolean;
 
   constructor(terminal: Terminal, { json = false, quiet = false, color }: OutputOptions) {
     this.json = json;
@@ -31,7 +31,7 @@ export class Output {
     this.#terminal = terminal;
     this.#isQuiet = quiet;
     this.#coloursData = mayColour(terminal, terminal.stdout, color);
-    this.#coloursTalk = mayColour(terminal, terminal.stderr, color);
+    this.#coloursMessages = mayColour(terminal, terminal.stderr, color);
   }
 
   /** The end of a text that was cut. */
@@ -59,6 +59,13 @@ export class Output {
     this.painted(layOut(columns, rows, { width: this.width(), mark: this.mark, paint: (text, style) => this.paint(text, style) }));
   }
 
+  /** Items as JSON lines or as a table, or a message if there are none. */
+  items<Item>(items: readonly Item[], toJson: (item: Item) => unknown, columns: readonly Column<Item>[], none: string): void {
+    if (this.json) for (const item of items) this.value(toJson(item));
+    else if (items.length === 0) this.message(none);
+    else this.table(columns, items);
+  }
+
   /** A name and its value, on one line. */
   fact(name: string, value: string, style?: Style): void {
     this.#write(
@@ -75,20 +82,20 @@ export class Output {
   }
 
   /** A message, unless `--quiet` was given. */
-  talk(text: string): void {
+  message(text: string): void {
     if (!this.#isQuiet) this.#write(this.#terminal.stderr, safeLine(text));
   }
 
   /** A warning, also with `--quiet`. */
   warn(text: string): void {
-    this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text));
+    this.#write(this.#terminal.stderr, this.#coloursMessages ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text));
   }
 
   /** Why the command failed: a line for people, or a value for programs. */
   fail({ message, code, field, exitCode }: Failure): void {
     if (this.json) return this.#write(this.#terminal.stderr, safeJson({ error: { code, message, field, exit_code: exitCode } }));
     const line = `millrace: ${safeLine(message)}`;
-    this.#write(this.#terminal.stderr, this.#coloursTalk ? styleText("red", line, { validateStream: false }) : line);
+    this.#write(this.#terminal.stderr, this.#coloursMessages ? styleText("red", line, { validateStream: false }) : line);
   }
 
   /** Colours the text, if colours are on. */

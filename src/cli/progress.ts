@@ -1,4 +1,5 @@
 /** A progress bar on stderr, only on a terminal. */
+import { setTimeout } from "node:timers/promises";
 import { count } from "../core/counted.ts";
 import type { Output } from "./output.ts";
 import type { Screen } from "./terminal.ts";
@@ -13,27 +14,19 @@ export interface Progress {
   readonly total: number | null;
 }
 
-/** Reads the progress. */
-export type Look = () => Promise<Progress>;
-
-/** Does the work and shows its progress. If reading the progress fails, nothing is shown: the work itself will report the error. */
+/** Shows the progress of the work until it ends. If reading the progress fails, nothing is shown: the work itself will report the error. */
 export async function withProgress<Answer>(
   { output, screen, what }: { readonly output: Output; readonly screen: Screen; readonly what: string },
-  start: () => Promise<Answer>,
-  prepareLook: () => Promise<Look>,
+  work: Promise<Answer>,
+  readProgress: () => Promise<Progress>,
 ): Promise<Answer> {
-  if (!output.showsProgress()) return start();
-  const look = await prepareLook();
-  const work = start();
-  const ended = work.then(
-    () => "ended",
-    () => "ended",
-  );
+  if (!output.showsProgress()) return work;
+  const ended = Promise.allSettled([work]).then(() => "ended");
   for (;;) {
-    const progress = await Promise.race([ended, look().catch(() => null)]);
+    const progress = await Promise.race([ended, readProgress().catch(() => null)]);
     if (progress === "ended") break;
     if (typeof progress === "object" && progress !== null) screen.write(`${CLEAR_LINE}${progressLine(what, progress, output.unicode)}`);
-    await Promise.race([ended, rest()]);
+    await Promise.race([ended, setTimeout(EVERY_MS, undefined, { ref: false })]);
   }
   screen.write(CLEAR_LINE);
   return work;
@@ -48,6 +41,3 @@ export function progressLine(what: string, { done, total }: Progress, unicode: b
   return `${what} ${full.repeat(filled)}${empty.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} % ${count(done)} of ${count(total)}`;
 }
 
-function rest(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, EVERY_MS).unref());
-}

@@ -90,7 +90,7 @@ export class Session {
   /** At the first signal, prints how long running jobs have to finish. */
   announceStop(graceMs: number): void {
     const announce = (): void =>
-      this.output.talk(`millrace: stopping; running jobs have ${formatDuration(graceMs)} to finish, and a second signal ends at once`);
+      this.output.message(`millrace: stopping; running jobs have ${formatDuration(graceMs)} to finish, and a second signal ends at once`);
     process.once("SIGTERM", announce).once("SIGINT", announce);
   }
 

@@ -360,7 +360,7 @@ export const WORKING: readonly Step[] = [
     lines: [
       /^processed +\d/,
       /^failed +1 \(1 today\)$/,
-      /^retried +0 failed attempts$/,
+      /^retried +0 attempts$/,
       /^dead +1$/,
       /^workers +1$/,
       /^throughput /,

@@ -84,7 +84,7 @@ describe("with what it needs", () => {
     await server.said(`${url}/api/v1`);
     const said = await run("webhook-receiver.ts", { MILLRACE_URL: url, WEBHOOK_SECRET: secret });
     expect(said).toContain("a forged delivery is answered with 400");
-    expect(said).toMatch(/told: .*status: 'completed'/s);
+    expect(said).toMatch(/received: .*status: 'completed'/s);
   });
 
   test("next-route.ts takes an order, says how far it is, and refuses what is wrong", async () => {

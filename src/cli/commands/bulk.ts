@@ -2,8 +2,8 @@ import type { BulkOperation, BulkRequest } from "../../client/client.ts";
 import { type BulkAction, type BulkStatus } from "../../core/bulk.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
-import { confirmMatched, demandOperation, matchedText, runOperation, tellFailures } from "../bulk-run.ts";
-import { type Command, type CommandGroup, defineCommand, required, texts, toggle } from "../command.ts";
+import { confirmMatched, demandOperation, matchedText, runOperation, printFailures } from "../bulk-run.ts";
+import { type CommandGroup, defineVerb, required, texts, toggle, type Verb } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, moment } from "../figures.ts";
@@ -15,75 +15,54 @@ const id = required("id", "the id of an operation");
 
 export const bulk: CommandGroup = {
   about:
-    "Retries, cancels or deletes all jobs that match. An operation continues if you interrupt the command: a server finishes it at once; on a store, the next process that serves or starts an operation does.",
+    "Retries, cancels or deletes all jobs that match. If you interrupt the command, the operation continues: the server finishes it; without a server, the next process that serves or starts an operation does.",
   examples: ["millrace bulk retry --group 3f9c2a71b0de", "millrace bulk delete --status completed --to 7d --dry-run", "millrace bulk"],
   commands: {
-    list: {
-      summary: "Show the latest operations",
-      ...defineCommand({
-        about: "Shows the latest operations, newest first.",
-        examples: ["millrace bulk list --json | jq 'select(.status == \"running\")'"],
-        async run(_input, session) {
-          const all = await session.withClient((client) => client.bulk.list());
-          const { output } = session;
-          if (output.json) for (const operation of all) output.value(toOperationWire(operation));
-          else if (all.length === 0) output.talk("no bulk operations");
-          else output.table(columns(Date.now()), all);
-        },
-      }),
-    },
-    retry: {
-      summary: "Retry all jobs that match",
-      ...action("retry", {
-        about: "Retries all dead and failed jobs that match; cancelled ones only with --status cancelled. Asks first, unless you pass --yes.",
-        examples: ["millrace bulk retry --type email:send --from 2h", "millrace bulk retry --all --yes"],
-        ask: (many) => `Retry ${many}?`,
-        doing: "retrying",
-        done: "retried",
-      }),
-    },
-    cancel: {
-      summary: "Cancel all jobs that match",
-      ...action("cancel", {
-        about: "Cancels all waiting, blocked and running jobs that match. Asks first, unless you pass --yes.",
-        examples: ["millrace bulk cancel --queue mail --status pending", "millrace bulk cancel --tag import --dry-run"],
-        ask: (many) => `Cancel ${many}?`,
-        doing: "cancelling",
-        done: "cancelled",
-      }),
-    },
-    delete: {
-      summary: "Delete all jobs that match",
-      ...action("delete", {
-        about: "Deletes all ended jobs that match, for good. Asks first, unless you pass --yes.",
-        examples: ["millrace bulk delete --status completed --to 7d", "millrace bulk delete --all --yes"],
-        ask: (many) => `Delete ${many} for good?`,
-        doing: "deleting",
-        done: "deleted",
-      }),
-    },
-    status: {
-      summary: "Show one operation",
-      ...defineCommand({
-        about: "Shows the progress of an operation, and which jobs could not be changed.",
-        examples: ["millrace bulk status 0199f3c2-7b5e-7000-8000-0123456789ab"],
-        arguments: { id },
-        async run(input, session) {
-          const operation = await session.withClient((client) => demandOperation(client, input.id));
-          print(operation, session.output);
-          if (!session.output.json) tellFailures(operation, session);
-        },
-      }),
-    },
-    stop: {
-      summary: "Stop an operation",
-      ...defineCommand({
-        about: "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
-        examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
-        arguments: { id },
-        run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),
-      }),
-    },
+    list: defineVerb("Show the latest operations", {
+      about: "Shows the latest operations, newest first.",
+      examples: ["millrace bulk list --json | jq 'select(.status == \"running\")'"],
+      async run(_input, session) {
+        const all = await session.withClient((client) => client.bulk.list());
+        session.output.items(all, toOperationWire, columns(Date.now()), "no bulk operations");
+      },
+    }),
+    retry: action("retry", "Retry all jobs that match", {
+      about: "Retries all dead and failed jobs that match; cancelled ones only with --status cancelled. Asks first, unless you pass --yes.",
+      examples: ["millrace bulk retry --type email:send --from 2h", "millrace bulk retry --all --yes"],
+      ask: (many) => `Retry ${many}?`,
+      doing: "retrying",
+      done: "retried",
+    }),
+    cancel: action("cancel", "Cancel all jobs that match", {
+      about: "Cancels all waiting, blocked and running jobs that match. Asks first, unless you pass --yes.",
+      examples: ["millrace bulk cancel --queue mail --status pending", "millrace bulk cancel --tag import --dry-run"],
+      ask: (many) => `Cancel ${many}?`,
+      doing: "cancelling",
+      done: "cancelled",
+    }),
+    delete: action("delete", "Delete all jobs that match", {
+      about: "Deletes all ended jobs that match, for good. Asks first, unless you pass --yes.",
+      examples: ["millrace bulk delete --status completed --to 7d", "millrace bulk delete --all --yes"],
+      ask: (many) => `Delete ${many} for good?`,
+      doing: "deleting",
+      done: "deleted",
+    }),
+    status: defineVerb("Show one operation", {
+      about: "Shows the progress of an operation, and which jobs could not be changed.",
+      examples: ["millrace bulk status 0199f3c2-7b5e-7000-8000-0123456789ab"],
+      arguments: { id },
+      async run(input, session) {
+        const operation = await session.withClient((client) => demandOperation(client, input.id));
+        print(operation, session.output);
+        if (!session.output.json) printFailures(operation, session);
+      },
+    }),
+    stop: defineVerb("Stop an operation", {
+      about: "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
+      examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
+      arguments: { id },
+      run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),
+    }),
   },
 };
 
@@ -95,8 +74,8 @@ interface ActionTexts {
   readonly done: string;
 }
 
-function action(name: BulkAction, { about, examples, ask, doing, done }: ActionTexts): Command {
-  return defineCommand({
+function action(name: BulkAction, summary: string, { about, examples, ask, doing, done }: ActionTexts): Verb {
+  return defineVerb(summary, {
     about,
     examples,
     options: {
@@ -122,7 +101,7 @@ function action(name: BulkAction, { about, examples, ask, doing, done }: ActionT
         const operation = await runOperation(client, request, doing, session);
         if (output.json) return output.value(toOperationWire(operation));
         output.line(`${done} ${counted(operation.succeeded, "job")}`);
-        tellFailures(operation, session);
+        printFailures(operation, session);
       }),
   });
 }

@@ -42,7 +42,7 @@ async function changeEach(
       try {
         const job = await change(client, id);
         if (output.json) output.value(toSummaryWire(job));
-        else output.talk(`${done} ${job.id}: it is ${job.status}`);
+        else output.message(`${done} ${job.id}: it is ${job.status}`);
       } catch (error) {
         output.fail(failureOf(error));
         if (code === EXIT.ok) code = exitCodeOf(error);

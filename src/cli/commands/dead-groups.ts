@@ -18,9 +18,9 @@ export const deadGroups = defineCommand({
     const { q: _q, group: _group, ...filter } = filterOf({ ...input, search: undefined, group: undefined });
     const found = await session.withClient((client) => client.dead.groups(filter));
     if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
-    else if (found.groups.length === 0) output.talk("no dead jobs");
+    else if (found.groups.length === 0) output.message("no dead jobs");
     else output.table(columns(Date.now()), found.groups);
-    if (found.isCapped) output.talk("there are more dead jobs: only the latest were counted");
+    if (found.isCapped) output.message("there are more dead jobs: only the latest were counted");
   },
 });
 

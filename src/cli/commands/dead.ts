@@ -1,6 +1,6 @@
 /** `retry-dead` and `purge-dead`: one bulk operation on all dead letters that match. */
 import type { BulkRequest } from "../../client/client.ts";
-import { confirmMatched, runOperation, tellFailures } from "../bulk-run.ts";
+import { confirmMatched, runOperation, printFailures } from "../bulk-run.ts";
 import { defineCommand, toggle } from "../command.ts";
 import { counted } from "../../core/counted.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
@@ -34,6 +34,6 @@ function changeDead(action: keyof typeof WORDS, input: Parameters<typeof filterO
       return output.value({ message: `${done.charAt(0).toUpperCase()}${done.slice(1)} ${counted(changed, "dead job")}`, [done]: changed });
     }
     output.line(`${done} ${counted(changed, "dead job")}`);
-    tellFailures(operation, session);
+    printFailures(operation, session);
   });
 }

@@ -44,7 +44,7 @@ async function show(client: Client, session: Session): Promise<ExitCode> {
   client.work(handlers, { concurrency: SLOTS, queues: [QUEUE] });
   await watchDrain(client, before, output, signal);
   if (signal.aborted) return EXIT.interrupted;
-  await tellDead(client, output);
+  await printDead(client, output);
   return EXIT.ok;
 }
 
@@ -52,7 +52,7 @@ async function seed(client: Client, output: Output): Promise<void> {
   const jobs = Array.from({ length: SEEDS }, (_, number) => ({ number, priority: LEVELS[Math.floor(Math.random() * LEVELS.length)]! }));
   for (const { number, priority } of jobs) await client.enqueue("demo:order", { number }, { ...JOB, priority });
   const byLevel = LEVELS.toReversed().map((level) => `${jobs.filter(({ priority }) => priority === level).length} ${level}`);
-  tell(output, { step: "seed", enqueued: SEEDS }, `1. ${SEEDS} jobs of random priority: ${byLevel.join(", ")}`);
+  print(output, { step: "seed", enqueued: SEEDS }, `1. ${SEEDS} jobs of random priority: ${byLevel.join(", ")}`);
 }
 
 async function useKeyTwice(client: Client, output: Output): Promise<void> {
@@ -61,12 +61,12 @@ async function useKeyTwice(client: Client, output: Output): Promise<void> {
   const again = await client.enqueue("demo:order", { number: 42 }, key);
   const refusal = await client.enqueue("demo:order", { number: 43 }, key).catch((error: unknown) => error);
   if (!(refusal instanceof MillraceError)) throw new CommandRefused("the second job with the same key was not refused", EXIT.failure);
-  tell(
+  print(
     output,
     { step: "key", same_job: first.id === again.id, refused: refusal.code },
     `2. a second enqueue with the same key returns the same job: ${first.id === again.id}`,
   );
-  tell(output, null, `   the same key with another payload is refused: ${refusal.message}`);
+  print(output, null, `   the same key with another payload is refused: ${refusal.message}`);
 }
 
 async function flood(client: Client, output: Output): Promise<void> {
@@ -75,13 +75,13 @@ async function flood(client: Client, output: Output): Promise<void> {
   );
   const accepted = results.filter(({ ok }) => ok).length;
   const refusal = results.find((result): result is EnqueueResult & { ok: false } => !result.ok);
-  tell(
+  print(
     output,
     { step: "flood", accepted, refused: FLOOD - accepted },
     `3. ${FLOOD} more jobs at once: ${accepted} are accepted, ${FLOOD - accepted} refused`,
   );
-  if (refusal !== undefined) tell(output, null, `   ${refusal.error.message}`);
-  tell(output, null, `4. a worker with ${SLOTS} slots starts; some jobs need a second attempt, some never succeed`);
+  if (refusal !== undefined) print(output, null, `   ${refusal.error.message}`);
+  print(output, null, `4. a worker with ${SLOTS} slots starts; some jobs need a second attempt, some never succeed`);
 }
 
 const JOB = { queue: QUEUE, maxRetries: 2, retryDelay: 200 } as const;
@@ -115,24 +115,24 @@ async function watchDrain(client: Client, before: Stats, output: Output, signal:
       dead: stats.totalFailed - before.totalFailed,
     };
     const line = Object.entries(figures).map(([name, value]) => `${count(value).padStart(4)} ${name}`);
-    tell(output, { step: "drain", ...figures }, `   ${line.join("  ")}`);
+    print(output, { step: "drain", ...figures }, `   ${line.join("  ")}`);
     if (signal.aborted || pending + scheduled + retrying + running === 0) return;
     await sleep(systemClock, LOOK_EVERY_MS, signal);
   }
 }
 
-async function tellDead(client: Client, output: Output): Promise<void> {
+async function printDead(client: Client, output: Output): Promise<void> {
   const { jobs } = await client.dead.list({ queue: QUEUE });
-  tell(
+  print(
     output,
     { step: "end", stats: toStatsWire(await client.stats()) },
     `5. done: ${counted(jobs.length, "dead letter stays until you act", "dead letters stay until you act")}`,
   );
-  for (const message of new Set(jobs.map(({ error }) => error?.message ?? ""))) tell(output, null, `   ${message}`);
-  output.talk("Next: millrace --help lists the commands, docs/guide.md shows the library.");
+  for (const message of new Set(jobs.map(({ error }) => error?.message ?? ""))) print(output, null, `   ${message}`);
+  output.message("Next: millrace --help lists the commands, docs/guide.md shows the library.");
 }
 
-function tell(output: Output, value: object | null, line: string): void {
+function print(output: Output, value: object | null, line: string): void {
   if (!output.json) output.line(line);
   else if (value !== null) output.value(value);
 }

@@ -34,7 +34,7 @@ async function checkStore(session: Session): Promise<Check[]> {
 function verdict(checks: readonly Check[], output: Output): ExitCode {
   const bad = checks.filter(({ grade }) => grade === "bad").length;
   const doubtful = checks.filter(({ grade }) => grade === "doubtful").length;
-  output.talk(bad + doubtful === 0 ? "no problems found" : `${bad} bad, ${doubtful} doubtful`);
+  output.message(bad + doubtful === 0 ? "no problems found" : `${bad} bad, ${doubtful} doubtful`);
   return bad === 0 ? EXIT.ok : EXIT.problemsFound;
 }
 

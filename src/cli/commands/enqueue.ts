@@ -40,7 +40,7 @@ export const enqueue = defineCommand({
     return session.withClient(async (client) => {
       const job = await client.enqueue(type, payload, options);
       if (input.wait) return waitFor(client, job, input.waitTimeout, session);
-      tell(job, payload, session);
+      print(job, payload, session);
       return EXIT.ok;
     });
   },
@@ -50,16 +50,16 @@ function millisOr(given: string | undefined): string | number | undefined {
   return given !== undefined && /^\d+$/.test(given) ? Number(given) : given;
 }
 
-function tell(job: EnqueuedJob, sent: JsonText | null, { output }: Session): void {
+function print(job: EnqueuedJob, sent: JsonText | null, { output }: Session): void {
   const wire = toEnqueuedWire(job);
   if (output.json) return output.value({ ...wire, ...(job.created ? { payload: sent } : {}), created: job.created });
   output.line(job.id);
-  if (!job.created) output.talk(`this is an existing job with the same key; it is ${job.status}`);
+  if (!job.created) output.message(`this is an existing job with the same key; it is ${job.status}`);
 }
 
 async function waitFor(client: Client, { id, created }: EnqueuedJob, timeout: Duration | undefined, session: Session): Promise<ExitCode> {
   const signal = session.interrupted();
-  session.output.talk(created ? `enqueued ${id}, waiting until it ends` : `${id} has the same key, waiting until it ends`);
+  session.output.message(created ? `enqueued ${id}, waiting until it ends` : `${id} has the same key, waiting until it ends`);
   const { status } = await client.wait(id, { timeout, signal });
   await showJob(client, id, session);
   return status === "completed" ? EXIT.ok : EXIT.jobFailed;

@@ -36,7 +36,7 @@ export const list = defineCommand({
     const shown = input.ids || output.json ? printEach(input.ids, output) : gather(output);
     const next = await session.withClient((client) => eachPage(client, query, limit, shown.take));
     shown.end();
-    if (next !== null) output.talk(`there may be more: --cursor ${next}`);
+    if (next !== null) output.message(`there may be more: --cursor ${next}`);
   },
 });
 
@@ -76,7 +76,7 @@ function gather(output: Output): Shown {
   const all: JobSummary[] = [];
   return {
     take: (jobs) => void all.push(...jobs),
-    end: () => (all.length === 0 ? output.talk("no jobs") : output.table(columns(Date.now()), all)),
+    end: () => (all.length === 0 ? output.message("no jobs") : output.table(columns(Date.now()), all)),
   };
 }
 

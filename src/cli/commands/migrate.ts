@@ -27,8 +27,8 @@ export const migrate = defineCommand({
     refuseNewer(schema, config.url);
     const isDue = schema !== null && (schema.found < schema.wanted || schema.lacksFunctions === true);
     if (isDue && !dryRun) {
-      const open = (): Promise<void> => session.withClient(async (client) => void (await client.queues()));
-      await withProgress({ output, screen: terminal.stderr, what: "migrating" }, open, async () => async () => ({ done: 0, total: null }));
+      const opened = session.withClient((client) => client.queues());
+      await withProgress({ output, screen: terminal.stderr, what: "migrating" }, opened, async () => ({ done: 0, total: null }));
     }
     if (output.json) output.value({ engine, schema: schema?.found ?? null, newest: schema?.wanted ?? null, migrated: isDue && !dryRun });
     else output.line(`${engine}: ${outcome(schema, dryRun)}`);

@@ -28,6 +28,6 @@ async function setPaused(paused: boolean, { queue, create }: { queue: string; cr
   await session.withClient(async (client) => {
     await (paused ? client.pause(queue, { create }) : client.resume(queue, { create }));
     if (output.json) output.value({ queue, paused });
-    else output.talk(`queue ${queue} is ${paused ? "paused" : "running"}`);
+    else output.message(`queue ${queue} is ${paused ? "paused" : "running"}`);
   });
 }

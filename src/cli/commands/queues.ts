@@ -2,7 +2,7 @@ import type { QueueInfo, QueueOptions } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineCommand, number, type Option, required, text, time } from "../command.ts";
+import { type CommandGroup, defineVerb, number, type Option, required, text, time } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
@@ -43,54 +43,42 @@ export const queues: CommandGroup = {
   about: "Shows queues with their counts and settings, and changes the settings.",
   examples: ["millrace queues", "millrace queues set mail --capacity 10000 --head-start 1m"],
   commands: {
-    list: {
-      summary: "Show all queues",
-      ...defineCommand({
-        about:
-          "Shows every queue that ever had a job or a setting. OLDEST: how long the oldest pending job has been due. PER MINUTE: how many jobs ended in the last full minute.",
-        examples: ["millrace queues list --json | jq 'select(.paused)'"],
-        async run(_input, session) {
-          const all = await session.withClient((client) => client.queues());
-          const { output } = session;
-          if (output.json) for (const queue of all) output.value(toQueueWire(queue));
-          else if (all.length === 0) output.talk("no queues yet: the first job makes one");
-          else output.table(columns, all);
-        },
-      }),
-    },
-    set: {
-      summary: "Change the settings of a queue",
-      ...defineCommand({
-        about: "Changes the given settings of a queue; the others stay.",
-        examples: [
-          "millrace queues set mail --capacity 10000",
-          "millrace queues set mail --capacity none --head-start strict --keep-age 7d",
-        ],
-        arguments: { queue: required("queue", "the name of a queue") },
-        options: {
-          capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),
-          headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
-          deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
-          keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
-          keepCount: { ...number("how many of them are kept"), field: "retention.count" },
-          keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },
-          create: CREATE,
-        },
-        async run({ queue, create, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
-          const retention = { age: keepAge, count: keepCount, keepAtLeast };
-          const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
-          const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
-          if (isEmpty) throw new CommandRefused("nothing to set: pass a setting, such as --capacity 1000");
-          const { output } = session;
-          await session.withClient(async (client) => {
-            await client.configure(queue, settings, { create });
-            const changed = (await client.queues()).find(({ name }) => name === queue);
-            if (changed === undefined) return;
-            if (output.json) output.value(toQueueWire(changed));
-            else output.table(columns, [changed]);
-          });
-        },
-      }),
-    },
+    list: defineVerb("Show all queues", {
+      about:
+        "Shows every queue that ever had a job or a setting. OLDEST: how long the oldest pending job has been due. PER MINUTE: how many jobs ended in the last full minute.",
+      examples: ["millrace queues list --json | jq 'select(.paused)'"],
+      async run(_input, session) {
+        const all = await session.withClient((client) => client.queues());
+        session.output.items(all, toQueueWire, columns, "no queues yet: the first job makes one");
+      },
+    }),
+    set: defineVerb("Change the settings of a queue", {
+      about: "Changes the given settings of a queue; the others stay.",
+      examples: [
+        "millrace queues set mail --capacity 10000",
+        "millrace queues set mail --capacity none --head-start strict --keep-age 7d",
+      ],
+      arguments: { queue: required("queue", "the name of a queue") },
+      options: {
+        capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),
+        headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
+        deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
+        keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
+        keepCount: { ...number("how many of them are kept"), field: "retention.count" },
+        keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },
+        create: CREATE,
+      },
+      async run({ queue, create, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
+        const retention = { age: keepAge, count: keepCount, keepAtLeast };
+        const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
+        const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
+        if (isEmpty) throw new CommandRefused("nothing to set: pass a setting, such as --capacity 1000");
+        await session.withClient(async (client) => {
+          await client.configure(queue, settings, { create });
+          const changed = (await client.queues()).filter(({ name }) => name === queue);
+          session.output.items(changed, toQueueWire, columns, `there is no queue ${queue}`);
+        });
+      },
+    }),
   },
 };

@@ -3,7 +3,7 @@ import { formatDuration } from "../../core/duration.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
 import { toScheduleWire } from "../../http/wire/schedule.ts";
 import { toPriority } from "../../http/wire/values.ts";
-import { type CommandGroup, defineCommand, number, optional, required, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, optional, required, toggle } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { moment, NOTHING } from "../figures.ts";
@@ -23,143 +23,113 @@ export const schedules: CommandGroup = {
     "millrace schedules preview nightly",
   ],
   commands: {
-    list: {
-      summary: "Show all schedules",
-      ...defineCommand({
-        about: "Shows all schedules by name.",
-        examples: ["millrace schedules list", "millrace schedules list --json | jq .next_run_at"],
-        async run(_input, session) {
-          const all = await session.withClient((client) => client.schedules.list());
+    list: defineVerb("Show all schedules", {
+      about: "Shows all schedules by name.",
+      examples: ["millrace schedules list", "millrace schedules list --json | jq .next_run_at"],
+      async run(_input, session) {
+        const all = await session.withClient((client) => client.schedules.list());
+        session.output.items(all, toScheduleWire, columns(Date.now()), "no schedules");
+      },
+    }),
+    show: defineVerb("Show one schedule", {
+      about: "Shows a schedule.",
+      examples: ["millrace schedules show nightly"],
+      arguments: { name },
+      async run({ name }, session) {
+        const found = await session.withClient((client) => client.schedules.get(name));
+        if (found === null) throw unknownSchedule(name);
+        print(found, session.output);
+      },
+    }),
+    create: defineVerb("Make a schedule", {
+      about: "Makes a schedule. If one of that name exists, it is refused (exit code 5): use `update`.",
+      examples: [
+        `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
+        "millrace schedules create poll --every 10s --type inbox:poll --overlap skip",
+      ],
+      arguments: { name },
+      options: SCHEDULE_INPUT,
+      async run(input, session) {
+        if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
+        const wanted = await readScheduleInput(input.name, input, session);
+        await session.withClient(async (client) => {
+          if ((await client.schedules.get(input.name)) !== null)
+            throw new CommandRefused(`schedule ${input.name} already exists: change it with "schedules update"`, EXIT.conflict);
+          print(await client.schedules.upsert(wanted), session.output);
+        });
+      },
+    }),
+    update: defineVerb("Change a schedule", {
+      about: "Changes the given options of a schedule; the others stay. A new cron or interval counts from now.",
+      examples: [`millrace schedules update nightly --cron "30 2 * * *"`, "millrace schedules update poll --every 1m --priority low"],
+      arguments: { name },
+      options: SCHEDULE_INPUT,
+      async run(input, session) {
+        const changes = await readScheduleInput(input.name, input, session);
+        await session.withClient(async (client) => {
+          const stored = await client.schedules.get(input.name);
+          if (stored === null) throw unknownSchedule(input.name);
+          print(await client.schedules.upsert(changedSchedule(stored, changes)), session.output);
+        });
+      },
+    }),
+    remove: defineVerb("Delete a schedule", {
+      about: "Deletes a schedule; the jobs it made stay. Asks first, unless you pass --yes.",
+      examples: ["millrace schedules remove poll --yes"],
+      arguments: { name },
+      options: { yes: toggle("do not ask") },
+      run: ({ name, yes }, session) =>
+        session.withClient(async (client) => {
           const { output } = session;
-          if (output.json) for (const schedule of all) output.value(toScheduleWire(schedule));
-          else if (all.length === 0) output.talk("no schedules");
-          else output.table(columns(Date.now()), all);
-        },
-      }),
-    },
-    show: {
-      summary: "Show one schedule",
-      ...defineCommand({
-        about: "Shows a schedule.",
-        examples: ["millrace schedules show nightly"],
-        arguments: { name },
-        async run({ name }, session) {
-          const found = await session.withClient((client) => client.schedules.get(name));
-          if (found === null) throw unknownSchedule(name);
-          print(found, session.output);
-        },
-      }),
-    },
-    create: {
-      summary: "Make a schedule",
-      ...defineCommand({
-        about: "Makes a schedule. If one of that name exists, it is refused (exit code 5): use `update`.",
-        examples: [
-          `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
-          "millrace schedules create poll --every 10s --type inbox:poll --overlap skip",
-        ],
-        arguments: { name },
-        options: SCHEDULE_INPUT,
-        async run(input, session) {
-          if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
-          const wanted = await readScheduleInput(input.name, input, session);
-          await session.withClient(async (client) => {
-            if ((await client.schedules.get(input.name)) !== null)
-              throw new CommandRefused(`schedule ${input.name} already exists: change it with "schedules update"`, EXIT.conflict);
-            print(await client.schedules.upsert(wanted), session.output);
-          });
-        },
-      }),
-    },
-    update: {
-      summary: "Change a schedule",
-      ...defineCommand({
-        about: "Changes the given options of a schedule; the others stay. A new cron or interval counts from now.",
-        examples: [`millrace schedules update nightly --cron "30 2 * * *"`, "millrace schedules update poll --every 1m --priority low"],
-        arguments: { name },
-        options: SCHEDULE_INPUT,
-        async run(input, session) {
-          const changes = await readScheduleInput(input.name, input, session);
-          await session.withClient(async (client) => {
-            const stored = await client.schedules.get(input.name);
-            if (stored === null) throw unknownSchedule(input.name);
-            print(await client.schedules.upsert(changedSchedule(stored, changes)), session.output);
-          });
-        },
-      }),
-    },
-    remove: {
-      summary: "Delete a schedule",
-      ...defineCommand({
-        about: "Deletes a schedule; the jobs it made stay. Asks first, unless you pass --yes.",
-        examples: ["millrace schedules remove poll --yes"],
-        arguments: { name },
-        options: { yes: toggle("do not ask") },
-        run: ({ name, yes }, session) =>
-          session.withClient(async (client) => {
-            const { output } = session;
-            if ((await client.schedules.get(name)) === null) throw unknownSchedule(name);
-            await confirm(`Delete the schedule ${name}?`, yes, session);
-            if (!(await client.schedules.remove(name))) throw unknownSchedule(name);
-            if (output.json) output.value({ name, removed: true });
-            else output.talk(`schedule ${name} is deleted`);
-          }),
-      }),
-    },
-    run: {
-      summary: "Make a job of a schedule now",
-      ...defineCommand({
-        about: "Makes a job now, in addition to the ticks of the schedule, and prints its id.",
-        examples: ["millrace schedules run nightly"],
-        arguments: { name },
-        async run({ name }, session) {
-          const job = await session.withClient((client) => client.schedules.run(name));
-          if (session.output.json) session.output.value(toEnqueuedWire(job));
-          else session.output.line(job.id);
-        },
-      }),
-    },
-    pause: {
-      summary: "Pause a schedule",
-      ...defineCommand({
-        about: "Pauses a schedule: it does not fire until you resume it.",
-        examples: ["millrace schedules pause nightly"],
-        arguments: { name },
-        run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.pause(name)), session.output),
-      }),
-    },
-    resume: {
-      summary: "Resume a schedule",
-      ...defineCommand({
-        about: "Resumes a schedule: it fires again from its next tick. Ticks missed meanwhile make no jobs.",
-        examples: ["millrace schedules resume nightly"],
-        arguments: { name },
-        run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.resume(name)), session.output),
-      }),
-    },
-    preview: {
-      summary: "Show when a schedule will fire",
-      ...defineCommand({
-        about: "Shows when a schedule will fire next. With --cron or --every you can try a timing without a schedule.",
-        examples: [
-          "millrace schedules preview nightly --count 3",
-          `millrace schedules preview --cron "0 3 * * 1" --time-zone America/New_York`,
-        ],
-        arguments: { name: optional("name", "the name of a schedule, unless you pass --cron or --every") },
-        options: { ...TIMING_INPUT, count: number("how many times (default: 10)") },
-        async run({ name, cron, timeZone, every, count }, session) {
-          const timing = { cron, timeZone, every };
-          const hasTiming = cron !== undefined || every !== undefined;
-          if (hasTiming === (name !== undefined)) throw new CommandRefused("name a schedule to preview, or pass --cron or --every, not both");
-          const times = await session.withClient((client) => client.schedules.preview(name ?? (timing as ScheduleTiming), count));
-          const now = Date.now();
-          for (const at of times) {
-            if (session.output.json) session.output.value({ run_at: new Date(at).toISOString() });
-            else session.output.line(moment(at, now));
-          }
-        },
-      }),
-    },
+          if ((await client.schedules.get(name)) === null) throw unknownSchedule(name);
+          if (!yes) await confirm(`Delete the schedule ${name}?`, session);
+          if (!(await client.schedules.remove(name))) throw unknownSchedule(name);
+          if (output.json) output.value({ name, removed: true });
+          else output.message(`schedule ${name} is deleted`);
+        }),
+    }),
+    run: defineVerb("Make a job of a schedule now", {
+      about: "Makes a job now, in addition to the ticks of the schedule, and prints its id.",
+      examples: ["millrace schedules run nightly"],
+      arguments: { name },
+      async run({ name }, session) {
+        const job = await session.withClient((client) => client.schedules.run(name));
+        if (session.output.json) session.output.value(toEnqueuedWire(job));
+        else session.output.line(job.id);
+      },
+    }),
+    pause: defineVerb("Pause a schedule", {
+      about: "Pauses a schedule: it does not fire until you resume it.",
+      examples: ["millrace schedules pause nightly"],
+      arguments: { name },
+      run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.pause(name)), session.output),
+    }),
+    resume: defineVerb("Resume a schedule", {
+      about: "Resumes a schedule: it fires again from its next tick. Ticks missed meanwhile make no jobs.",
+      examples: ["millrace schedules resume nightly"],
+      arguments: { name },
+      run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.resume(name)), session.output),
+    }),
+    preview: defineVerb("Show when a schedule will fire", {
+      about: "Shows when a schedule will fire next. With --cron or --every you can try a timing without a schedule.",
+      examples: [
+        "millrace schedules preview nightly --count 3",
+        `millrace schedules preview --cron "0 3 * * 1" --time-zone America/New_York`,
+      ],
+      arguments: { name: optional("name", "the name of a schedule, unless you pass --cron or --every") },
+      options: { ...TIMING_INPUT, count: number("how many times (default: 10)") },
+      async run({ name, cron, timeZone, every, count }, session) {
+        const timing = { cron, timeZone, every };
+        const hasTiming = cron !== undefined || every !== undefined;
+        if (hasTiming === (name !== undefined)) throw new CommandRefused("name a schedule to preview, or pass --cron or --every, not both");
+        const times = await session.withClient((client) => client.schedules.preview(name ?? (timing as ScheduleTiming), count));
+        const now = Date.now();
+        for (const at of times) {
+          if (session.output.json) session.output.value({ run_at: new Date(at).toISOString() });
+          else session.output.line(moment(at, now));
+        }
+      },
+    }),
   },
 };
 

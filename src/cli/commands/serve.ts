@@ -5,7 +5,7 @@ import { SETTING_NAMES } from "../../config.ts";
 import { serve } from "../../serve.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { defineCommand } from "../command.ts";
-import { type ExampleJob, HANDLERS, loadExample, loadHandlers } from "../handlers-module.ts";
+import { type ExampleJob, HANDLERS, loadHandlers } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 import { packageVersion } from "../version.ts";
 
@@ -17,11 +17,11 @@ export const start = defineCommand({
   settings: SETTING_NAMES,
   async run(input, session) {
     if (input.handlers === undefined) return serveUntilSignal(session);
-    const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
+    const { handlers, example } = await loadHandlers(input.handlers, session.terminal.cwd);
     const types = typesOf(handlers);
     const others = types.includes("*") ? "" : "; jobs of other types wait for a worker that handles them";
-    session.output.talk(`millrace: running jobs of type ${types.join(", ")}${others}`);
-    return serveUntilSignal(session, handlers, await loadExample(input.handlers, session.terminal.cwd));
+    session.output.message(`millrace: running jobs of type ${types.join(", ")}${others}`);
+    return serveUntilSignal(session, handlers, example ?? { type: types[0]! });
   },
 });
 
@@ -40,11 +40,11 @@ async function serveUntilSignal(session: Session, handlers?: Handlers, example?:
   const served = await serve(config, { version: packageVersion(), handlers });
   stopOnSignals(served);
   session.announceStop(config.workerShutdownTimeout);
-  session.output.talk(`millrace: serving ${store}`);
-  if (served.dashboardUrl !== null) session.output.talk(`millrace: dashboard on ${served.dashboardUrl}`);
-  session.output.talk(`millrace: API on ${served.url}/api/v1, its reference on ${served.url}/docs`);
+  session.output.message(`millrace: serving ${store}`);
+  if (served.dashboardUrl !== null) session.output.message(`millrace: dashboard on ${served.dashboardUrl}`);
+  session.output.message(`millrace: API on ${served.url}/api/v1, its reference on ${served.url}/docs`);
   // With API keys the line would need one, and we never print a key.
-  if (example !== undefined && config.apiKey.length === 0) session.output.talk(`millrace: try it: ${curlLine(served.url, example)}`);
+  if (example !== undefined && config.apiKey.length === 0) session.output.message(`millrace: try it: ${curlLine(served.url, example)}`);
   return new Promise<never>(() => {});
 }
 

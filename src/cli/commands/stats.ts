@@ -20,7 +20,7 @@ export const stats = defineCommand({
 function print(figures: Stats, output: Output): void {
   output.fact("processed", `${count(figures.totalProcessed)} (${count(figures.today.processed)} today)`);
   output.fact("failed", `${count(figures.totalFailed)} (${count(figures.today.failed)} today)`);
-  output.fact("retried", counted(figures.totalRetried, "failed attempt"));
+  output.fact("retried", counted(figures.totalRetried, "attempt"));
   output.fact("dead", count(figures.deadCount), figures.deadCount > 0 ? "red" : undefined);
   output.fact("workers", count(figures.activeWorkers));
   output.fact("throughput", rate(figures.throughput));

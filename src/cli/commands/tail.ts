@@ -40,7 +40,7 @@ export const tail = defineCommand({
     const store = await session.storeName();
     return session.withClient(async (client): Promise<ExitCode> => {
       const events = client.events({ signal });
-      output.talk(`listening to ${store}; press Ctrl-C to stop`);
+      output.message(`listening to ${store}; press Ctrl-C to stop`);
       let seen = 0;
       for await (const event of events) {
         if (kinds !== undefined && !kinds.includes(event.event)) continue;

@@ -1,7 +1,6 @@
 import type { Client, Leases } from "../../client/client.ts";
 import { QueueBounds } from "../../client/queue-bounds.ts";
 import { WORKER_SETTINGS, workOptions } from "../../config.ts";
-
 import { ALL_QUEUES } from "../../core/delivery.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { JobLines } from "../../observe/job-lines.ts";
@@ -28,7 +27,7 @@ export const worker = defineCommand({
     if (input.handlers === undefined) throw new CommandRefused("--handlers is required: name a module, such as --handlers ./jobs.ts");
     const queues = readQueues(input.queues);
     const { config } = await session.settings(...WORKER_SETTINGS);
-    const handlers = await loadHandlers(input.handlers, session.terminal.cwd);
+    const { handlers } = await loadHandlers(input.handlers, session.terminal.cwd);
     const store = await session.storeName();
     const log = await openLog({ level: config.logLevel });
     process.once("exit", () => log.flush());
@@ -41,7 +40,7 @@ export const worker = defineCommand({
       stopOnSignals(client, { grace: config.workerShutdownTimeout });
       session.announceStop(config.workerShutdownTimeout);
       const types = counted(typesOf(handlers).length, "type");
-      session.output.talk(
+      session.output.message(
         `millrace: a worker for ${types} on ${store}, ${counted(slots, "slot")}, queues ${Object.keys(queues).join(", ")}`,
       );
     } catch (error) {

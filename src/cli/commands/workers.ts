@@ -11,10 +11,7 @@ export const workers = defineCommand({
   options: { internal: toggle("include the internal workers of servers, for webhooks, bulk operations and http:request") },
   async run({ internal }, session) {
     const all = await session.withClient((client) => client.workers({ internal }));
-    const { output } = session;
-    if (output.json) for (const worker of all) output.value(toWorkerWire(worker));
-    else if (all.length === 0) output.talk("no workers: jobs wait until you start one");
-    else output.table(workerColumns(Date.now()), all);
+    session.output.items(all, toWorkerWire, workerColumns(Date.now()), "no workers: jobs wait until you start one");
   },
 });
 

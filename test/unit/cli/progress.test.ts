@@ -18,13 +18,7 @@ describe("progress", () => {
       if (++looks === 2) work.resolve(10);
       return { done: 3, total: 10 };
     };
-    expect(
-      await withProgress(
-        place,
-        () => work.promise,
-        async () => look,
-      ),
-    ).toBe(10);
+    expect(await withProgress(place, work.promise, look)).toBe(10);
     expect(place.screen.text).toMatch(/^\r\u001b\[Kretrying █+░+ 30 % 3 of 10[\s\S]*\r\u001b\[K$/);
   });
 
@@ -33,32 +27,15 @@ describe("progress", () => {
     ["JSON is wanted", shownTo(true, { json: true })],
     ["no talk is wanted", shownTo(true, { quiet: true })],
   ])("is not shown where %s", async (_name, place) => {
-    expect(
-      await withProgress(
-        place,
-        async () => "done",
-        () => Promise.reject(new Error("nobody looks")),
-      ),
-    ).toBe("done");
+    expect(await withProgress(place, Promise.resolve("done"), () => Promise.reject(new Error("nobody looks")))).toBe("done");
     expect(place.screen.text).toBe("");
   });
 
   test("a look that fails does not fail the work, and a failed work leaves no bar", async () => {
     const place = shownTo(true);
-    expect(
-      await withProgress(
-        place,
-        async () => 1,
-        async () => () => Promise.reject(new Error("away")),
-      ),
-    ).toBe(1);
-    await expect(
-      withProgress(
-        place,
-        () => Promise.reject(new Error("it broke")),
-        async () => async () => ({ done: 0, total: 1 }),
-      ),
-    ).rejects.toThrow("it broke");
+    expect(await withProgress(place, Promise.resolve(1), () => Promise.reject(new Error("away")))).toBe(1);
+    const broken = withProgress(place, Promise.reject(new Error("it broke")), async () => ({ done: 0, total: 1 }));
+    await expect(broken).rejects.toThrow("it broke");
     expect(place.screen.text.endsWith("\r\u001b[K")).toBe(true);
   });
 });
