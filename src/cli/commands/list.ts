@@ -7,7 +7,6 @@ import { CommandRefused } from "../exit-codes.ts";
 import { age, NOTHING, took } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import { STATUS_STYLES } from "../job-view.ts";
-import type { Output } from "../output.ts";
 import type { Column } from "../table.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -33,52 +32,29 @@ export const list = defineCommand({
     if (!Number.isInteger(limit) || limit < 1) throw new CommandRefused(`--limit must be a whole number from 1; got "${limit}"`);
     const query: ListJobs = { ...filterOf(input), status: input.status?.flatMap((status) => status.split(",")), cursor };
     const { output } = session;
-    const shown = input.ids || output.json ? printEach(input.ids, output) : gather(output);
-    const next = await session.withClient((client) => eachPage(client, query, limit, shown.take));
-    shown.end();
+    // Programs get a line per job at once. A table waits for all rows, because they decide its widths.
+    const rows: JobSummary[] = [];
+    const print = (job: JobSummary): unknown =>
+      input.ids ? output.line(job.id) : output.json ? output.value(toSummaryWire(job)) : rows.push(job);
+    const next = await session.withClient((client) => eachJob(client, query, limit, print));
+    if (!input.ids && !output.json) output.items(rows, toSummaryWire, columns(Date.now()), "no jobs");
     if (next !== null) output.message(`there may be more: --cursor ${next}`);
   },
 });
 
 /** Reads pages until there are enough jobs: a short page may not be the last. Returns the cursor of the rest. */
-async function eachPage(client: Client, query: ListJobs, limit: number, take: Shown["take"]): Promise<string | null> {
+async function eachJob(client: Client, query: ListJobs, limit: number, print: (job: JobSummary) => unknown): Promise<string | null> {
   let cursor = query.cursor ?? null;
   let left = limit;
   do {
     const page = await client.list({ ...query, cursor, limit: Math.min(MAX_PAGE, left) });
-    take(page.jobs);
+    page.jobs.forEach(print);
     left -= page.jobs.length;
     cursor = page.cursor;
   } while (cursor !== null && left > 0);
   return cursor;
 }
 
-/** Where the jobs go. */
-interface Shown {
-  readonly take: (jobs: readonly JobSummary[]) => void;
-  readonly end: () => void;
-}
-
-/** For programs: one line per job, at once. */
-function printEach(idsOnly: boolean, output: Output): Shown {
-  return {
-    take: (jobs) => {
-      for (const job of jobs)
-        if (idsOnly) output.line(job.id);
-        else output.value(toSummaryWire(job));
-    },
-    end: () => {},
-  };
-}
-
-/** For people: a table, printed at the end because all rows decide its widths. */
-function gather(output: Output): Shown {
-  const all: JobSummary[] = [];
-  return {
-    take: (jobs) => void all.push(...jobs),
-    end: () => (all.length === 0 ? output.message("no jobs") : output.table(columns(Date.now()), all)),
-  };
-}
 
 function columns(now: number): readonly Column<JobSummary>[] {
   return [

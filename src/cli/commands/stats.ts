@@ -1,5 +1,5 @@
 import type { Stats } from "../../client/client.ts";
-import { STATUSES } from "../../core/job.ts";
+import { type Status, STATUSES } from "../../core/job.ts";
 import { toStatsWire } from "../../http/wire/queue.ts";
 import { defineCommand } from "../command.ts";
 import { count, counted } from "../../core/counted.ts";
@@ -29,18 +29,26 @@ function print(figures: Stats, output: Output): void {
   const queues = Object.entries(figures.queues);
   if (queues.length === 0) return;
   output.line("");
-  output.table(queueColumns, queues);
+  output.table(queueColumns(STATUSES), queues);
 }
 
 
-type Row = [name: string, queue: Stats["queues"][string]];
+/** One queue of the statistics. */
+export type QueueRow = [name: string, queue: Stats["queues"][string]];
 
-const queueColumns: readonly Column<Row>[] = [
-  { title: "QUEUE", text: ([name, { paused }]) => (paused ? `${name} (paused)` : name), shrinks: true },
-  ...STATUSES.map((status): Column<Row> => ({
-    title: status.toUpperCase(),
-    text: ([, { counts }]) => count(counts[status]),
-    align: "right",
-    style: ([, { counts }]) => (status === "dead" && counts.dead > 0 ? "red" : undefined),
-  })),
-];
+export function queueColumns(statuses: readonly Status[]): readonly Column<QueueRow>[] {
+  return [
+    {
+      title: "QUEUE",
+      text: ([name, { paused }]) => (paused ? `${name} (paused)` : name),
+      style: ([, { paused }]) => (paused ? "yellow" : undefined),
+      shrinks: true,
+    },
+    ...statuses.map((status): Column<QueueRow> => ({
+      title: status.toUpperCase(),
+      text: ([, { counts }]) => count(counts[status]),
+      align: "right",
+      style: ([, { counts }]) => (status === "dead" && counts.dead > 0 ? "red" : undefined),
+    })),
+  ];
+}

@@ -38,7 +38,7 @@ export async function examineSettings(session: Session): Promise<{ settings: Set
       settings.push({ name, value: showValue(name, value), source });
     } catch (error) {
       settings.push({ name, value: "", source: null });
-      checks.push({ name: "setting", grade: "bad", message: messageOf(error) });
+      checks.push(check("setting", "bad", messageOf(error)));
     }
   }
   return { settings, checks };
@@ -48,12 +48,8 @@ export function examineNode(version: string = process.versions.node): Check {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
   return isOld
-    ? {
-        name: "node",
-        grade: "bad",
-        message: `Node ${version} is too old: Millrace ${packageVersion()} needs ${OLDEST_NODE.join(".")} or newer`,
-      }
-    : { name: "node", grade: "good", message: `Millrace ${packageVersion()} on Node ${version}` };
+    ? check("node", "bad", `Node ${version} is too old: Millrace ${packageVersion()} needs ${OLDEST_NODE.join(".")} or newer`)
+    : check("node", "good", `Millrace ${packageVersion()} on Node ${version}`);
 }
 
 /** Checks whether a store or server answers, its version, its clock, and its jobs and workers. */
@@ -61,7 +57,7 @@ export async function examineStore(url: string, session: Session): Promise<Check
   try {
     return isServerUrl(url) ? await examineServer(url, session) : await examineOwnStore(url, session);
   } catch (error) {
-    return [{ name: "store", grade: "bad", message: messageOf(error) }];
+    return [check("store", "bad", messageOf(error))];
   }
 }
 
@@ -71,7 +67,7 @@ async function examineOwnStore(url: string, session: Session): Promise<Check[]> 
   const report = await inspectStore(url, { deadlineMs: DEADLINE_MS });
   const until = Date.now();
   const checks: Check[] = [
-    { name: "store", grade: "good", message: `${report.engine}, checked in ${took(until - since)}` },
+    check("store", "good", `${report.engine}, checked in ${took(until - since)}`),
     ...report.findings.map((finding) => ({ name: "store", ...finding })),
     ...schemaCheck(report),
     ...clockCheck(report.now, since, until),
@@ -84,56 +80,44 @@ async function examineOwnStore(url: string, session: Session): Promise<Check[]> 
 function schemaCheck({ schema }: StoreReport): Check[] {
   if (schema === null) return [];
   const { found, wanted } = schema;
-  if (found === wanted) return [{ name: "schema", grade: "good", message: `schema ${found} is up to date` }];
+  if (found === wanted) return [check("schema", "good", `schema ${found} is up to date`)];
   if (found > wanted)
-    return [
-      {
-        name: "schema",
-        grade: "bad",
-        message: `schema ${found} is newer than ${wanted}, the newest that this version knows: install a newer Millrace`,
-      },
-    ];
+    return [check("schema", "bad", `schema ${found} is newer than ${wanted}, the newest that this version knows: install a newer Millrace`)];
   const what = found === 0 ? "there is no schema yet" : `schema ${found} is older than ${wanted}`;
-  return [{ name: "schema", grade: "doubtful", message: `${what}: run millrace migrate, or let the first process update it to ${wanted}` }];
+  return [check("schema", "doubtful", `${what}: run millrace migrate, or let the first process update it to ${wanted}`)];
 }
 
 /** The store answered between `since` and `until`, so its time should lie between them. */
 function clockCheck(now: number | null, since: number, until: number): Check[] {
-  if (now === null) return [{ name: "clock", grade: "good", message: "the store uses the clock of this machine" }];
+  if (now === null) return [check("clock", "good", "the store uses the clock of this machine")];
   const difference = now < since ? now - since : Math.max(0, now - until);
   const isClose = Math.abs(difference) <= CLOCK_TOLERANCE_MS;
   const words =
     difference === 0
       ? "agrees with this machine"
       : `is ${took(Math.abs(difference))} ${difference > 0 ? "ahead of" : "behind"} this machine`;
-  return [
-    isClose
-      ? { name: "clock", grade: "good", message: `the clock of the store ${words}` }
-      : { name: "clock", grade: "doubtful", message: `the clock of the store ${words}: jobs use the store's clock, but ages shown here are wrong` },
-  ];
+  const effect = isClose ? "" : ": jobs use the store's clock, but ages shown here are wrong";
+  return [check("clock", isClose ? "good" : "doubtful", `the clock of the store ${words}${effect}`)];
 }
 
 async function contentChecks(session: Session): Promise<Check[]> {
   try {
     return await session.withClient(async (client) => contentOf(await client.stats(), await client.workers()));
   } catch (error) {
-    return [{ name: "content", grade: "bad", message: messageOf(error) }];
+    return [check("content", "bad", messageOf(error))];
   }
 }
 
 function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
   const dead = stats.deadCount;
+  const { pending } = stats.counts;
   return [
     dead >= MANY_DEAD
-      ? {
-          name: "dead letters",
-          grade: "doubtful",
-          message: `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`,
-        }
-      : { name: "dead letters", grade: "good", message: counted(dead, "dead letter") },
-    workers.length === 0 && stats.counts.pending > 0
-      ? { name: "workers", grade: "doubtful", message: `${counted(stats.counts.pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker` }
-      : { name: "workers", grade: "good", message: counted(workers.length, "worker") },
+      ? check("dead letters", "doubtful", `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`)
+      : check("dead letters", "good", counted(dead, "dead letter")),
+    workers.length === 0 && pending > 0
+      ? check("workers", "doubtful", `${counted(pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker`)
+      : check("workers", "good", counted(workers.length, "worker")),
   ];
 }
 
@@ -143,10 +127,14 @@ async function examineServer(url: string, session: Session): Promise<Check[]> {
   const until = Date.now();
   // The header has whole seconds.
   const serverTime = Date.parse(response.headers.get("date") ?? "");
-  const health: Check = response.ok
-    ? { name: "server", grade: "good", message: `healthy, answered in ${took(until - since)}` }
-    : { name: "server", grade: "bad", message: `not healthy: /health answered HTTP ${response.status}` };
+  const health = response.ok
+    ? check("server", "good", `healthy, answered in ${took(until - since)}`)
+    : check("server", "bad", `not healthy: /health answered HTTP ${response.status}`);
   return [health, ...(Number.isNaN(serverTime) ? [] : clockCheck(serverTime, since - 1000, until)), ...(await contentChecks(session))];
+}
+
+function check(name: string, grade: Check["grade"], message: string): Check {
+  return { name, grade, message };
 }
 
 function messageOf(error: unknown): string {

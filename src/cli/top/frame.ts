@@ -1,5 +1,5 @@
 /** A snapshot of `top` as lines that fit the terminal. */
-import type { Stats } from "../../client/client.ts";
+import { queueColumns, type QueueRow } from "../commands/stats.ts";
 import { workerColumns } from "../commands/workers.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, percentiles, rate } from "../figures.ts";
@@ -25,7 +25,7 @@ const SPARK_WIDTH = 40;
 /** Lines other than tables: the head, and an empty line before each table. */
 const FIXED_LINES = 8;
 
-type QueueRow = [name: string, queue: Stats["queues"][string]];
+const STATUSES = ["pending", "running", "scheduled", "retrying", "blocked", "completed", "dead"] as const;
 
 /** The lines of one frame, none wider than the terminal. */
 export function frameOf(snapshot: Snapshot, place: FramePlace): string[] {
@@ -35,7 +35,7 @@ export function frameOf(snapshot: Snapshot, place: FramePlace): string[] {
   return [
     ...headLines(snapshot, place),
     "",
-    ...someRows(queueColumns, queues, room[0]!, "queues", place),
+    ...someRows(queueColumns(STATUSES), queues, room[0]!, "queues", place),
     "",
     ...someRows(workerColumns(at), workers, room[1]!, "workers", place),
     "",
@@ -107,20 +107,6 @@ function shareRoom(lines: number, needed: readonly number[]): number[] {
   });
 }
 
-const queueColumns: readonly Column<QueueRow>[] = [
-  {
-    title: "QUEUE",
-    text: ([name, { paused }]) => (paused ? `${name} (paused)` : name),
-    style: ([, { paused }]) => (paused ? "yellow" : undefined),
-    shrinks: true,
-  },
-  ...(["pending", "running", "scheduled", "retrying", "blocked", "completed", "dead"] as const).map((status): Column<QueueRow> => ({
-    title: status.toUpperCase(),
-    text: ([, { counts }]) => count(counts[status]),
-    align: "right",
-    style: ([, { counts }]) => (status === "dead" && counts.dead > 0 ? "red" : undefined),
-  })),
-];
 
 function errorColumns(now: number): readonly Column<SeenError>[] {
   return [
