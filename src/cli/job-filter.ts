@@ -7,10 +7,7 @@ import { priority } from "./job-input.ts";
 /** A time as the client takes it; a duration means that long ago. */
 function since(about: string): Option<JobFilter["from"]> {
   return {
-    about,
-    placeholder: "<time>",
-    many: false,
-    words: [],
+    ...text("<time>", about),
     read: (given) => {
       const ago = typeof given === "string" && !/^\d+$/.test(given) ? parseDuration(given) : null;
       return ago === null ? (numberOr(given) as JobFilter["from"]) : Date.now() - ago;
