@@ -5,12 +5,12 @@
 #   docker build -t millrace .
 #   docker run --rm millrace --help
 #
-# Handlers of your own: copy or mount them below /app, where they find `millrace` and can be named by --handlers.
+# Copy or mount your handlers below /app, where they can import `millrace`, and name them with --handlers.
 
 FROM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# No install scripts: they bring what only the tests need.
+# No install scripts: only the tests need them.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json vite.config.ts README.md CHANGELOG.md LICENSE llms.txt ./
 COPY src src
@@ -22,17 +22,17 @@ COPY --from=build /tmp/millrace.tgz /tmp/millrace.tgz
 RUN npm init --yes > /dev/null && npm pkg set type=module && npm install --omit=dev --ignore-scripts --no-audit --no-fund /tmp/millrace.tgz pg@8 ioredis@6
 
 FROM node:24-slim
-# A container is reached from outside, so the server needs API_KEY and DASHBOARD_PASSWORD: without them it does not start, and says so.
+# Others can reach a container, so the server needs API_KEY and DASHBOARD_PASSWORD: without them it prints an error and does not start.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MILLRACE_URL=sqlite:/data/millrace.db
 WORKDIR /app
 COPY --from=install /app ./
-# By number, so that Kubernetes can see that it is not root. The image has this user: `node`.
+# The number of the user `node`, so that Kubernetes can see that it is not root.
 RUN mkdir /data && chown 1000:1000 /data
 USER 1000:1000
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# For `start` and `server`. A container that only works jobs has no port: switch the check off there.
+# For `start` and `server`. A worker has no port: switch the check off there.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=15s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/health').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "node_modules/millrace/dist/cli/main.js"]
