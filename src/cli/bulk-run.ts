@@ -47,7 +47,7 @@ export async function runOperation(client: Client, request: BulkRequest, what: s
 /** Prints which jobs could not be changed. The command still succeeds: somebody else changed them first. */
 export function printFailures({ failed, failures }: BulkOperation, session: Session): void {
   if (failed === 0) return;
-  session.output.message(`${counted(failed, "job")} changed or removed meanwhile:`);
+  session.output.message(`${counted(failed, "job was", "jobs were")} changed or removed meanwhile:`);
   for (const { message } of failures) session.output.message(`  ${message}`);
   if (failed > failures.length) session.output.message(`  and ${count(failed - failures.length)} more`);
 }

@@ -38,7 +38,7 @@ export const list = defineCommand({
       input.ids ? output.line(job.id) : output.json ? output.value(toSummaryWire(job)) : rows.push(job);
     const next = await session.withClient((client) => eachJob(client, query, limit, print));
     if (!input.ids && !output.json) output.items(rows, toSummaryWire, columns(Date.now()), "no jobs");
-    if (next !== null) output.message(`there may be more: --cursor ${next}`);
+    if (next !== null) output.message(`there may be more: continue with --cursor ${next}`);
   },
 });
 
