@@ -64,9 +64,7 @@ if (withStartUp) {
 console.log(tableOf(figures));
 for (const [name, about] of Object.entries(places)) console.log(`${name}: ${about}`);
 if (peers.length > 0) console.log(`peers: ${peers.join(", ")}`);
-console.log(
-  `The best of ${rounds} round${rounds === 1 ? "" : "s"}, on Node ${process.versions.node}; ratios compare the best rounds.`,
-);
+console.log(`The best of ${rounds} round${rounds === 1 ? "" : "s"}, on Node ${process.versions.node}; ratios compare the best rounds.`);
 const json = JSON.stringify({ node: process.version, scale, rounds, places, peers, figures: figuresForJson(figures) });
 if (options.json === undefined) console.log(json);
 else writeFileSync(options.json, json);

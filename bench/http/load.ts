@@ -45,8 +45,7 @@ class Connection {
       const end = this.#head.indexOf("\r\n\r\n");
       if (end === -1) return;
       const length = /content-length: (\d+)/i.exec(this.#head)?.[1];
-      if (!this.#head.startsWith(GOOD, 9) || length === undefined)
-        throw new Error(`unexpected answer: ${this.#head.slice(0, end)}`);
+      if (!this.#head.startsWith(GOOD, 9) || length === undefined) throw new Error(`unexpected answer: ${this.#head.slice(0, end)}`);
       this.#left = Number(length) - (this.#head.length - end - 4);
       this.#head = "";
     } else this.#left -= chunk.length;

@@ -27,14 +27,10 @@ export async function confirmMatched(
 export async function runOperation(client: Client, request: BulkRequest, what: string, session: Session): Promise<BulkOperation> {
   const { output, terminal } = session;
   const { id } = await client.bulk.start(request);
-  const ended = await withProgress(
-    { output, screen: terminal.stderr, what },
-    untilEnd(client, id),
-    async () => {
-      const { processed, matched, matchedIsCapped } = await demandOperation(client, id);
-      return { done: processed, total: matchedIsCapped ? null : matched };
-    },
-  );
+  const ended = await withProgress({ output, screen: terminal.stderr, what }, untilEnd(client, id), async () => {
+    const { processed, matched, matchedIsCapped } = await demandOperation(client, id);
+    return { done: processed, total: matchedIsCapped ? null : matched };
+  });
   if (ended.status === "completed") return ended;
   if (output.json) output.value(toOperationWire(ended));
   const done = `${counted(ended.succeeded, "job")} changed`;

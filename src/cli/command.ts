@@ -48,35 +48,28 @@ export interface Command {
 }
 
 /** A noun with verbs: `schedules create`. The default verb is `list`. */
-export interface CommandGroup {
-  readonly about: string;
-  readonly examples: readonly string[];
+export interface CommandGroup extends Pick<Command, "about" | "examples"> {
   readonly commands: Readonly<Record<string, Verb>>;
 }
+
+// oxlint-disable-next-line no-generated-empty-object-type -- a command without options has no such fields in its input
+type None = Record<never, never>;
 
 export type Verb = Command & { readonly summary: string };
 
 /** What a command is made of; `run` gets its options and arguments by name. */
-interface CommandInput<O, A> {
-  readonly about: string;
-  readonly examples: readonly string[];
+interface CommandInput<O, A> extends Pick<Command, "about" | "examples">, Partial<Pick<Command, "settings">> {
   readonly arguments?: A;
   readonly options?: O;
-  readonly settings?: readonly SettingName[];
   readonly run: (input: ValuesOf<O> & ValuesOf<A>, session: Session) => Promise<ExitCode | void>;
 }
 
-export function defineCommand<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(
-  input: CommandInput<O, A>,
-): Command {
+export function defineCommand<O extends Options = None, A extends Arguments = None>(input: CommandInput<O, A>): Command {
   return { arguments: {}, options: {}, settings: [], ...input };
 }
 
 /** A command of a group; its summary is shown in the help of the group. */
-export function defineVerb<O extends Options = Record<never, never>, A extends Arguments = Record<never, never>>(
-  summary: string,
-  input: CommandInput<O, A>,
-): Verb {
+export function defineVerb<O extends Options = None, A extends Arguments = None>(summary: string, input: CommandInput<O, A>): Verb {
   return { summary, ...defineCommand(input) };
 }
 

@@ -22,7 +22,10 @@ export const JOB_FILTER = {
   priority: priority("only jobs of this level, or of exactly this number"),
   tag: text("<tag>", "only jobs with this tag"),
   group: text("<group>", "only jobs with an error of this group: see dead-groups"),
-  search: { ...text("<text>", "only jobs with this text in id, type, tags, key, error or payload; A to Z match in either case"), field: "q" },
+  search: {
+    ...text("<text>", "only jobs with this text in id, type, tags, key, error or payload; A to Z match in either case"),
+    field: "q",
+  },
   from: since("created at or after: 2026-03-01T10:00:00Z, or 2h for the last two hours"),
   to: since("created before"),
 } as const;

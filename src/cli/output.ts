@@ -88,7 +88,10 @@ export class Output {
 
   /** A warning, also with `--quiet`. */
   warn(text: string): void {
-    this.#write(this.#terminal.stderr, this.#coloursMessages ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text));
+    this.#write(
+      this.#terminal.stderr,
+      this.#coloursMessages ? styleText("yellow", safeLine(text), { validateStream: false }) : safeLine(text),
+    );
   }
 
   /** Why the command failed: a line for people, or a value for programs. */

@@ -40,4 +40,3 @@ export function progressLine(what: string, { done, total }: Progress, unicode: b
   const [full, empty] = unicode ? ["█", "░"] : ["#", "."];
   return `${what} ${full.repeat(filled)}${empty.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} % ${count(done)} of ${count(total)}`;
 }
-

@@ -149,7 +149,12 @@ export const STEPS: readonly Step[] = [
   },
   { name: "a job that is not there cannot be explained", args: `explain ${NO_JOB}`, code: 3, talk: /^millrace: there is no job / },
   { name: "list prints ids for other commands", args: "list --type double --ids", lines: [...ONE_ID, ...ONE_ID] },
-  { name: "list tells how it goes on", args: "list --limit 1 --ids", lines: ONE_ID, talk: /^there may be more: continue with --cursor \S+$/ },
+  {
+    name: "list tells how it goes on",
+    args: "list --limit 1 --ids",
+    lines: ONE_ID,
+    talk: /^there may be more: continue with --cursor \S+$/,
+  },
   { name: "list of nothing says so", args: "list --type nothing", lines: [], talk: /^no jobs$/ },
   {
     name: "a status that is none is told",

@@ -58,7 +58,8 @@ export const bulk: CommandGroup = {
       },
     }),
     stop: defineVerb("Stop an operation", {
-      about: "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
+      about:
+        "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
       examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
       arguments: { id },
       run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),

@@ -21,7 +21,8 @@ export const cancel = defineCommand({
 });
 
 export const retry = defineCommand({
-  about: "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once.",
+  about:
+    "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once.",
   examples: ["millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab", "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now"],
   arguments: { ids },
   options: { now: toggle("also start a scheduled or retrying job at once") },

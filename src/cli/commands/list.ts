@@ -55,7 +55,6 @@ async function eachJob(client: Client, query: ListJobs, limit: number, print: (j
   return cursor;
 }
 
-
 function columns(now: number): readonly Column<JobSummary>[] {
   return [
     { title: "ID", text: ({ id }) => id },

@@ -54,10 +54,7 @@ export const queues: CommandGroup = {
     }),
     set: defineVerb("Change the settings of a queue", {
       about: "Changes the given settings of a queue; the others stay.",
-      examples: [
-        "millrace queues set mail --capacity 10000",
-        "millrace queues set mail --capacity none --head-start strict --keep-age 7d",
-      ],
+      examples: ["millrace queues set mail --capacity 10000", "millrace queues set mail --capacity none --head-start strict --keep-age 7d"],
       arguments: { queue: required("queue", "the name of a queue") },
       options: {
         capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),

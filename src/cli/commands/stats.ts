@@ -32,7 +32,6 @@ function print(figures: Stats, output: Output): void {
   output.table(queueColumns(STATUSES), queues);
 }
 
-
 /** One queue of the statistics. */
 export type QueueRow = [name: string, queue: Stats["queues"][string]];
 

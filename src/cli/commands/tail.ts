@@ -25,7 +25,8 @@ const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
 const NAME_WIDTH = Math.max(...Object.keys(STYLES).map((name) => name.length));
 
 export const tail = defineCommand({
-  about: "Shows the events of all processes as they happen, until Ctrl-C. It shows no past events; a gap event means that some were missed.",
+  about:
+    "Shows the events of all processes as they happen, until Ctrl-C. It shows no past events; a gap event means that some were missed.",
   examples: ["millrace tail", "millrace tail --event job:failed --event job:dead --json", "millrace tail --queue mail --limit 10"],
   options: {
     event: texts("<event>", "only this kind of event; separate several by commas", Object.keys(STYLES)),

@@ -67,4 +67,3 @@ async function boundQueues(client: Client, queues: readonly string[], capacity: 
   );
   for (const queue of queues.filter((name) => name !== ALL_QUEUES)) await bounds.ensure(queue);
 }
-

@@ -82,7 +82,9 @@ function schemaCheck({ schema }: StoreReport): Check[] {
   const { found, wanted } = schema;
   if (found === wanted) return [check("schema", "good", `schema ${found} is up to date`)];
   if (found > wanted)
-    return [check("schema", "bad", `schema ${found} is newer than ${wanted}, the newest that this version knows: install a newer Millrace`)];
+    return [
+      check("schema", "bad", `schema ${found} is newer than ${wanted}, the newest that this version knows: install a newer Millrace`),
+    ];
   const what = found === 0 ? "there is no schema yet" : `schema ${found} is older than ${wanted}`;
   return [check("schema", "doubtful", `${what}: run millrace migrate, or let the first process update it to ${wanted}`)];
 }
@@ -113,10 +115,18 @@ function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
   const { pending } = stats.counts;
   return [
     dead >= MANY_DEAD
-      ? check("dead letters", "doubtful", `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`)
+      ? check(
+          "dead letters",
+          "doubtful",
+          `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`,
+        )
       : check("dead letters", "good", counted(dead, "dead letter")),
     workers.length === 0 && pending > 0
-      ? check("workers", "doubtful", `${counted(pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker`)
+      ? check(
+          "workers",
+          "doubtful",
+          `${counted(pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker`,
+        )
       : check("workers", "good", counted(workers.length, "worker")),
   ];
 }

@@ -82,7 +82,6 @@ export function sparkline(values: readonly number[], unicode: boolean): string {
   return shown.map((value) => bars[Math.min(bars.length - 1, Math.floor((value / highest) * bars.length))]).join("");
 }
 
-
 function busyness({ counts }: QueueRow[1]): number {
   return counts.pending + counts.retrying + counts.scheduled + counts.running + counts.dead;
 }
@@ -106,7 +105,6 @@ function shareRoom(lines: number, needed: readonly number[]): number[] {
     return taken;
   });
 }
-
 
 function errorColumns(now: number): readonly Column<SeenError>[] {
   return [
