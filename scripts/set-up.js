@@ -24,16 +24,22 @@ const needs = [
   { name: "platform packages", ready: () => missingPlatformPackages().length === 0, make: installPlatformPackages },
 ];
 
-/** What only the tests need, from the system's own packages: looked for each time, because it is not ours to keep. */
+/**
+ * What only the tests need, from the system's own packages: looked for each time, because it is not ours to keep. The first name and the first
+ * package are the best; the others will do. (Chromium without a window needs two thirds of the time of the whole one.)
+ */
 const testPrograms = [
-  { names: ["redis-server"], debianPackage: "redis-server" },
-  { names: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], debianPackage: "chromium" },
-  { names: ["zsh"], debianPackage: "zsh", mayBeMissing: true },
-  { names: ["fish"], debianPackage: "fish", mayBeMissing: true },
+  { names: ["redis-server"], debianPackages: ["redis-server"] },
+  {
+    names: ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    debianPackages: ["chromium-headless-shell", "chromium"],
+  },
+  { names: ["zsh"], debianPackages: ["zsh"], mayBeMissing: true },
+  { names: ["fish"], debianPackages: ["fish"], mayBeMissing: true },
 ];
 
 if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
-if (process.argv.includes("--tests") && missingPrograms().length > 0) withLock(installPrograms);
+if (process.argv.includes("--tests") && wantedPrograms().length > 0) withLock(installPrograms);
 
 function setUp() {
   // Another process may have done it all while this one waited for the lock.
@@ -122,28 +128,39 @@ function fitsThisMachine({ os, cpu, libc }) {
 // Programs for the tests. Installed where that is possible without asking anybody: as root on a system with apt-get. Elsewhere a line says
 // what is missing, and the tests that need it will say so again.
 
-function missingPrograms() {
-  const folders = (process.env.PATH ?? "").split(path.delimiter);
-  const isThere = (name) => folders.some((folder) => existsSync(path.join(folder, name)));
-  return testPrograms.filter(({ names }) => !names.some(isThere));
+function isInPath(name) {
+  return (process.env.PATH ?? "").split(path.delimiter).some((folder) => existsSync(path.join(folder, name)));
+}
+
+function wantedPrograms() {
+  return testPrograms.filter(({ names }) => !isInPath(names[0]));
 }
 
 function installPrograms() {
-  const packages = missingPrograms().map((program) => program.debianPackage);
-  if (packages.length === 0) return;
-  if (process.getuid?.() === 0 && run("apt-get", ["--version"], root)) {
-    console.log(`set-up: installing ${packages.join(", ")} for the tests`);
-    // Debian starts what it installs; the tests start servers of their own, and nothing else shall listen.
-    const quiet = { DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-    run("apt-get", ["update", "-qq"], root, quiet);
-    run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], root, quiet);
+  const wanted = wantedPrograms();
+  if (wanted.length > 0 && process.getuid?.() === 0 && run("apt-get", ["--version"], root)) {
+    console.log(`set-up: installing ${wanted.map(({ names }) => names[0]).join(", ")} for the tests`);
+    aptGet("update", "-qq");
+    for (const program of wanted) installProgram(program);
   }
-  for (const { names, mayBeMissing } of missingPrograms()) {
-    const fate = mayBeMissing ? "are skipped" : "will fail";
+  for (const { names, mayBeMissing } of wanted) {
+    if (names.some(isInPath)) continue;
+    const consequence = mayBeMissing ? "are skipped" : "will fail";
     console.error(
-      `set-up: ${names[0]} is not installed, and the tests that need it ${fate}: install it with the package manager of your system`,
+      `set-up: ${names[0]} is not installed, and the tests that need it ${consequence}: install it with the package manager of your system`,
     );
   }
+}
+
+/** One at a time: a package that this system does not know must not keep the others from being installed. */
+function installProgram({ names, debianPackages: [best, ...others] }) {
+  aptGet("install", "-y", "-qq", "--no-install-recommends", best);
+  for (const other of others) if (!names.some(isInPath)) aptGet("install", "-y", "-qq", "--no-install-recommends", other);
+}
+
+function aptGet(...args) {
+  // Debian starts what it installs; the tests start servers of their own, and nothing else shall listen.
+  run("apt-get", args, root, { DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" });
 }
 
 // Small tools.
