@@ -26,6 +26,8 @@ export interface Announcer {
   publish(events: readonly Event[]): void;
   /** Publishes what was summed up so far, and resolves when all is published: the client closes. */
   flush(): Promise<void>;
+  /** Whether anybody hears of the ends of attempts. */
+  isAwaited(): boolean;
   /** Tells the ends of attempts: to listeners, and to those who wait for the job. */
   settled(attempts: readonly Settled[]): void;
   /** Tells those in this process who wait for a job that it has ended or is gone. */
@@ -64,6 +66,7 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
     wanted: () => store.newsWanted(),
     publish: (events) => publisher.publish(events),
     flush: () => publisher.flush(),
+    isAwaited: () => waiting.size > 0 || store.newsWanted(),
     settled,
     ended,
     onEnd,

@@ -60,9 +60,8 @@ export class Enqueuer {
   readonly #pending = new PendingCalls();
   /** The settings of a definition are read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
-
-  /** Payloads that came as a text with what it says, which need not be parsed again for the answer. */
-  readonly #parsed = new WeakMap<NewJob, unknown>();
+  /** Payloads that came as a text with its parsed value, so that the answer need not parse it again. Only HTTP brings some. */
+  #parsed: WeakMap<NewJob, unknown> | null = null;
 
   constructor(parts: EnqueueParts) {
     this.#parts = parts;
@@ -115,9 +114,9 @@ export class Enqueuer {
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, isWithin: boolean): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
     const settings = this.#settingsOf(kind, options);
-    const make = (): NewJob | Promise<NewJob> => this.#make(type, payload, settings, options?.id, isWithin);
     const checked = this.#check(kind, type, payload, settings);
-    return checked instanceof Promise ? checked.then(make) : make();
+    if (checked instanceof Promise) return checked.then(() => this.#make(type, payload, settings, options?.id, isWithin));
+    return this.#make(type, payload, settings, options?.id, isWithin);
   }
 
   #check(kind: JobKind, type: string, payload: unknown, { webhookUrl }: JobSettings): void | Promise<void> {
@@ -143,7 +142,7 @@ export class Enqueuer {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
     const job = makeJob(id, type, payload, settings);
-    if (payload instanceof JsonText) this.#parsed.set(job, payload.value);
+    if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
     const { bounds } = this.#parts;
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
     return bounded instanceof Promise ? bounded.then(() => job) : job;
@@ -208,7 +207,7 @@ export class Enqueuer {
     this.#announce(jobs, answers);
     return jobs.map((job, index) => {
       const answer = answers[index]!;
-      return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed.get(job));
+      return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed?.get(job));
     });
   }
 

@@ -39,51 +39,50 @@ export function createLeases(parts: WorkParts): Leases {
 // ── Reports and claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
+  if (reports.length <= MAX_BATCH) return exchangeOnce(parts, reports, claim);
   // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
-  const ahead = Math.max(0, reports.length - MAX_BATCH);
+  const ahead = reports.length - MAX_BATCH;
   const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
-  const { results, jobs } = await exchangeOnce(parts, ahead === 0 ? reports : reports.slice(ahead), claim);
-  return { results: ahead === 0 ? results : [...early, ...results], jobs };
+  const { results, jobs } = await exchangeOnce(parts, reports.slice(ahead), claim);
+  return { results: [...early, ...results], jobs };
 }
 
 async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   const facts = await factsOf(parts.store, reports);
-  const { settlements, settled } = decide(parts, reports, facts);
+  const settlements = decide(parts, reports, facts);
   const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
-  const results = reports.map((_, index): LeaseAnswer => (facts[index] === null ? "stale" : "ok"));
-  applyAnswers(results, answer.settled);
+  const results = resultsOf(facts, answer.settled);
   const claimed = answer.claimed[0] ?? [];
-  parts.announcer.settled(settled.filter((_, index) => answer.settled[index] === "ok"));
+  if (parts.announcer.isAwaited()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
   announceStarted(parts, claimed);
   return { results, jobs: claimed.map(toLeasedJob) };
 }
 
 /** Asks the core what follows from each report whose job is known. */
-function decide(
-  parts: WorkParts,
-  reports: readonly Report[],
-  facts: readonly (LeaseFacts | null)[],
-): { settlements: Settlement[]; settled: Settled[] } {
+function decide(parts: WorkParts, reports: readonly Report[], facts: readonly (LeaseFacts | null)[]): Settlement[] {
   const settlements: Settlement[] = [];
-  const settled: Settled[] = [];
   reports.forEach(({ id, fence, outcome }, index) => {
     const job = facts[index];
     if (!job) return;
     const transition = settle(job, outcome, job, parts.random());
-    const followUp = deliveryOf({ id, queue: job.queue, webhookUrl: job.webhookUrl }, fence, transition.to);
+    const followUp = job.webhookUrl === null ? null : deliveryOf({ ...job, id }, fence, transition.to);
     settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, followUp });
-    settled.push({ id, type: job.type, queue: job.queue, retryCount: job.retryCount, lostCount: job.lostCount, transition });
   });
-  return { settlements, settled };
+  return settlements;
 }
 
-/** Puts the store's answers where a report was handed on; the others stay stale. */
-function applyAnswers(results: LeaseAnswer[], answers: readonly LeaseAnswer[]): void {
+/** The store's answer to each report; one whose job is unknown was not handed on and is stale. */
+function resultsOf(facts: readonly (LeaseFacts | null)[], answers: LeaseAnswer[]): LeaseAnswer[] {
+  if (answers.length === facts.length) return answers;
   let next = 0;
-  results.forEach((result, index) => {
-    if (result !== "stale") results[index] = answers[next++]!;
-  });
+  return facts.map((known) => (known === null ? "stale" : answers[next++]!));
+}
+
+/** What was applied. */
+function settledOf(settlements: readonly Settlement[], facts: readonly (LeaseFacts | null)[], answers: readonly LeaseAnswer[]): Settled[] {
+  const known = facts.filter((job) => job !== null);
+  return settlements.flatMap(({ id, transition }, index) => (answers[index] === "ok" ? [{ ...known[index]!, id, transition }] : []));
 }
 
 /** What the rules need to know: as it came with the claim, or looked up. Null for a job that is not there. */
@@ -99,19 +98,19 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
   const found = new Map<string, LeaseFacts>();
   for (const record of records) {
     if (record === null) continue;
-    found.set(record.id, { ...factsFrom(record), deadLetters: deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters });
+    found.set(record.id, factsFrom(record, deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters));
   }
   return found;
 }
 
-function factsFrom(record: Omit<LeaseFacts, "deadLetters">): Omit<LeaseFacts, "deadLetters"> {
+function factsFrom(record: Omit<LeaseFacts, "deadLetters">, deadLetters: boolean): LeaseFacts {
   const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl } = record;
-  return { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl };
+  return { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl, deadLetters };
 }
 
 function toLeasedJob(record: LeasedRecord): LeasedJob {
   const { fence, leaseUntil, deadLetters } = record;
-  return { job: toJob(record), fence, leaseUntil, facts: { ...factsFrom(record), deadLetters }, texts: record };
+  return { job: toJob(record), fence, leaseUntil, facts: factsFrom(record, deadLetters), texts: record };
 }
 
 function announceStarted({ announcer, clock }: WorkParts, claimed: readonly LeasedRecord[]): void {
@@ -126,7 +125,7 @@ function announceStarted({ announcer, clock }: WorkParts, claimed: readonly Leas
 /** No news of it: whether it holds is decided when the caller commits. Those who wait for the job find out by looking. */
 async function settleWithin(parts: WorkParts, tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
   const verbs = verbsWithin(parts.store, tx);
-  const { settlements } = decide(parts, [report], await factsOf(parts.store, [report]));
+  const settlements = decide(parts, [report], await factsOf(parts.store, [report]));
   if (settlements.length === 0) return "stale";
   const [answer] = await verbs.settle(settlements);
   if (answer === "locked") throw heldElsewhere(`job ${report.id}`);

@@ -62,7 +62,7 @@ const EVERY_RULE = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "bes
 const LOOKS_ONLY = ["color-contrast", "target-size"];
 
 async function faultsOf(page: Page, prepare: (axe: AxeBuilder) => AxeBuilder = (axe) => axe.withTags(EVERY_RULE)): Promise<string[]> {
-  const { violations } = await prepare(new AxeBuilder({ page })).analyze();
+  const { violations } = await prepare(new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] })).analyze();
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary ?? ""}`));
 }
 
