@@ -4,7 +4,6 @@ import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
 import { untilNext } from "./upkeep.ts";
 
-/** Schedules by name. */
 export class Schedules {
   readonly #byName = new Map<string, ScheduleRecord>();
   #lastVersion = 0;
@@ -27,7 +26,7 @@ export class Schedules {
     return this.#byName.delete(name);
   }
 
-  /** Up to `limit` whose tick has come, the longest due first, and the time of the one after them. */
+  /** Up to `limit` due schedules, the longest due first, and when the next one is due. */
   due(now: number, limit: number): { schedules: ScheduleRecord[]; nextAt: number | null } {
     const ticking = [...this.#byName.values()].filter((schedule) => !schedule.paused && schedule.nextTick !== null);
     ticking.sort((a, b) => a.nextTick! - b.nextTick!);
@@ -36,7 +35,7 @@ export class Schedules {
     return { schedules, nextAt: ticking[schedules.length]?.nextTick ?? null };
   }
 
-  /** Moves a schedule on if nobody did before. A run by hand (a null tick) moves nothing but the version. */
+  /** Moves a schedule on unless another caller did. A run by hand (a null tick) changes only the version. */
   takeTick({ name, version, tick, nextTick }: Tick, now: number): boolean {
     const stored = this.#byName.get(name);
     if (stored === undefined || stored.version !== version) return false;
@@ -50,7 +49,7 @@ export class Schedules {
     this.#byName.set(name, { ...this.#byName.get(name)!, lastJobId });
   }
 
-  /** Rises over all names and with the time, so that a schedule that is removed and made anew never has an old version again. */
+  /** Rises across all names and with time, so that a schedule that is removed and made again never has an old version. */
   #nextVersion(now: number): number {
     return (this.#lastVersion = Math.max(now, this.#lastVersion + 1));
   }
@@ -67,13 +66,13 @@ export function putSchedule(
   expected: number | null,
 ): boolean {
   const isPut = schedules.put(spec, nextTick, expected, now);
-  if (isPut) feed.ring("schedules");
+  if (isPut) feed.sendHint("schedules");
   return isPut;
 }
 
 export function removeSchedule({ schedules, feed }: Context, name: string): boolean {
   const isRemoved = schedules.remove(name);
-  if (isRemoved) feed.ring("schedules");
+  if (isRemoved) feed.sendHint("schedules");
   return isRemoved;
 }
 
