@@ -4,28 +4,28 @@ import type { Feed, Store } from "./store.ts";
 type PromiseOf<Name extends keyof Store> = Store[Name] extends (...args: never[]) => Promise<infer Answer> ? Answer : never;
 type Verb = Exclude<{ [Name in keyof Store]: [PromiseOf<Name>] extends [never] ? never : Name }[keyof Store], keyof Feed | "close">;
 
-/** What an engine does for each verb of the contract, with what it needs for that. Who answers at once need not promise. */
+/** An engine's implementation of each verb of the contract. One that has its answer at once need not return a promise. */
 export type Verbs<Context> = {
   readonly [Name in Verb]: (context: Context, ...args: Parameters<Store[Name]>) => PromiseOf<Name> | Promise<PromiseOf<Name>>;
 };
 
-/** What makes an engine a store. */
+/** What `bindStore` needs from an engine. */
 export interface Engine<Context> extends Pick<Store, "inFlight" | "shareable"> {
-  /** What verbs work with, asked for at the beginning of each call. */
+  /** Called at the start of each call; the verb gets what it returns. */
   readonly context: () => Context;
   readonly verbs: Verbs<Context>;
   readonly feed: Feed;
-  /** Whom calls wait for, where there is a bound on how many may. */
+  /** The server that calls wait for, if the number of waiting calls is bounded. */
   readonly waitFor?: string;
-  /** Left out where a caller cannot have a transaction of its own. */
+  /** Left out if callers cannot bring their own transaction. */
   readonly within?: Store["within"];
-  /** Calls under way are to fail soon. */
+  /** Makes the calls under way fail soon. */
   readonly giveUp?: () => void;
-  /** Frees what was opened, once the calls under way have ended. */
+  /** Frees resources once the calls under way have ended. */
   readonly close: (callsEnded: Promise<void>) => Promise<void>;
 }
 
-/** Binds an engine's verbs to the contract: every call is refused after close, and close waits for those under way. */
+/** Makes a store of an engine's verbs: after close every call is refused, and close waits for the calls under way. */
 export function bindStore<Context>(engine: Engine<Context>): Store {
   const { context, verbs, feed, inFlight, shareable, waitFor = null, within = () => null, giveUp = () => {} } = engine;
   const calls = new CallsUnderWay(waitFor);
@@ -34,7 +34,7 @@ export function bindStore<Context>(engine: Engine<Context>): Store {
       calls.begin();
       try {
         const answer = verb(context(), ...args);
-        // Memory answers at once: to wait for what is there would cost it another turn of the microtask queue in each call.
+        // Memory answers at once. Awaiting its answer would cost another turn of the microtask queue in each call.
         return answer instanceof Promise ? await answer : answer;
       } finally {
         calls.end();

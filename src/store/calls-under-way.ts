@@ -1,24 +1,24 @@
 import { MillraceError } from "../core/errors.ts";
 
-/** More calls than this do not wait: the next ones fail at once. */
+/** At most this many calls wait. Further ones fail at once. */
 export const MOST_WAITING = 10_000;
 
-/** Calls that were begun and have not ended. Closing lets them come to their end, and refuses more. */
+/** Counts the calls that have begun and not ended. Closing refuses new ones and waits for the rest. */
 export class CallsUnderWay {
-  readonly #whom: string | null;
+  readonly #server: string | null;
   #count = 0;
   #isClosed = false;
   readonly #whenIdle: (() => void)[] = [];
 
-  /** `whom` they wait for, where no more than MOST_WAITING may. */
-  constructor(whom: string | null = null) {
-    this.#whom = whom;
+  /** `server` is what the calls wait for; with null their number is not limited. */
+  constructor(server: string | null = null) {
+    this.#server = server;
   }
 
-  /** Before a call; throws if it may not begin. Each that has begun must end. */
+  /** Call it before a call, and `end` after; it throws if the call may not begin. */
   begin(): void {
     if (this.#isClosed) throw closedError();
-    if (this.#whom !== null && this.#count >= MOST_WAITING) throw tooManyWaiting(this.#whom);
+    if (this.#server !== null && this.#count >= MOST_WAITING) throw tooManyWaiting(this.#server);
     this.#count++;
   }
 
@@ -41,8 +41,9 @@ export class CallsUnderWay {
   }
 }
 
-export function tooManyWaiting(whom: string): MillraceError {
-  return new MillraceError("store_unavailable", `${MOST_WAITING} calls wait for ${whom} already: try again later`, { retryAfterMs: 1_000 });
+export function tooManyWaiting(server: string): MillraceError {
+  const message = `${MOST_WAITING} calls already wait for ${server}. Try again later`;
+  return new MillraceError("store_unavailable", message, { retryAfterMs: 1_000 });
 }
 
 function closedError(): MillraceError {

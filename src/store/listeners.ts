@@ -1,14 +1,12 @@
-/** What a set of listeners may need: a connection that is open only while somebody listens. */
+/** Opens and closes what listeners need, such as a connection, with the first and the last of them. */
 interface Use {
-  /** The first one joins. */
   readonly onFirst?: () => void;
-  /** The last one has left. */
   readonly onLast?: () => void;
 }
 
 /**
- * Those who listen to hints or to news, by one rule on every engine. Each call joins anew: the same function may be given twice, and each
- * leaves by itself. One that throws breaks its promise; the others are told all the same, and the store goes on. After close nobody joins.
+ * Listeners to hints or to news, with the same rules on every engine. Each call joins anew: the same function may be given twice, and each
+ * call returns its own way to leave. If a listener throws, the others still get the message. After close nobody can join.
  */
 export class Listeners<Message> {
   readonly #joined = new Set<(message: Message) => void>();
@@ -23,7 +21,7 @@ export class Listeners<Message> {
     return this.#joined.size;
   }
 
-  /** Returns how to leave, which may be called twice. */
+  /** Returns a function to leave, which may be called twice. */
   join(listener: (message: Message) => void): () => void {
     if (this.#isClosed) return () => {};
     const own = (message: Message): void => listener(message);
@@ -36,9 +34,9 @@ export class Listeners<Message> {
 
   tell(message: Message): void {
     if (this.#joined.size === 0) return;
-    const present = [...this.#joined]; // who joins while it is told hears the next one
+    const present = [...this.#joined]; // a listener that joins during this call gets the next message
     for (const listener of present) {
-      if (!this.#joined.has(listener)) continue; // another listener sent it away
+      if (!this.#joined.has(listener)) continue; // another listener made it leave
       try {
         listener(message);
       } catch {
@@ -47,7 +45,7 @@ export class Listeners<Message> {
     }
   }
 
-  /** Everybody leaves for good. What was opened for them is closed by who closes this. */
+  /** Removes all listeners for good. The caller closes what `onFirst` opened. */
   close(): void {
     this.#isClosed = true;
     this.#joined.clear();

@@ -3,9 +3,8 @@ import type { Move } from "../core/lifecycle.ts";
 import type { ChangeAnswer } from "./store.ts";
 
 /**
- * A call is made again when its answer was lost. One that changes a thing only if it finds it in a certain state may then find that it is not
- * any more, by its own doing or by another's, and cannot tell. To say "refused" or "missing" would be a guess: such a call fails instead, as
- * one whose fate is unknown.
+ * A call is made again when its answer was lost. If it depends on the state that it finds, the repeat may find another one: changed by the
+ * first try, or by somebody else. "Refused" or "missing" would then be a guess, so the call fails with an error that says so.
  */
 export class LostAnswer {
   readonly #server: string;
@@ -15,12 +14,11 @@ export class LostAnswer {
     this.#server = server;
   }
 
-  /** The answer to a try was lost. */
   readonly note = (): void => {
     this.#happened = true;
   };
 
-  /** A cancel that finds the job cancelled has what it wanted, by whomever: so nothing is in doubt. */
+  /** A job that is already cancelled is what a cancel wants, whoever did it. */
   checkChanges({ transition }: Move, answers: readonly ChangeAnswer[]): void {
     const isWanted = (answer: ChangeAnswer): boolean =>
       transition.to === "cancelled" && answer.kind === "refused" && answer.status === "cancelled";
@@ -31,10 +29,10 @@ export class LostAnswer {
     this.check(answers.every(isCertain), "jobs");
   }
 
-  /** Throws if what was found to be otherwise may be our own doing. */
+  /** Throws if the state that was found may come from our own first try. */
   check(isCertain: boolean, what: string): void {
     if (!this.#happened || isCertain) return;
-    const message = `${this.#server} has lost the answer to a call, and ${what} may have been changed by it or by somebody else: look, then ask again`;
+    const message = `the answer from ${this.#server} was lost, so it is unknown whether this call changed ${what}. Check, then try again`;
     throw new MillraceError("store_unavailable", message, { retryAfterMs: 1_000 });
   }
 }

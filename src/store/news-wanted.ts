@@ -1,19 +1,18 @@
-/** Who listens says so every so often, and is believed for a while. Publishers ask at most so often. */
+/** A listening process says so this often, and counts as listening for BELIEVED_MS. Publishers ask at most every ASKED_EVERY_MS. */
 const SAID_EVERY_MS = 5_000;
 const BELIEVED_MS = 15_000;
 const ASKED_EVERY_MS = 500;
-/** After so long without a look nobody knows: what is published then waits for the answer, so that the first word of an idle process is heard. */
+/** An older answer is worth nothing: the event of a process that was idle waits for a new one, so that it is not missed. */
 const KNOWN_MS = 2_000;
 
 /** How processes on one store tell each other that somebody listens. */
 interface Listening {
-  /** Says that somebody listens, to be believed for so long. */
+  /** Says that somebody listens; it counts for `believedMs`. */
   readonly say: (believedMs: number) => Promise<unknown>;
-  /** Whether somebody said so. */
   readonly ask: () => Promise<boolean>;
 }
 
-/** Whether anybody, in any process, listens to news: while nobody does, publishing costs nothing worth measuring. */
+/** Knows whether any process listens to news. While none does, publishing costs next to nothing. */
 export class NewsWanted {
   readonly #listening: Listening;
   #renewal: NodeJS.Timeout | null = null;
@@ -21,7 +20,7 @@ export class NewsWanted {
   #wanted = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;
-  /** A look whose answer is not here yet, while what was known before is too old. */
+  /** The question under way, if the answer before it is too old. */
   #unsure: Promise<void> | null = null;
   #isClosed = false;
 
@@ -29,13 +28,12 @@ export class NewsWanted {
     this.#listening = listening;
   }
 
-  /** Somebody listens here. */
+  /** This process listens from now on. */
   start(): void {
     void this.#say();
     this.#renewal = setInterval(() => void this.#say(), SAID_EVERY_MS).unref();
   }
 
-  /** Nobody listens here any more. */
   stop(): void {
     if (this.#renewal !== null) clearInterval(this.#renewal);
     this.#renewal = null;
@@ -46,7 +44,7 @@ export class NewsWanted {
     this.stop();
   }
 
-  /** At once: also true as long as nobody knows. */
+  /** Answers at once: true if it is not known. */
   now(): boolean {
     if (this.#renewal !== null) return true;
     const age = performance.now() - this.#askedAt;
@@ -58,7 +56,7 @@ export class NewsWanted {
     return this.#wanted || this.#unsure !== null;
   }
 
-  /** The same when it is known. */
+  /** Waits until it is known. */
   async known(): Promise<boolean> {
     if (!this.now()) return false;
     await this.#unsure;
@@ -69,7 +67,7 @@ export class NewsWanted {
     try {
       this.#wanted = await this.#listening.ask();
     } catch {
-      // What was known is believed on.
+      // The last answer stays valid.
     } finally {
       this.#asking = null;
       this.#unsure = null;
@@ -77,13 +75,13 @@ export class NewsWanted {
   }
 
   async #say(): Promise<void> {
-    // While the store is away one word that waits is enough.
+    // While the store is away, one waiting call is enough.
     if (this.#isSaying) return;
     this.#isSaying = true;
     try {
       await this.#listening.say(BELIEVED_MS);
     } catch {
-      // Said again before long.
+      // The next one follows in SAID_EVERY_MS.
     } finally {
       this.#isSaying = false;
     }

@@ -1,6 +1,6 @@
 /**
- * THE NUMBERS that engines store for names. Each is written here once: code uses its name, SQL and Lua get it by interpolation. A number that
- * was ever stored keeps its meaning for good; something new gets the next free one. test/unit/store/numbers.test.ts holds what is said here.
+ * THE NUMBERS that engines store for names. Each is written here once: code uses its name, SQL and Lua get it by interpolation. A stored
+ * number never changes its meaning; something new gets the next free one. test/unit/store/numbers.test.ts holds these rules.
  */
 import { type Counter, TIMES, type TimeKind } from "../core/counters.ts";
 import { BUCKETS } from "../core/histogram.ts";
@@ -11,8 +11,8 @@ import type { CounterQuery, CounterRow } from "./store.ts";
 // ── States ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Statements compare these numbers: those below `running` wait (and those up to `retrying` for their time), those from `completed` to `dead`
- * have ended.
+ * Statements compare these numbers: a job below `running` waits (up to `retrying`, for its time), one from `completed` to `dead` has
+ * ended.
  */
 export const STATE = {
   scheduled: 0,
@@ -35,11 +35,11 @@ export const ATTEMPT_OUTCOME = { running: 0, completed: 1, cancelled: 2, failed:
 
 // ── Levels of priority ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A level's number is its place here. */
+/** A level's number is its index. */
 export const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
 export const levelNumber = (priority: number): number => LEVELS.indexOf(levelOf(priority));
 
-/** From which priority on a level counts, the highest first. Whatever is lower than all counts under level 0. */
+/** The lowest priority of each level, the highest level first. Anything lower is level 0. */
 export const THRESHOLDS: readonly { readonly level: number; readonly from: number }[] = LEVELS.slice(1)
   .map((name, index) => ({ level: index + 1, from: PRIORITY_LEVELS[name] }))
   .reverse();
@@ -57,7 +57,6 @@ export const settledMark = (fence: number, outcome: Outcome["kind"]): number => 
 
 // ── What is counted ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The tally of a state and a level. */
 export const tallyCell = (state: number, level: number): number => state * LEVELS.length + level;
 
 /** The tallies of all jobs in these statuses. */
@@ -78,20 +77,20 @@ const COUNTERS_BY_NUMBER = byNumber<Counter>(COUNTER);
 
 const counterOfNumber = (number: number): Counter => COUNTERS_BY_NUMBER[number]!;
 
-/** In SQLite and PostgreSQL, a block of buckets for each time stands behind the counters. */
+/** In SQLite and PostgreSQL, the buckets of each time follow the counters as one block. */
 export const FIRST_BUCKET = 100;
 export const firstBucketOf = (time: TimeKind): number => FIRST_BUCKET + TIMES.indexOf(time) * BUCKETS;
 
 /**
- * PostgreSQL keeps all that it counts in one column, so there each figure has a number of its own:
+ * PostgreSQL keeps everything it counts in one column, so each figure has its own number there:
  *
  *    0 .. 31   tallies of the states 0 to 7
- *   32 .. 63   counters; the first, `enqueued`, is also kept with the tallies, because it tells whether a queue ever had a job
+ *   32 .. 63   counters; the first, `enqueued`, is also kept with the tallies: it tells whether a queue ever had a job
  *   64 .. 95   tallies of the states 8 to 15
  *   from 100   buckets
  */
 export const FIRST_COUNTER = 32;
-/** From this state on, tallies stand behind the counters. */
+/** From this state on, tallies follow the counters. */
 export const FIRST_LATER_STATE = 8;
 export const FIRST_LATER_TALLY = 64;
 export const LAST_LATER_TALLY = 95;
@@ -107,13 +106,13 @@ export const STEP = { all: 0, hour: 1, minute: 2 } as const satisfies Record<Cou
 
 type Figure = { readonly counter: Counter } | { readonly time: TimeKind; readonly bucket: number };
 
-/** What a number of the SQL engines counts; their counters begin at `firstCounter`. */
+/** What a metric number of a SQL engine means; its counters begin at `firstCounter`. */
 export function readMetric(metric: number, firstCounter: number): Figure {
   if (metric < FIRST_BUCKET) return { counter: counterOfNumber(metric - firstCounter) };
   return { time: TIMES[Math.floor((metric - FIRST_BUCKET) / BUCKETS)]!, bucket: (metric - FIRST_BUCKET) % BUCKETS };
 }
 
-/** In Redis, a thousand numbers for each time stand behind the counters. */
+/** In Redis, each time has a thousand numbers after the counters. */
 const FIELDS_PER_TIME = 1000;
 export const firstFieldOf = (time: TimeKind): number => (TIMES.indexOf(time) + 1) * FIELDS_PER_TIME;
 
@@ -122,19 +121,21 @@ export function readField(field: number): Figure {
   return time === undefined ? { counter: counterOfNumber(field) } : { time, bucket: field % FIELDS_PER_TIME };
 }
 
-/** What was counted in one period, from what is stored of it. */
-export function readFigures(
-  cells: Iterable<readonly [metric: number, amount: number]>,
-  read: (metric: number) => Figure,
-): Pick<CounterRow, "counts" | "times"> {
-  const counts: Partial<Record<Counter, number>> = {};
-  const times: Partial<Record<TimeKind, Map<number, number>>> = {};
-  for (const [metric, amount] of cells) {
-    const figure = read(metric);
-    if ("counter" in figure) counts[figure.counter] = amount;
-    else (times[figure.time] ??= new Map()).set(figure.bucket, amount);
-  }
-  return { counts, times };
+export type CounterCell = readonly [queue: string, at: number, metric: number, amount: number];
+
+/** Makes one row of each queue and period. */
+export function counterRows(cells: readonly CounterCell[], read: (metric: number) => Figure): CounterRow[] {
+  return Array.from(Map.groupBy(cells, ([queue, at]) => `${queue} ${at}`).values(), (ofPeriod) => {
+    const [queue, at] = ofPeriod[0]!;
+    const counts: Partial<Record<Counter, number>> = {};
+    const times: Partial<Record<TimeKind, Map<number, number>>> = {};
+    for (const [, , metric, amount] of ofPeriod) {
+      const figure = read(metric);
+      if ("counter" in figure) counts[figure.counter] = amount;
+      else (times[figure.time] ??= new Map()).set(figure.bucket, amount);
+    }
+    return { queue, at, counts, times };
+  });
 }
 
 function byNumber<Name extends string>(numbers: Readonly<Record<Name, number>>): Name[] {

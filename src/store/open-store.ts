@@ -7,13 +7,13 @@ export interface StoreOptions {
   readonly clock?: Clock;
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
   readonly deadlineMs?: number;
-  /** The most connections of a pool, on an engine that has one (PostgreSQL). */
+  /** The largest number of connections in the pool (PostgreSQL). */
   readonly poolSize?: number | undefined;
-  /** Give up soon while the server refuses connections: a person waits for the start of a process. Default false. */
+  /** Fail soon if the server refuses connections: somebody waits for the process to start. Default false. */
   readonly impatient?: boolean;
-  /** Told what a person should know about the store. Default: a line on the console. */
+  /** Gets messages about the store that a person should see. Default: a line on the console. */
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** Told each time that a call met what somebody else held, and has to be made again. */
+  /** Called each time a call must be repeated because somebody else held a lock. */
   readonly onContended?: OnContended | undefined;
 }
 
@@ -31,8 +31,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   } = options;
   const settings = { clock, deadlineMs };
   const onLocked = options.onContended === undefined ? undefined : () => options.onContended?.("lock");
-  const scheme = schemeOf(url);
-  switch (scheme) {
+  switch (engineOf(url)) {
     case "memory": {
       const { openMemoryStore } = await import("./memory/memory-store.ts");
       return openMemoryStore(settings);
@@ -41,73 +40,65 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
       return openSqliteStore(url, { ...settings, onLocked });
     }
-    case "postgres":
-    case "postgresql": {
+    case "postgres": {
       const { openPostgresStore } = await import("./postgres/postgres-store.ts");
       return openPostgresStore(url, { ...settings, poolSize, impatient, onLocked });
     }
-    case "redis":
-    case "rediss": {
+    case "redis": {
       const { openRedisStore } = await import("./redis/redis-store.ts");
       return openRedisStore(url, { ...settings, impatient, onWarning });
     }
-    default:
-      throw unknownScheme(url, scheme);
   }
 }
 
-/** Looks at the store of a URL without opening it for work: what it is, and whether it is fit for it. Nothing is changed there. */
+/** Reports what the store of a URL is and whether it is fit for work. It does not open it for work and changes nothing. */
 export async function inspectStore(url: string, { deadlineMs = 10_000 }: Pick<StoreOptions, "deadlineMs"> = {}): Promise<StoreReport> {
-  const scheme = schemeOf(url);
-  switch (scheme) {
+  switch (engineOf(url)) {
     case "memory":
       return { engine: "memory", schema: null, now: null, findings: [{ grade: "good", message: "jobs are gone when the process ends" }] };
     case "sqlite": {
       const { inspectSqlite } = await import("./sqlite/inspect.ts");
       return inspectSqlite(url);
     }
-    case "postgres":
-    case "postgresql": {
+    case "postgres": {
       const { inspectPostgres } = await import("./postgres/inspect.ts");
       return inspectPostgres(url, deadlineMs);
     }
-    case "redis":
-    case "rediss": {
+    case "redis": {
       const { inspectRedis } = await import("./redis/inspect.ts");
       return inspectRedis(url, deadlineMs);
     }
-    default:
-      throw unknownScheme(url, scheme);
   }
 }
 
-/** The tables of a new store as a script of SQL; null on an engine that has none. Nobody is asked for it: the store need not be there. */
+/** The tables of a new store as an SQL script, or null on an engine without tables. Needs no connection. */
 export async function schemaScriptOf(url: string): Promise<string | null> {
-  const scheme = schemeOf(url);
-  switch (scheme) {
+  switch (engineOf(url)) {
     case "sqlite":
       return (await import("./sqlite/migrations.ts")).schemaScript();
-    case "postgres":
-    case "postgresql": {
+    case "postgres": {
       const { parsePostgresUrl } = await import("./postgres/url.ts");
       return (await import("./postgres/migrations.ts")).schemaScript(parsePostgresUrl(url).schema);
     }
     case "memory":
     case "redis":
-    case "rediss":
       return null;
-    default:
-      throw unknownScheme(url, scheme);
   }
 }
 
-function schemeOf(url: string): string | undefined {
-  return /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
-}
+const ENGINES = {
+  memory: "memory",
+  sqlite: "sqlite",
+  postgres: "postgres",
+  postgresql: "postgres",
+  redis: "redis",
+  rediss: "redis",
+} as const;
 
-function unknownScheme(url: string, scheme: string | undefined): MillraceError {
-  const got = scheme ?? url.slice(0, 20);
-  return new MillraceError("invalid_input", `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${got}"`, {
-    field: "url",
-  });
+/** The engine of a URL, by its scheme. */
+function engineOf(url: string): (typeof ENGINES)[keyof typeof ENGINES] {
+  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
+  if (scheme !== undefined && Object.hasOwn(ENGINES, scheme)) return ENGINES[scheme as keyof typeof ENGINES];
+  const message = `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${scheme ?? url.slice(0, 20)}"`;
+  throw new MillraceError("invalid_input", message, { field: "url" });
 }

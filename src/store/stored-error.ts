@@ -1,7 +1,7 @@
-/** An error as the text that engines store. */
+/** How engines store an error as text. */
 import type { JobError } from "../core/job.ts";
 
-/** The group comes first, so that statements can find it by its place (counted from 1) without reading JSON. */
+/** The group comes first, so statements find it by its position (counted from 1) without reading JSON. */
 export const GROUP_AT: number = '{"group":"'.length + 1;
 export const GROUP_LENGTH = 12;
 
@@ -15,7 +15,7 @@ export function readError(text: string | null): JobError | null {
   return text === null || text === "" ? null : (JSON.parse(text) as JobError);
 }
 
-/** As lists show it. */
+/** The error as lists show it. */
 export function withoutStack(error: JobError | null): JobError | null {
   return error === null || error.stack === null ? error : { ...error, stack: null };
 }

@@ -3,7 +3,7 @@ import { type Client, type ClaimRequest, connect, type LeasedJob } from "millrac
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ENGINES, type FaultyServer } from "./servers.ts";
 
-const UNSURE = { code: "store_unavailable", message: expect.stringMatching(/lost the answer.*look, then ask again/) as string };
+const UNSURE = { code: "store_unavailable", message: expect.stringMatching(/answer .* was lost.*Check, then try again/) as string };
 
 describe.each(ENGINES)("on $name", ({ start }) => {
   let server: FaultyServer;

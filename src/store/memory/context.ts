@@ -1,16 +1,16 @@
 import { MemoryFeed } from "./feed.ts";
 import { Jobs } from "./jobs.ts";
-import { Ledger } from "./ledger.ts";
+import { Counters } from "./counters.ts";
 import { Schedules } from "./schedules.ts";
 import { Shared } from "./shared.ts";
 
-/** What every verb works with. */
+/** The memory store's data, which every verb works with. */
 export class Context {
-  /** The store's time, the same for all that a call does. */
+  /** The store's time, the same for everything in one call. */
   now = 0;
   readonly feed = new MemoryFeed();
-  readonly ledger = new Ledger();
-  readonly jobs = new Jobs(this.ledger, this.feed);
+  readonly counters = new Counters();
+  readonly jobs = new Jobs(this.counters, this.feed);
   readonly schedules = new Schedules();
   readonly shared = new Shared();
 }

@@ -19,21 +19,21 @@ function applySettlement({ jobs, feed, now }: Context, settlement: Settlement): 
   jobs.apply(job, transition, now);
   job.settledFence = fence;
   job.settledOutcome = outcome;
-  if (transition.losses === "add") feed.ring("lease");
+  if (transition.losses === "add") feed.sendHint("lease");
   return "ok";
 }
 
-/** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
+/** Takes jobs queue by queue until the claim is filled. If the claim's answer was lost, returns what it took before. */
 export function claimJobs(memory: Context, claim: Claim): LeasedRecord[] {
   const { jobs } = memory;
   const isLate = isOvertaken(memory, claim);
   const granted = claim.again && claim.turn > 0 ? grantAgain(memory, claim) : [];
   if (granted.length > 0 || isLate) return granted;
   for (const name of claim.queues) {
-    const book = jobs.books.get(name);
+    const queue = jobs.queues.get(name);
     if (granted.length === claim.limit) break;
-    if (book === undefined || book.paused) continue;
-    const taken = book.lanes.take(claim.types, claim.limit - granted.length, book.settings.headStartMs);
+    if (queue === undefined || queue.paused) continue;
+    const taken = queue.lanes.take(claim.types, claim.limit - granted.length, queue.settings.headStartMs);
     for (const job of taken) granted.push(grant(memory, job, claim));
   }
   return granted;
@@ -53,7 +53,7 @@ function grant({ jobs, now }: Context, job: StoredJob, claim: Claim): LeasedReco
   return leasedCopy(job);
 }
 
-/** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
+/** Whether a repeat of this claim came before it. Each repeat leaves a mark. */
 function isOvertaken({ shared: { marks }, now }: Context, { workerId, turn, again }: Claim): boolean {
   if (turn === 0) return false;
   const name = `claim ${workerId} ${turn}`;
@@ -62,7 +62,7 @@ function isOvertaken({ shared: { marks }, now }: Context, { workerId, turn, agai
   return isMarked;
 }
 
-/** What the claim of this turn took before its answer was lost on the way to a remote worker. */
+/** The jobs that this turn's claim took before its answer to a remote worker was lost. */
 function grantAgain({ jobs, now }: Context, claim: Claim): LeasedRecord[] {
   const taken = [...jobs.leases].filter((job) => job.record.workerId === claim.workerId && job.turn === claim.turn);
   return taken.map((job) => {
@@ -94,7 +94,7 @@ export function writeNote({ jobs, now }: Context, { id, fence, progress, lines }
   return "ok";
 }
 
-/** Whether this fence is the one under which the job runs. */
+/** Whether the job runs under this fence. */
 function holds(job: StoredJob | undefined, fence: number): job is StoredJob {
   return job !== undefined && job.record.status === "running" && job.record.fence === fence;
 }
@@ -104,7 +104,7 @@ function refusal(job: StoredJob | undefined, fence: number): LeaseAnswer {
   return job?.record.status === "cancelled" && job.cancelledFence === fence ? "cancelled" : "stale";
 }
 
-/** Whether this very settlement was the last that was applied: its answer was lost on the way. */
+/** Whether this very settlement was applied last: its answer was lost. */
 function isRepeat(job: StoredJob | undefined, { fence, outcome }: Settlement): boolean {
   return job !== undefined && job.settledFence === fence && job.settledOutcome === outcome;
 }

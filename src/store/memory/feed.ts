@@ -5,8 +5,8 @@ import type { Feed, Hint } from "../store.ts";
 type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
 
 /**
- * Hints and news within one process. A verb only notes what it changed; listeners are told when it is over, so that none looks at a store
- * that is halfway through a change. Equal hints of one turn become one.
+ * Hints and news within one process. A verb only notes what it changed; listeners are called when it is over, so that none sees a half-done
+ * change. Equal hints of one turn become one.
  */
 export class MemoryFeed implements Feed {
   readonly #watchers = new Listeners<Hint>();
@@ -34,19 +34,19 @@ export class MemoryFeed implements Feed {
     queueMicrotask(() => this.#listeners.tell(batch));
   }
 
-  ringWork(queue: string): void {
+  sendWorkHint(queue: string): void {
     if (this.#watchers.size === 0) return;
     this.#queuesWithWork.add(queue);
     this.#tellSoon();
   }
 
-  ringDue(inMs: number): void {
+  sendDueHint(inMs: number): void {
     if (this.#watchers.size === 0) return;
     this.#dueInMs = Math.min(this.#dueInMs, inMs);
     this.#tellSoon();
   }
 
-  ring(topic: PlainTopic): void {
+  sendHint(topic: PlainTopic): void {
     if (this.#watchers.size === 0) return;
     this.#topics.add(topic);
     this.#tellSoon();

@@ -3,7 +3,7 @@ import { leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
 
-/** Dead letters by error, over the latest that were created. */
+/** Groups the latest created dead letters by error. */
 export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const { bySequence } = jobs;
   const isMeant = matcherOf(query);

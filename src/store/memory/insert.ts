@@ -3,33 +3,33 @@ import { levelNumber } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
-import type { QueueBook } from "./queues.ts";
+import type { StoredQueue } from "./queues.ts";
 import type { JobsBySequence } from "./jobs-by-sequence.ts";
 import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
-/** Inserts a job, or says why not. What is refused leaves nothing behind. */
-export function insertJob({ jobs, ledger, now }: Context, job: NewJob): InsertAnswer {
+/** Inserts a job, or says why not. A refused job leaves nothing behind. */
+export function insertJob({ jobs, counters, now }: Context, job: NewJob): InsertAnswer {
   const same = jobs.get(job.id);
   if (same !== undefined) return created(same);
-  const book = jobs.bookOf(job.queue);
-  const key = job.idempotencyKey === null ? null : jobs.keys.living(book, job.idempotencyKey, now);
+  const queue = jobs.queueOf(job.queue);
+  const key = job.idempotencyKey === null ? null : jobs.keys.living(queue, job.idempotencyKey, now);
   if (key !== null) return answerHolder(key, job);
-  if (job.blocked !== true && book.isFull()) return { kind: "full", capacity: book.settings.capacity! };
+  if (job.blocked !== true && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
   const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
-  const stored = newStoredJob(recordOf(job, status, now, runAt), book, jobs.bySequence, now);
+  const stored = newStoredJob(recordOf(job, status, now, runAt), queue, jobs.bySequence, now);
   if (job.idempotencyKey !== null) jobs.keys.give(stored, job.idempotencyKey, job.fingerprint);
-  ledger.count(book.account, "enqueued", now);
+  counters.count(queue.counters, "enqueued", now);
   jobs.add(stored);
   return created(stored);
 }
 
-function newStoredJob(record: Mutable<JobRecord>, book: QueueBook, bySequence: JobsBySequence, now: number): StoredJob {
-  // The caller may go on using its list.
+function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence: JobsBySequence, now: number): StoredJob {
+  // The caller may still change its list.
   record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
   return {
     record,
-    book,
+    queue,
     page: bySequence.pageForNext(now),
     level: levelNumber(record.priority),
     seq: bySequence.lastSeq + 1,
@@ -50,7 +50,7 @@ function created({ record: { status, createdAt, runAt } }: StoredJob): InsertAns
   return { kind: "created", status, createdAt, runAt };
 }
 
-/** The answer to a job whose key lives already. */
+/** The answer to a job whose key is taken. */
 function answerHolder(key: Key, job: NewJob): InsertAnswer {
   if (key.fingerprint !== job.fingerprint) return { kind: "conflict", id: key.id };
   return key.job === null ? { kind: "pruned", id: key.id, status: key.status } : { kind: "known", job: recordCopy(key.job) };

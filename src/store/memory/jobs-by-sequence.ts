@@ -5,20 +5,20 @@ import type { StoredJob } from "./stored-job.ts";
 
 const PAGE_SIZE = 256;
 
-/** A stretch of the sequence: the job with sequence n is at n - first. */
+/** A part of the sequence: the job with sequence n is at n - first. */
 export interface Page {
   readonly first: number;
-  /** When the first job of the page was created; sequence and time of creation rise together. */
+  /** When its first job was created; creation times rise with the sequence. */
   readonly since: number;
   readonly jobs: (StoredJob | undefined)[];
-  /** How many jobs of the page are in each status, by the status's number. */
+  /** Its number of jobs in each status, by the status's number. */
   readonly counts: number[];
   present: number;
 }
 
 /**
- * Every job by its sequence, in pages that know how many jobs of each status they hold. So the ten running jobs behind a million pending
- * ones are found without a look at each of the million, and a change of status costs two small additions.
+ * Every job by its sequence, in pages that count their jobs by status. So ten running jobs behind a million pending ones are found without
+ * looking at each of the million, and a change of status costs two small additions.
  */
 export class JobsBySequence {
   #pages: Page[] = [];
@@ -28,7 +28,7 @@ export class JobsBySequence {
     return this.#lastSeq;
   }
 
-  /** The page for the next job, which takes the next sequence. */
+  /** The page for the next job. */
   pageForNext(now: number): Page {
     const last = this.#pages.at(-1);
     if (last !== undefined && last.jobs.length < PAGE_SIZE) return last;
@@ -58,7 +58,7 @@ export class JobsBySequence {
     }
   }
 
-  /** Jobs in one of these statuses (undefined: in any), whose sequence is below `below` and on no page begun at `to` or later, newest first. */
+  /** Jobs in these statuses (undefined: in any) with a sequence below `below`, newest first; skips pages begun at `to` or later. */
   *newestFirst(below: number, to: number, statuses: readonly Status[] | undefined): Generator<StoredJob> {
     const numbers = (statuses ?? STATUSES).map((status) => STATE[status]);
     const pages = this.#pages;

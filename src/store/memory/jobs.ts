@@ -4,15 +4,15 @@ import type { Transition } from "../../core/lifecycle.ts";
 import { STATE } from "../numbers.ts";
 import type { MemoryFeed } from "./feed.ts";
 import { Keys } from "./keys.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Counters } from "./counters.ts";
 import { Line } from "./line.ts";
-import { QueueBook } from "./queues.ts";
+import { StoredQueue } from "./queues.ts";
 import { JobsBySequence } from "./jobs-by-sequence.ts";
 import type { StoredJob } from "./stored-job.ts";
 import { applyTransition } from "./transition.ts";
 
 /**
- * All jobs, and where each stands. Every job is in `bySequence` (for lists) and, by its status, in one line at a time:
+ * All jobs. Every job is in `bySequence` (for lists) and, depending on its status, in one line at a time:
  *
  *   pending               a lane of its queue   by rank: for claims
  *   scheduled, retrying   `due`                 by due time: for promote
@@ -25,13 +25,13 @@ export class Jobs {
   readonly bySequence = new JobsBySequence();
   readonly due = new Line<StoredJob>();
   readonly leases = new Line<StoredJob>();
-  readonly books = new Map<string, QueueBook>();
+  readonly queues = new Map<string, StoredQueue>();
   readonly keys = new Keys();
-  readonly #ledger: Ledger;
+  readonly #counters: Counters;
   readonly #feed: MemoryFeed;
 
-  constructor(ledger: Ledger, feed: MemoryFeed) {
-    this.#ledger = ledger;
+  constructor(counters: Counters, feed: MemoryFeed) {
+    this.#counters = counters;
     this.#feed = feed;
   }
 
@@ -39,24 +39,23 @@ export class Jobs {
     return this.#byId.get(id);
   }
 
-  /** The book of a queue, made if it is new. */
-  bookOf(queue: string): QueueBook {
-    const known = this.books.get(queue);
+  /** The queue of this name; makes it if it is new. */
+  queueOf(name: string): StoredQueue {
+    const known = this.queues.get(name);
     if (known !== undefined) return known;
-    const book = new QueueBook(queue);
-    this.books.set(queue, book);
-    return book;
+    const queue = new StoredQueue(name);
+    this.queues.set(name, queue);
+    return queue;
   }
 
-  /** Takes in a new job. */
   add(job: StoredJob): void {
     this.#byId.set(job.record.id, job);
     this.bySequence.add(job);
-    job.book.tally(job.record.status, job.level, 1);
+    job.queue.tally(job.record.status, job.level, 1);
     this.#enterLine(job);
   }
 
-  /** Applies a transition whose condition was checked. */
+  /** Applies a transition. The caller has checked its condition. */
   apply(job: StoredJob, transition: Transition, now: number): void {
     const { to } = transition;
     const { status: was, startedAt, runAt } = job.record;
@@ -65,21 +64,21 @@ export class Jobs {
     applyTransition(job, transition, now);
     this.enter(job, to);
     if (to === "completed" || to === "cancelled") this.keys.startTime(job);
-    const { account } = job.book;
+    const { counters } = job.queue;
     const counter = counterOf(to);
-    if (counter !== null) this.#ledger.count(account, counter, now);
-    if (transition.losses === "add") this.#ledger.count(account, "lost", now);
+    if (counter !== null) this.#counters.count(counters, counter, now);
+    if (transition.losses === "add") this.#counters.count(counters, "lost", now);
     if (was !== "running" || !countsTimes(transition)) return;
-    this.#ledger.time(account, "run", job.record.runMs!, now);
-    this.#ledger.time(account, "wait", startedAt! - runAt, now);
+    this.#counters.time(counters, "run", job.record.runMs!, now);
+    this.#counters.time(counters, "wait", startedAt! - runAt, now);
   }
 
-  /** Gives a job that has left its line another status. The only place where a status changes, so that no count can forget one. */
+  /** Changes the status of a job that has left its line. The only place where a status changes, so that no count can be forgotten. */
   enter(job: StoredJob, to: Status): void {
-    const { record, book, page, level } = job;
-    book.tally(record.status, level, -1);
+    const { record, queue, page, level } = job;
+    queue.tally(record.status, level, -1);
     page.counts[STATE[record.status]]!--;
-    book.tally(to, level, 1);
+    queue.tally(to, level, 1);
     page.counts[STATE[to]]!++;
     record.status = to;
     this.#enterLine(job);
@@ -94,7 +93,7 @@ export class Jobs {
   leaveLine(job: StoredJob): void {
     switch (job.record.status) {
       case "pending":
-        return job.book.lanes.remove(job);
+        return job.queue.lanes.remove(job);
       case "scheduled":
       case "retrying":
         return this.due.remove(job);
@@ -102,7 +101,7 @@ export class Jobs {
         return this.leases.remove(job);
       case "completed":
       case "cancelled":
-        return job.book.ended.remove(job);
+        return job.queue.ended.remove(job);
       case "blocked":
       case "failed":
       case "dead":
@@ -110,33 +109,33 @@ export class Jobs {
     }
   }
 
-  /** Nothing of the job is left. Its key is the caller's to drop or to keep. */
+  /** Removes all of the job but its key, which the caller drops or keeps. */
   forget(job: StoredJob): void {
     this.leaveLine(job);
     this.#byId.delete(job.record.id);
     this.bySequence.remove(job);
-    job.book.tally(job.record.status, job.level, -1);
+    job.queue.tally(job.record.status, job.level, -1);
   }
 
   #enterLine(job: StoredJob): void {
-    const { record, book } = job;
+    const { record, queue } = job;
     switch (record.status) {
       case "pending":
         job.order = record.runAt;
-        book.lanes.add(job);
-        return this.#feed.ringWork(book.name);
+        queue.lanes.add(job);
+        return this.#feed.sendWorkHint(queue.name);
       case "scheduled":
       case "retrying":
         job.order = record.runAt;
         this.due.add(job);
-        return this.#feed.ringDue(record.runAt - record.updatedAt);
+        return this.#feed.sendDueHint(record.runAt - record.updatedAt);
       case "running":
         job.order = job.leaseUntil;
         return this.leases.add(job);
       case "completed":
       case "cancelled":
         job.order = record.completedAt!;
-        return book.ended.add(job);
+        return queue.ended.add(job);
       case "blocked":
       case "failed":
       case "dead":

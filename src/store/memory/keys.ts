@@ -1,26 +1,26 @@
 import type { Status } from "../../core/job.ts";
-import { Line, type Standing } from "./line.ts";
-import type { QueueBook } from "./queues.ts";
+import { Line, type LineItem } from "./line.ts";
+import type { StoredQueue } from "./queues.ts";
 import type { StoredJob } from "./stored-job.ts";
 
-/** An idempotency key. It lives apart from its job, because it may outlive it. Its order is the time at which it expires. */
-export interface Key extends Standing {
-  readonly book: QueueBook;
+/** An idempotency key, which may outlive its job. Its order is the time at which it expires. */
+export interface Key extends LineItem {
+  readonly queue: StoredQueue;
   readonly text: string;
   readonly fingerprint: string | null;
   readonly id: string;
-  /** Null when the job is pruned; `status` is then its last one. */
+  /** Null if the job was pruned; `status` is then its last one. */
   job: StoredJob | null;
   status: Status;
 }
 
-/** The keys of all queues, and which of them expire when. */
+/** The keys of all queues, and when they expire. */
 export class Keys {
   readonly #expiring = new Line<Key>();
 
-  /** The key of this text if it lives. One that has expired is freed on the way. */
-  living(book: QueueBook, text: string, now: number): Key | null {
-    const key = book.keys.get(text);
+  /** The key with this text if it lives. Frees it if it has expired. */
+  living(queue: StoredQueue, text: string, now: number): Key | null {
+    const key = queue.keys.get(text);
     if (key === undefined) return null;
     if (key.order > now) return key;
     this.#free(key);
@@ -28,19 +28,19 @@ export class Keys {
   }
 
   give(job: StoredJob, text: string, fingerprint: string | null): void {
-    const { book, seq, record } = job;
-    job.key = { book, text, fingerprint, id: record.id, job, status: record.status, order: Infinity, seq, spot: 0 };
-    book.keys.set(text, job.key);
+    const { queue, seq, record } = job;
+    job.key = { queue, text, fingerprint, id: record.id, job, status: record.status, order: Infinity, seq, spot: 0 };
+    queue.keys.set(text, job.key);
   }
 
-  /** The job ended completed or cancelled: the time of its key begins to run. */
+  /** The job completed or was cancelled: its key expires `keyTtlMs` from then. */
   startTime({ key, record }: StoredJob): void {
     if (key === null) return;
     key.order = record.completedAt! + record.keyTtlMs;
     this.#expiring.add(key);
   }
 
-  /** The job leaves its end. If its time had run out, the key is gone for good: another job may have it by now. */
+  /** The job leaves its terminal status. A key that has expired is gone for good: another job may have it by now. */
   stopTime(job: StoredJob, now: number): void {
     const { key, record } = job;
     if (key === null || key.order <= now) {
@@ -52,12 +52,11 @@ export class Keys {
     }
   }
 
-  /** The job is removed, and its key with it. */
   dropWith(job: StoredJob): void {
     if (job.key !== null) this.#free(job.key);
   }
 
-  /** The job is pruned: its key lives on, until its time is over. */
+  /** The job is pruned, but its key lives until it expires. */
   outlive(job: StoredJob): void {
     if (job.key === null) return;
     job.key.status = job.record.status;
@@ -65,7 +64,7 @@ export class Keys {
     job.key = null;
   }
 
-  /** Frees up to `limit` keys whose time is over. */
+  /** Frees up to `limit` expired keys. */
   sweep(now: number, limit: number): number {
     let freed = 0;
     for (; freed < limit; freed++) {
@@ -77,7 +76,7 @@ export class Keys {
   }
 
   #free(key: Key): void {
-    key.book.keys.delete(key.text);
+    key.queue.keys.delete(key.text);
     if (key.order !== Infinity) this.#expiring.remove(key);
     if (key.job !== null) key.job.key = null;
   }

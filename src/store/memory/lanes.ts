@@ -1,17 +1,17 @@
 import type { JobRecord } from "../../core/job.ts";
 import { rank } from "../../core/rank.ts";
-import { Heap, Line, type Standing } from "./line.ts";
+import { Heap, Line, type LineItem } from "./line.ts";
 
-/** What lanes need to know of a job. While it is pending, its order is the time from which its rank counts. */
-interface Pending extends Standing {
+/** What lanes need to know of a job. Its order is the time from which its rank counts. */
+interface Pending extends LineItem {
   readonly record: Pick<JobRecord, "type" | "priority">;
 }
 
 /** The pending jobs of one type and one priority, the longest due first. */
-class Lane<Job extends Pending> extends Line<Job> implements Standing {
+class Lane<Job extends Pending> extends Line<Job> implements LineItem {
   readonly type: string;
   readonly priority: number;
-  /** Rank and sequence of its first job, while a claim merges lanes. */
+  /** Rank and sequence of its first job, for a claim that merges lanes. */
   order = 0;
   seq = 0;
   spot = 0;
@@ -22,7 +22,7 @@ class Lane<Job extends Pending> extends Line<Job> implements Standing {
     this.priority = priority;
   }
 
-  standByFirst(headStartMs: number): void {
+  updateOrder(headStartMs: number): void {
     const first = this.first!;
     this.order = rank(first.order, this.priority, headStartMs);
     this.seq = first.seq;
@@ -30,9 +30,9 @@ class Lane<Job extends Pending> extends Line<Job> implements Standing {
 }
 
 /**
- * The pending jobs of a queue. A lane holds one type, so that jobs which nobody handles slow no others; and one priority, so that the order
- * within it does not depend on the queue's head start, which is applied when lanes are merged. A change of it needs no ranking anew.
- * Only lanes with jobs are kept: types are the users' to invent.
+ * The pending jobs of a queue. A lane holds one type, so that jobs without a handler slow down no others, and one priority, so that the
+ * order within it does not depend on the queue's head start. Merging lanes applies the head start, so changing it needs no new ranks. Only
+ * lanes with jobs are kept, because users may invent any number of types.
  */
 export class Lanes<Job extends Pending> {
   readonly #byType = new Map<string, Map<number, Lane<Job>>>();
@@ -50,7 +50,7 @@ export class Lanes<Job extends Pending> {
     this.#removeFrom(this.#byType.get(job.record.type)!.get(job.record.priority)!, job);
   }
 
-  /** Takes out up to `limit` jobs of these types, the lowest rank first. */
+  /** Removes and returns up to `limit` jobs of these types, the lowest rank first. */
   take(types: readonly string[] | "*", limit: number, headStartMs: number): Job[] {
     const taken: Job[] = [];
     const heads = this.#merge(types, headStartMs);
@@ -62,14 +62,14 @@ export class Lanes<Job extends Pending> {
       this.#removeFrom(lane, job);
       if (lane.size === 0) heads.remove(lane);
       else if (heads.size > 1) {
-        lane.standByFirst(headStartMs);
+        lane.updateOrder(headStartMs);
         heads.sinkFirst();
       }
     }
     return taken;
   }
 
-  /** From when on the job waits that is due longest; null when none does. */
+  /** When the longest due job was due; null if there is none. */
   oldest(): number | null {
     let oldest: number | null = null;
     for (const ofType of this.#byType.values()) {
@@ -78,13 +78,13 @@ export class Lanes<Job extends Pending> {
     return oldest;
   }
 
-  /** How many jobs of these types go before one that stands here, counted up to `most`. */
+  /** How many jobs of these types come before this pending one, counted up to `most`. */
   countBefore(job: Job, types: readonly string[] | "*", headStartMs: number, most: number): number {
     const own = rank(job.order, job.record.priority, headStartMs);
     let count = 0;
     for (const type of types === "*" ? this.#byType.keys() : new Set(types)) {
       for (const lane of this.#byType.get(type)?.values() ?? []) {
-        // Where a job of the same rank would stand in a lane of that priority.
+        // The order of a job with the same rank in a lane of that priority.
         const order = own + lane.priority * headStartMs;
         count += lane.countBefore({ order, seq: job.seq }, most - count);
       }
@@ -94,11 +94,11 @@ export class Lanes<Job extends Pending> {
 
   #merge(types: readonly string[] | "*", headStartMs: number): Heap<Lane<Job>> {
     const heads = new Heap<Lane<Job>>();
-    // A type that is named twice must not bring its lanes twice.
+    // A type that is named twice must not add its lanes twice.
     const wanted = types === "*" ? this.#byType.keys() : new Set(types);
     for (const type of wanted) {
       for (const lane of this.#byType.get(type)?.values() ?? []) {
-        lane.standByFirst(headStartMs);
+        lane.updateOrder(headStartMs);
         heads.add(lane);
       }
     }

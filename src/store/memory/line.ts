@@ -1,26 +1,26 @@
-/** What can stand in a line: `order` says where, `seq` breaks ties, and `spot` is the line's own note of where it put the item. */
-export interface Standing {
+/** An item of a line, sorted by `order`, then `seq`. The line notes in `spot` where it put the item. */
+export interface LineItem {
   order: number;
   readonly seq: number;
   spot: number;
 }
 
-/** Where something stands, or would. */
-type Place = Pick<Standing, "order" | "seq">;
+/** A position in the order. */
+type Position = Pick<LineItem, "order" | "seq">;
 
-function before(a: Place, b: Place): boolean {
+function before(a: Position, b: Position): boolean {
   return a.order < b.order || (a.order === b.order && a.seq < b.seq);
 }
 
-/** Below this many dead places tidying up costs more than it saves. */
+/** With fewer empty slots than this, compacting costs more than it saves. */
 const WORTH_TIDYING = 512;
 
 /**
- * Items in order. What comes in order, as nearly all jobs do, is appended to a run and taken from its front, at the same small price
- * however long the line is; what comes out of order goes into a heap beside it. An item stands in one line at a time.
+ * A sorted list. Items that arrive in order, as nearly all jobs do, are appended to an array and taken from its front at a constant cost;
+ * others go into a heap beside it. An item is in one line at a time.
  */
-export class Line<Item extends Standing> {
-  /** In order from #front on; null where an item left from the middle. Both ends are items. An item's index is its spot - #base. */
+export class Line<Item extends LineItem> {
+  /** Sorted from #front on; null where an item was removed. Both ends are items. An item's index is its spot - #base. */
   #run: (Item | null)[] = [];
   #front = 0;
   #base = 0;
@@ -38,7 +38,7 @@ export class Line<Item extends Standing> {
     return inHeap !== undefined && before(inHeap, inRun) ? inHeap : inRun;
   }
 
-  /** All items, those that came in order first. Nobody may come or leave meanwhile. */
+  /** All items, not sorted. The line must not change meanwhile. */
   *[Symbol.iterator](): Generator<Item> {
     for (let index = this.#front; index < this.#run.length; index++) {
       const item = this.#run[index];
@@ -47,13 +47,13 @@ export class Line<Item extends Standing> {
     yield* this.#heap;
   }
 
-  /** How many items stand before a place, counted up to `most`. Costs no more than what it counts. */
-  countBefore(place: Place, most: number): number {
-    let count = Math.min(most, this.#heap.countBefore(place, most));
+  /** How many items come before a position, counted up to `most`. Costs no more than what it counts. */
+  countBefore(position: Position, most: number): number {
+    let count = Math.min(most, this.#heap.countBefore(position, most));
     for (let index = this.#front; index < this.#run.length && count < most; index++) {
       const item = this.#run[index];
       if (item === undefined || item === null) continue;
-      if (!before(item, place)) break;
+      if (!before(item, position)) break;
       count++;
     }
     return count;
@@ -75,7 +75,7 @@ export class Line<Item extends Standing> {
     this.#tidy();
   }
 
-  /** Both ends are items again. */
+  /** Removes empty slots from both ends. */
   #trim(): void {
     const run = this.#run;
     while (this.#front < run.length && run[this.#front] === null) {
@@ -88,7 +88,7 @@ export class Line<Item extends Standing> {
     }
   }
 
-  /** Gives back places that are dead once they are the greater part, so that each removal pays a constant share of it. */
+  /** Compacts once most slots are empty, so that the cost per removal stays constant. */
   #tidy(): void {
     const run = this.#run;
     if (this.#front === run.length) {
@@ -107,8 +107,8 @@ export class Line<Item extends Standing> {
   }
 }
 
-/** The first item is at hand, any other can be removed: each step costs the logarithm of the size. */
-export class Heap<Item extends Standing> {
+/** A binary heap. Adding, and removing any item, costs the logarithm of the size. */
+export class Heap<Item extends LineItem> {
   readonly #items: Item[] = [];
 
   get size(): number {
@@ -123,13 +123,13 @@ export class Heap<Item extends Standing> {
     return this.#items.values();
   }
 
-  /** How many items stand before a place, counted up to about `most`: what is below an item that does not stand before it is passed over. */
-  countBefore(place: Place, most: number): number {
+  /** How many items come before a position, counted up to about `most`. It skips everything below an item that does not. */
+  countBefore(position: Position, most: number): number {
     let count = 0;
     const next = [0];
     for (let index = next.pop(); index !== undefined && count < most; index = next.pop()) {
       const item = this.#items[index];
-      if (item === undefined || !before(item, place)) continue;
+      if (item === undefined || !before(item, position)) continue;
       count++;
       next.push(2 * index + 1, 2 * index + 2);
     }
@@ -149,7 +149,7 @@ export class Heap<Item extends Standing> {
     this.#sink(last, last.spot);
   }
 
-  /** The order of the first item has grown: it goes where it belongs now. */
+  /** Moves the first item to its position after its order has grown. */
   sinkFirst(): void {
     this.#sink(this.#items[0]!, 0);
   }
@@ -184,7 +184,7 @@ export class Heap<Item extends Standing> {
   }
 }
 
-/** The index of the first item that passes a test which, once passed, all later items pass too; the length when none does. */
+/** Binary search for the first item that passes a test which all later items also pass; the length if none does. */
 export function firstIndex<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
   let low = 0;
   let high = items.length;

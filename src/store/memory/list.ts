@@ -5,7 +5,7 @@ import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Context } from "./context.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
-/** Lists newest first, which is by falling sequence: a cursor is the sequence of the last job that was looked at. */
+/** Lists newest first, by falling sequence. A cursor is the sequence of the last job that was looked at. */
 export function listJobs({ jobs: { bySequence } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
   const isMeant = matcherOf(query);
@@ -20,7 +20,7 @@ export function listJobs({ jobs: { bySequence } }: Context, query: ListQuery): {
       continue;
     }
     const matches = isMeant(job.record, (search) => search.isInPayload(job.record.payload));
-    // One more than was asked for is looked up, so that the last page says that it is the last.
+    // It looks for one job more than asked for, so that the last page has no cursor.
     if (looked === MAX_CANDIDATES || (matches && jobs.length === query.limit)) return { jobs, cursor: encodeCursor(below) };
     if (matches) jobs.push(summaryOf(job));
     below = job.seq;
@@ -29,7 +29,6 @@ export function listJobs({ jobs: { bySequence } }: Context, query: ListQuery): {
   return { jobs, cursor: null };
 }
 
-/** How many jobs a list would find among the candidates that it looks at. */
 export function countMatches({ jobs: { bySequence } }: Context, filter: Filter): { count: number; isCapped: boolean } {
   const isMeant = matcherOf(filter);
   let count = 0;

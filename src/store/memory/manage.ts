@@ -10,7 +10,7 @@ export function changeJob({ jobs, feed, now }: Context, id: string, move: Move):
   const was = job.record.status;
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   jobs.apply(job, move.transition, now);
-  if (was === "running") feed.ring("lease");
+  if (was === "running") feed.sendHint("lease");
   return { kind: "ok", was, job: summaryOf(job) };
 }
 

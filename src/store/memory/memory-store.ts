@@ -14,10 +14,10 @@ import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
 /**
- * THE CONTRACT IN ITS PLAINEST FORM: everything is in this process and gone with it.
+ * THE CONTRACT IN ITS PLAINEST FORM: everything is in this process and ends with it.
  *
- * Each verb runs from its first line to its last without a pause, so it is atomic by nature; its promise is resolved when it returns.
- * Where a job stands between two verbs is told in jobs.ts.
+ * Each verb runs without a pause, so it is atomic, and its promise is resolved when it returns. jobs.ts says where a job is kept between
+ * two verbs.
  */
 export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const time = new StoreTime(clock);
@@ -58,7 +58,7 @@ const VERBS: Verbs<Context> = {
   expired: expiredJobs,
   prune: pruneJobs,
   sweep,
-  // A claim ranks by the head start of its moment.
+  // A claim ranks by the head start at that time.
   rerank: () => false,
   queues: queueStates,
   configure: configureQueue,

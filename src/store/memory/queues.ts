@@ -5,12 +5,12 @@ import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../sto
 import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
 import { Lanes } from "./lanes.ts";
-import { Account } from "./ledger.ts";
+import { QueueCounters } from "./counters.ts";
 import { Line } from "./line.ts";
 import type { StoredJob } from "./stored-job.ts";
 
-/** All that belongs to one queue. */
-export class QueueBook {
+/** The data of one queue. */
+export class StoredQueue {
   readonly name: string;
   settings: QueueSettings = QUEUE_DEFAULTS;
   paused = false;
@@ -19,16 +19,16 @@ export class QueueBook {
   /** Completed and cancelled jobs, the earliest ended first. */
   readonly ended = new Line<StoredJob>();
   readonly keys = new Map<string, Key>();
-  readonly account: Account;
+  readonly counters: QueueCounters;
   /** How many jobs there are by status and level. */
   readonly #tallies: number[] = STATUSES.flatMap(() => LEVELS.map(() => 0));
 
   constructor(name: string) {
     this.name = name;
-    this.account = new Account(name);
+    this.counters = new QueueCounters(name);
   }
 
-  /** Changes the named settings. A name without a value is not named. */
+  /** Changes the named settings. An undefined value counts as not named. */
   configure(change: QueueChange): void {
     this.settings = changeSettings(this.settings, change);
     this.paused = change.paused ?? this.paused;
@@ -38,7 +38,7 @@ export class QueueBook {
     this.#tallies[tallyCell(STATE[status], level)]! += change;
   }
 
-  /** Only a queue with a capacity pays for the sum. */
+  /** Only a queue with a capacity computes the sum. */
   isFull(): boolean {
     const { capacity } = this.settings;
     if (capacity === null) return false;
@@ -59,25 +59,25 @@ export class QueueBook {
 }
 
 export function queueStates({ jobs }: Context): QueueState[] {
-  return Array.from(jobs.books.values(), (book) => book.state());
+  return Array.from(jobs.queues.values(), (queue) => queue.state());
 }
 
 export function configureQueue({ jobs, feed }: Context, queue: string, change: QueueChange): void {
-  jobs.bookOf(queue).configure(change);
-  feed.ring("queues");
+  jobs.queueOf(queue).configure(change);
+  feed.sendHint("queues");
 }
 
 export function oldestPending({ jobs, now }: Context): { now: number; queues: OldestPending[] } {
-  const heads = Array.from(jobs.books.values(), ({ name, lanes }) => ({ queue: name, runAt: lanes.oldest() }));
+  const heads = Array.from(jobs.queues.values(), ({ name, lanes }) => ({ queue: name, runAt: lanes.oldest() }));
   return { now, queues: heads.filter((head): head is OldestPending => head.runAt !== null) };
 }
 
 export function countAhead({ jobs }: Context, id: string, types: readonly string[] | "*", most: number): number | null {
   const job = jobs.get(id);
   if (job === undefined || job.record.status !== "pending") return null;
-  return job.book.lanes.countBefore(job, types, job.book.settings.headStartMs, most);
+  return job.queue.lanes.countBefore(job, types, job.queue.settings.headStartMs, most);
 }
 
-export function readCounters({ ledger, now }: Context, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  return { now, rows: ledger.read(query) };
+export function readCounters({ counters, now }: Context, query: CounterQuery): { now: number; rows: CounterRow[] } {
+  return { now, rows: counters.read(query) };
 }

@@ -4,60 +4,19 @@ import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
 import { untilNext } from "./upkeep.ts";
 
-/** Schedules by name. */
 export class Schedules {
-  readonly #byName = new Map<string, ScheduleRecord>();
+  readonly byName = new Map<string, ScheduleRecord>();
   #lastVersion = 0;
 
-  find(names: readonly string[] | "all"): ScheduleRecord[] {
-    const found = names === "all" ? [...this.#byName.values()] : names.map((name) => this.#byName.get(name));
-    return structuredClone(found.filter((schedule) => schedule !== undefined));
-  }
-
-  put(spec: ScheduleSpec, nextTick: number | null, expected: number | null, now: number): boolean {
-    const stored = this.#byName.get(spec.name);
-    if ((stored?.version ?? null) !== expected) return false;
-    const { lastTick = null, lastJobId = null, createdAt = now } = stored ?? {};
-    const own = structuredClone(spec);
-    this.#byName.set(spec.name, { ...own, version: this.#nextVersion(now), nextTick, lastTick, lastJobId, createdAt, updatedAt: now });
-    return true;
-  }
-
-  remove(name: string): boolean {
-    return this.#byName.delete(name);
-  }
-
-  /** Up to `limit` whose tick has come, the longest due first, and the time of the one after them. */
-  due(now: number, limit: number): { schedules: ScheduleRecord[]; nextAt: number | null } {
-    const ticking = [...this.#byName.values()].filter((schedule) => !schedule.paused && schedule.nextTick !== null);
-    ticking.sort((a, b) => a.nextTick! - b.nextTick!);
-    const isDue = ticking.filter((schedule) => schedule.nextTick! <= now);
-    const schedules = structuredClone(isDue.slice(0, limit));
-    return { schedules, nextAt: ticking[schedules.length]?.nextTick ?? null };
-  }
-
-  /** Moves a schedule on if nobody did before. A run by hand (a null tick) moves nothing but the version. */
-  takeTick({ name, version, tick, nextTick }: Tick, now: number): boolean {
-    const stored = this.#byName.get(name);
-    if (stored === undefined || stored.version !== version) return false;
-    if (tick !== null && stored.lastTick !== null && stored.lastTick >= tick) return false;
-    const moved = tick === null ? {} : { lastTick: tick, nextTick };
-    this.#byName.set(name, { ...stored, ...moved, version: this.#nextVersion(now), updatedAt: now });
-    return true;
-  }
-
-  setLastJob(name: string, lastJobId: string): void {
-    this.#byName.set(name, { ...this.#byName.get(name)!, lastJobId });
-  }
-
-  /** Rises over all names and with the time, so that a schedule that is removed and made anew never has an old version again. */
-  #nextVersion(now: number): number {
+  /** Rises across all names and with time, so that a schedule that is removed and made again never has an old version. */
+  nextVersion(now: number): number {
     return (this.#lastVersion = Math.max(now, this.#lastVersion + 1));
   }
 }
 
 export function findSchedules({ schedules, now }: Context, names: readonly string[] | "all"): { now: number; schedules: ScheduleRecord[] } {
-  return { now, schedules: schedules.find(names) };
+  const found = names === "all" ? [...schedules.byName.values()] : names.map((name) => schedules.byName.get(name));
+  return { now, schedules: structuredClone(found.filter((schedule) => schedule !== undefined)) };
 }
 
 export function putSchedule(
@@ -66,31 +25,42 @@ export function putSchedule(
   nextTick: number | null,
   expected: number | null,
 ): boolean {
-  const isPut = schedules.put(spec, nextTick, expected, now);
-  if (isPut) feed.ring("schedules");
-  return isPut;
+  const stored = schedules.byName.get(spec.name);
+  if ((stored?.version ?? null) !== expected) return false;
+  const { lastTick = null, lastJobId = null, createdAt = now } = stored ?? {};
+  const version = schedules.nextVersion(now);
+  schedules.byName.set(spec.name, { ...structuredClone(spec), version, nextTick, lastTick, lastJobId, createdAt, updatedAt: now });
+  feed.sendHint("schedules");
+  return true;
 }
 
 export function removeSchedule({ schedules, feed }: Context, name: string): boolean {
-  const isRemoved = schedules.remove(name);
-  if (isRemoved) feed.ring("schedules");
+  const isRemoved = schedules.byName.delete(name);
+  if (isRemoved) feed.sendHint("schedules");
   return isRemoved;
 }
 
+/** The longest due first. */
 export function dueSchedules(
   { schedules, now }: Context,
   limit: number,
 ): { now: number; schedules: ScheduleRecord[]; nextInMs: number | null } {
-  const due = schedules.due(now, limit);
-  return { now, schedules: due.schedules, nextInMs: untilNext(due.nextAt, now) };
+  const ticking = [...schedules.byName.values()].filter((schedule) => !schedule.paused && schedule.nextTick !== null);
+  ticking.sort((a, b) => a.nextTick! - b.nextTick!);
+  const due = ticking.filter((schedule) => schedule.nextTick! <= now).slice(0, limit);
+  return { now, schedules: structuredClone(due), nextInMs: untilNext(ticking[due.length]?.nextTick, now) };
 }
 
-export function takeTick(memory: Context, tick: Tick): "ticked" | "stale" | "full" {
+export function takeTick(memory: Context, { name, version, tick, nextTick, job }: Tick): "ticked" | "stale" | "full" {
   const { jobs, schedules, now } = memory;
-  if (tick.job !== null && jobs.get(tick.job.id) !== undefined) return "ticked";
-  if (!schedules.takeTick(tick, now)) return "stale";
-  if (tick.job === null) return "ticked";
-  const { kind } = insertJob(memory, tick.job);
-  if (kind === "created") schedules.setLastJob(tick.name, tick.job.id);
-  return kind === "full" ? "full" : "ticked";
+  if (job !== null && jobs.get(job.id) !== undefined) return "ticked";
+  const stored = schedules.byName.get(name);
+  if (stored === undefined || stored.version !== version) return "stale";
+  if (tick !== null && stored.lastTick !== null && stored.lastTick >= tick) return "stale";
+  const answer = job === null ? null : insertJob(memory, job).kind;
+  const lastJobId = answer === "created" ? job!.id : stored.lastJobId;
+  // A run by hand (a null tick) moves no tick.
+  const moved = tick === null ? {} : { lastTick: tick, nextTick };
+  schedules.byName.set(name, { ...stored, ...moved, lastJobId, version: schedules.nextVersion(now), updatedAt: now });
+  return answer === "full" ? "full" : "ticked";
 }

@@ -4,10 +4,10 @@ import type { Context } from "./context.ts";
 
 type LivingWorker = WorkerEntry & { readonly heartbeatAt: number };
 
-/** What processes share beside jobs. */
+/** What processes share besides jobs. */
 export class Shared {
   readonly workers = new Expiring<LivingWorker>();
-  /** For each allowance the time at which nothing of it will be in use. */
+  /** When each allowance will be unused again. */
   readonly allowances = new Expiring<number>();
   readonly marks = new Expiring<true>();
 
@@ -17,7 +17,7 @@ export class Shared {
   }
 }
 
-/** Values by name, each of which is over at its time. */
+/** Values by name, each with its own expiry. */
 class Expiring<Value> {
   readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>();
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** The store's time, in whole milliseconds. It never goes back, and when somebody sets the machine's clock back it does not stand still. */
+/** The store's time, in whole milliseconds. It never goes back, and it goes on if somebody sets the machine's clock back. */
 export class StoreTime {
   readonly #clock: Clock;
   #last: number;
-  /** What the monotonic clock showed when #last was right. */
+  /** The monotonic clock at the time of #last. */
   #lastMonotonic: number;
 
   constructor(clock: Clock) {
@@ -21,7 +21,7 @@ export class StoreTime {
       this.#last = wall;
       this.#lastMonotonic = monotonic;
     } else {
-      // Only whole milliseconds were added: the rest counts towards the next.
+      // Only whole milliseconds were added; the rest counts later.
       this.#last += passed;
       this.#lastMonotonic += passed;
     }

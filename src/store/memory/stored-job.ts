@@ -2,28 +2,28 @@ import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, ty
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
-import type { Standing } from "./line.ts";
-import type { QueueBook } from "./queues.ts";
+import type { LineItem } from "./line.ts";
+import type { StoredQueue } from "./queues.ts";
 import type { Page } from "./jobs-by-sequence.ts";
 
 export type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
 /**
- * A job and what only the store needs to know of it. There is one of these a job, and it changes in place; whoever asks gets a copy of
- * the record, so that nobody sees it change.
+ * A job and what only the store needs to know about it. There is one per job, and it changes in place; callers get a copy of the record, so
+ * that they never see it change.
  */
-export interface StoredJob extends Standing {
+export interface StoredJob extends LineItem {
   readonly record: Mutable<JobRecord>;
-  readonly book: QueueBook;
+  readonly queue: StoredQueue;
   readonly page: Page;
-  /** The number of its level of priority in tallies. */
+  /** The number of its priority level in tallies. */
   readonly level: number;
-  /** Null when it has none, or when the key has passed to another job. */
+  /** Null if it has none, or if the key has passed to another job. */
   key: Key | null;
   leaseUntil: number;
-  /** The turn of its worker in which it was claimed, if the worker counts them. */
+  /** The worker's turn in which it was claimed, if the worker counts turns. */
   turn: number | null;
-  /** The last settlement that was applied, to know its repeat. */
+  /** The last applied settlement, to recognise its repeat. */
   settledFence: number | null;
   settledOutcome: Outcome["kind"] | null;
   /** The lease that the last cancel ended, if the job ran. */
@@ -32,7 +32,7 @@ export interface StoredJob extends Standing {
   logs: LogLine[] | null;
 }
 
-/** Shared by the many jobs that have none; frozen, because it is given out. */
+/** Shared by the many jobs without tags; frozen, because callers get it. */
 export const NO_TAGS: readonly string[] = Object.freeze([]);
 export const NO_HISTORY: readonly Attempt[] = [];
 
@@ -41,17 +41,17 @@ export function recordCopy(job: StoredJob): JobRecord {
 }
 
 export function leasedCopy(job: StoredJob): LeasedRecord {
-  return detach({ ...job.record, leaseUntil: job.leaseUntil, deadLetters: job.book.settings.deadLetters });
+  return detach({ ...job.record, leaseUntil: job.leaseUntil, deadLetters: job.queue.settings.deadLetters });
 }
 
-/** The record without its bodies, and without the stack of its error. */
+/** The record without payload, result, and the stack of its error. */
 export function summaryOf(job: StoredJob): JobSummaryRecord {
   const { payload: _payload, result: _result, ...summary } = detach({ ...job.record });
   if (summary.error !== null) summary.error = { ...summary.error, stack: null };
   return summary;
 }
 
-/** Gives a copy its own inner values too, where there are any. */
+/** Copies inner values too. */
 function detach<Copy extends Mutable<JobSummaryRecord>>(copy: Copy): Copy {
   if (copy.tags.length > 0) copy.tags = [...copy.tags];
   if (copy.error !== null) copy.error = { ...copy.error };
@@ -59,7 +59,7 @@ function detach<Copy extends Mutable<JobSummaryRecord>>(copy: Copy): Copy {
   return copy;
 }
 
-/** Every attempt: the history, and the latest one from the job itself if the history does not have it yet. */
+/** The history, and the latest attempt from the job itself if the history does not have it yet. */
 export function everyAttempt(job: StoredJob): Attempt[] {
   const { record, history } = job;
   const isKnown = record.attempt === 0 || history.at(-1)?.number === record.attempt;
@@ -75,7 +75,7 @@ function latestAttempt(record: JobRecord): Attempt {
     endedAt: runs ? null : record.completedAt,
     durationMs: runs ? null : record.runMs,
     outcome: attemptOutcome(record.status),
-    // While it runs, the record still has the error of the attempt before.
+    // While it runs, the record still has the error of the previous attempt.
     error: runs ? null : record.error,
   };
 }

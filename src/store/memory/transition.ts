@@ -2,12 +2,12 @@ import { type Attempt, isTerminal } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { everyAttempt, type StoredJob } from "./stored-job.ts";
 
-/** Writes all that a transition says into a job, but for the status: that is the store's, which keeps count of it. */
+/** Writes a transition into a job, except the status: `Jobs.enter` changes and counts that. */
 export function applyTransition(job: StoredJob, transition: Transition, now: number): void {
   const { record } = job;
   const wasRunning = record.status === "running";
   const isOver = isTerminal(transition.to);
-  // What the record says of its last attempt is about to be overwritten.
+  // What the record says about its last attempt is about to be overwritten.
   if (isTerminal(record.status)) job.history = everyAttempt(job);
 
   if (transition.result !== undefined) record.result = transition.result;

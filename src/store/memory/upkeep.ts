@@ -27,15 +27,15 @@ export function expiredJobs({ jobs: { leases }, now }: Context, limit: number): 
     found.push(job);
   }
   const nextInMs = untilNext(leases.first?.leaseUntil, now);
-  // They were only put aside to see who stands behind them.
+  // They were only removed to find the lease after them.
   for (const job of found) leases.add(job);
-  return { jobs: found.map((job) => ({ ...summaryOf(job), deadLetters: job.book.settings.deadLetters })), nextInMs };
+  return { jobs: found.map((job) => ({ ...summaryOf(job), deadLetters: job.queue.settings.deadLetters })), nextInMs };
 }
 
 export function pruneJobs({ jobs, now }: Context, rules: readonly PruneRule[], limit: number): { removed: number } {
   let removed = 0;
   for (const rule of rules) {
-    const ended = jobs.books.get(rule.queue)?.ended;
+    const ended = jobs.queues.get(rule.queue)?.ended;
     while (removed < limit) {
       const job = ended?.first;
       if (job === undefined || !isPastKeep(now - job.record.completedAt!, ended!.size, rule)) break;
@@ -52,11 +52,11 @@ function isPastKeep(agoMs: number, kept: number, rule: PruneRule): boolean {
 }
 
 export function sweep(
-  { jobs, ledger, shared, now }: Context,
+  { jobs, counters, shared, now }: Context,
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
 ): { removed: number } {
-  const periods = ledger.sweep(now - keep.minutesMs, now - keep.hoursMs, limit);
+  const periods = counters.sweep(now - keep.minutesMs, now - keep.hoursMs, limit);
   return { removed: jobs.keys.sweep(now, limit) + periods + shared.sweep(now, limit) };
 }
 

@@ -1,16 +1,16 @@
-/** The numbers by which our functions answer: their texts write them, and whoever calls them reads them. */
+/** The numbers in the answers of our SQL functions. */
 import type { LeaseAnswer } from "../store.ts";
 
-/** What became of a job that `admit` was given. */
+/** What `admit` did with a job. */
 export const ADMITTED = {
   created: 0,
-  /** A job of this id is there: the call is a repeat. */
+  /** A job with this id exists: the call is a repeat. */
   knownId: 1,
-  /** The key is another job's with the same content. */
+  /** Another job with the same content has the key. */
   knownKey: 2,
-  /** The same, of a job that was pruned. */
+  /** The same, but that job was pruned. */
   pruned: 3,
-  /** The key is another job's with other content. */
+  /** Another job with other content has the key. */
   conflict: 4,
   full: 5,
   /** Somebody else took the key meanwhile: ask again. */
@@ -18,10 +18,10 @@ export const ADMITTED = {
   leftOut: 7,
 } as const;
 
-/** What became of a job that `change` or `remove` was given. One of which nothing is answered is missing. */
+/** What `change` or `remove` did with a job. One without an answer is missing. */
 export const CHANGED = { done: 0, refused: 1, missing: 2, leftOut: 3 } as const;
 
-/** What became of a lease, by its number. */
+/** The answers about a lease, by number. */
 export const LEASE_ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled", "locked"];
 
 export const leaseAnswer = (answer: LeaseAnswer): number => LEASE_ANSWERS.indexOf(answer);

@@ -8,20 +8,17 @@ export interface Lane extends Names {
   readonly queueId: number;
 }
 
-/** Who a job belongs to. */
-type Belonging = Names;
-
 /**
- * Queues and lanes by name and by number. A lane is one (queue, type, priority): its small number is what jobs and indexes hold.
+ * Queues and lanes by name and by number. A lane is one (queue, type, priority); jobs and indexes hold its small number.
  *
- * Numbers never change, so they are remembered for good. They are given in a commit of their own, before the jobs that need them: a caller's
- * transaction then neither holds a name that others wait for, nor takes it along when it rolls back. A number alone makes no queue known.
+ * Numbers never change, so they are kept for good. They are committed on their own, before the jobs that need them: a caller's transaction
+ * then neither holds a name that others wait for, nor undoes it when it rolls back. A number alone does not make a queue show up.
  */
 export class Catalog {
   readonly #connections: Connections;
   readonly #sql: Statements;
   readonly #lanes = new Map<number, Lane>();
-  /** By queue, then `priority type`: two lookups without a text to build for the first. */
+  /** By queue, then `priority type`: the first lookup needs no new string. */
   readonly #byName = new Map<string, Map<string, Lane>>();
   readonly #queueNames = new Map<number, string>();
 
@@ -30,8 +27,8 @@ export class Catalog {
     this.#sql = sql;
   }
 
-  /** The lane of each, made if it is new. Answers at once when all are known, which is the rule. */
-  lanes(items: readonly Belonging[]): Lane[] | Promise<Lane[]> {
+  /** The lane of each item; makes new ones. Usually all are known and it answers at once. */
+  lanes(items: readonly Names[]): Lane[] | Promise<Lane[]> {
     const known: Lane[] = [];
     for (const item of items) {
       const lane = this.#byName.get(item.queue)?.get(`${item.priority} ${item.type}`);
@@ -41,18 +38,16 @@ export class Catalog {
     return known;
   }
 
-  /** The lane of this number, if it is known here. */
+  /** The lane with this number, if this process knows it. */
   laneOf(id: number): Lane | undefined {
     return this.#lanes.get(id);
   }
 
-  /** Learns the lanes of these numbers. */
   async learn(ids: Iterable<number>): Promise<void> {
     const unknown = [...new Set(ids)].filter((id) => !this.#lanes.has(id));
     if (unknown.length > 0) this.#remember(await this.#connections.call(this.#sql.lanesById, [numbers(unknown)]));
   }
 
-  /** The names of queues. */
   async queueNames(ids: readonly number[]): Promise<string[]> {
     const unknown = ids.filter((id) => !this.#queueNames.has(id));
     if (unknown.length > 0) {
@@ -62,14 +57,14 @@ export class Catalog {
     return ids.map((id) => this.#queueNames.get(id)!);
   }
 
-  /** Makes a queue of this name if there is none; it is not known to people by that. */
+  /** Makes the queues that do not exist. That alone does not make them show up. */
   async addQueues(names: readonly string[]): Promise<void> {
     const { headStartMs, deadLetters, retention } = QUEUE_DEFAULTS;
     const { ageMs, count, keepAtLeastMs } = retention;
     await this.#connections.call(this.#sql.addQueues, [texts(names), headStartMs, deadLetters, ageMs, count, keepAtLeastMs]);
   }
 
-  async #makeLanes(items: readonly Belonging[]): Promise<Lane[]> {
+  async #makeLanes(items: readonly Names[]): Promise<Lane[]> {
     const wanted = [...new Map(items.map((item) => [`${item.priority} ${item.type} ${item.queue}`, item])).values()];
     const columns = [
       texts(wanted.map(({ queue }) => queue)),

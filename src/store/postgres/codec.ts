@@ -1,4 +1,4 @@
-/** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost more than their parsing. */
+/** Rows <-> values, in both directions. Rows are arrays: objects with thirty columns cost more than parsing them. */
 import {
   type Attempt,
   type JobRecord,
@@ -20,7 +20,7 @@ export type Row = (string | number | boolean | null)[];
 
 const MARK = "\u0001";
 
-/** PostgreSQL stores any text but U+0000, and no lone surrogate. A text that has one is kept as JSON behind a mark. */
+/** PostgreSQL cannot store U+0000 or a lone surrogate. A text with one is stored as JSON after a mark. */
 export function encodeText(text: string): string {
   return text.includes("\u0000") || text.startsWith(MARK) || !text.isWellFormed() ? MARK + JSON.stringify(text) : text;
 }
@@ -29,7 +29,7 @@ export function decodeText(text: string): string {
   return text.startsWith(MARK) ? (JSON.parse(text.slice(1)) as string) : text;
 }
 
-/** Arrays travel as the server's own notation: every driver that a caller's transaction may use hands on a text. */
+/** Arrays are sent as text in the server's own notation: every driver that a caller may use passes on a text. */
 export function numbers(values: readonly (number | null)[]): string {
   return `{${values.map((value) => value ?? "null").join(",")}}`;
 }
@@ -43,7 +43,7 @@ export const ids = (values: readonly string[]): string => `{${values.join(",")}}
 
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What few jobs have is one JSON column, null for the many. */
+/** Rare fields share one JSON column, which is null for most jobs. */
 interface Extra {
   meta?: string;
   webhookUrl?: string;
@@ -64,7 +64,7 @@ export function encodeTags(tags: readonly string[]): string | null {
 const NO_EXTRA: Extra = {};
 const NO_TAGS: readonly string[] = [];
 
-/** Columns of a job without its bodies, of `job j` and the row `s` of the place where it stands. */
+/** Columns of a job without payload and result: from `job j` and its row `s` in the table of its state. */
 const SUMMARY = {
   id: "j.id",
   lane: "j.lane",
@@ -98,7 +98,7 @@ const FULL = { ...SUMMARY, payload: "j.payload", result: "s.result", lease_until
 export const SUMMARY_COLUMNS: string = Object.values(SUMMARY).join(", ");
 export const JOB_COLUMNS: string = Object.values(FULL).join(", ");
 
-/** The columns of a whole job, but for those that are about to change. */
+/** The columns of a whole job, with some of them changed. */
 export function jobColumnsWith(changes: Partial<Record<keyof typeof FULL, string>>): string {
   return Object.entries(FULL)
     .map(([name, text]) => changes[name as keyof typeof FULL] ?? text)
@@ -136,7 +136,7 @@ const SQL_TYPES: Readonly<Record<keyof typeof FULL, string>> = {
   lease_until: "bigint",
 };
 
-/** The same columns as what a function returns. */
+/** The same columns as a function's return type. */
 export const SUMMARY_RETURNS: string = returns(SUMMARY);
 export const JOB_RETURNS: string = returns(FULL);
 
@@ -150,7 +150,7 @@ const AT = Object.fromEntries(Object.keys(FULL).map((name, index) => [name, inde
 
 export const laneOf = (row: Row, from = 0): number => row[from + AT.lane] as number;
 
-/** The names that a row only has a number for. */
+/** Names that a row has only a number for. */
 export interface Names {
   readonly queue: string;
   readonly type: string;

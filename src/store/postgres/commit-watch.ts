@@ -1,35 +1,35 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
-import { fateOf } from "./failures.ts";
+import { failureOf } from "./failures.ts";
 import type { Statements } from "./statements.ts";
 import { addTopic, readTopic, type Topic, topicOf } from "./notifications.ts";
 
-/** How soon one looks, and how slow one gets while nothing ends. */
+/** The first pause between two looks, and the longest while nothing ends. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
-/** A transaction that lasts longer than this is no longer watched: those who look by themselves find what it brings. */
+/** A longer transaction is no longer watched: polling finds its jobs. */
 const LONGEST_WATCH_MS = 5 * 60_000;
-/** Of more transactions at once, the first are no longer watched. */
+/** With more transactions than this, the oldest are no longer watched. */
 const MOST_WATCHED = 10_000;
 
 interface Watched {
   readonly since: number;
-  /** One for each subject: a transaction may bring any number of jobs, but has only so much to tell. */
+  /** One per subject: a transaction may insert many jobs, but few kinds of hints. */
   readonly topics: Map<string, Topic>;
 }
 
 export interface CommitWatchOptions {
   readonly connections: Connections;
   readonly sql: Statements;
-  /** A transaction was committed: others may hear of it now. */
+  /** Called when a transaction was committed. */
   readonly onCommit: (hints: readonly Hint[]) => void;
 }
 
 /**
- * WHEN A CALLER'S TRANSACTION ENDS. What we wrote there can be seen from its commit on, and nobody tells us when that is. A NOTIFY inside of it
- * would come just then, but it takes a lock that all notifying commits of the server share, and held the caller's own commits to half their
- * rate. So we ask the server instead, on a connection of ours and for all such transactions at once, and ring when one was committed.
+ * WHEN A CALLER'S TRANSACTION ENDS. What we wrote there becomes visible with its commit, and nobody tells us when that is. A NOTIFY inside
+ * the transaction would come just then, but it takes a lock that all notifying commits of the server share, and cut the caller's commit
+ * rate in half. So we ask the server on our own connection, for all such transactions at once, and send the hints when one was committed.
  */
 export class CommitWatch {
   readonly #options: CommitWatchOptions;
@@ -43,7 +43,7 @@ export class CommitWatch {
     this.#options = options;
   }
 
-  /** Rings these once the transaction of this number is committed. */
+  /** Sends these hints once the transaction with this number is committed. */
   add(transaction: string, hints: readonly Hint[]): void {
     if (this.#closed) return;
     let watched = this.#watched.get(transaction);
@@ -57,7 +57,7 @@ export class CommitWatch {
     for (const hint of hints) addTopic(watched.topics, topicOf(hint));
   }
 
-  /** Looks once more, because a process may commit and close at once, and its jobs shall not wait until others look by themselves. */
+  /** Looks once more: a process may commit and close at once, and its jobs should not wait for others to poll. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -83,13 +83,13 @@ export class CommitWatch {
     if (this.#watched.size === 0) return;
     const { connections, sql } = this.#options;
     const asked = [...this.#watched.keys()];
-    // Those that come while one looks are new: they shall not wait for a pause that has grown.
+    // Set before the call: a transaction that is added meanwhile must not wait for a longer pause.
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
     try {
       const rows = await connections.call(sql.statusOfTransactions, [`{${asked.join(",")}}`]);
       for (const [transaction, status] of rows as unknown as [string, string | null][]) this.#heard(transaction, status);
     } catch (error) {
-      // Otherwise it is asked again: a hint that is lost costs a delay, and one too many a look.
+      // Other errors: ask again later. A lost hint costs a delay, an extra one a look.
       if (isRefused(error)) for (const transaction of asked) this.#heard(transaction, "committed");
     }
   }
@@ -97,7 +97,7 @@ export class CommitWatch {
   #forgetOld(): void {
     const oldest = performance.now() - LONGEST_WATCH_MS;
     for (const [transaction, { since }] of this.#watched) {
-      // They stand in the order in which they came.
+      // The map is in the order of arrival.
       if (since > oldest) return;
       this.#watched.delete(transaction);
     }
@@ -112,7 +112,7 @@ export class CommitWatch {
   }
 }
 
-/** The server cannot tell of one of them, as after a failover to a server that has not come to that number yet, and so of none. */
+/** The server does not know one of the numbers, for example after a failover to a server that is behind, and so answers for none. */
 function isRefused(error: unknown): boolean {
-  return error instanceof MillraceError && error.cause !== undefined && fateOf(error.cause) === "refused";
+  return error instanceof MillraceError && error.cause !== undefined && failureOf(error.cause) === "refused";
 }

@@ -15,17 +15,17 @@ export interface Context {
   readonly housekeeping: Housekeeping;
   readonly laneStarts: LaneStarts;
   readonly dueStart: DueStart;
-  /** Queues that were seen to have a capacity, and until when that is believed: their jobs go the careful way at once. */
+  /** Queues that had a capacity, and until when we assume that: their jobs take the careful way at once. */
   readonly bounded: Map<string, number>;
-  /** The time that a test rules, else null: the server's own. */
+  /** The time of a test's clock, else null for the server's. */
   readonly now: () => number | null;
-  /** Tells this process and others, after the commit. */
-  readonly ring: (hints: readonly Hint[]) => void;
-  /** Rings `work` for queues by their numbers. */
-  readonly ringQueues: (ids: readonly number[]) => void;
+  /** Sends hints to this process and others, after the commit. */
+  readonly sendHints: (hints: readonly Hint[]) => void;
+  /** Sends `work` hints for queues, given by number. */
+  readonly sendWorkHints: (ids: readonly number[]) => void;
 }
 
-/** Reads jobs from rows whose job columns begin at `from`, once their lanes are known. */
+/** Reads jobs from rows whose job columns begin at `from`, and looks up unknown lanes. */
 export async function readJobs(context: Context, rows: readonly Row[], from = 0): Promise<JobRecord[]> {
   await context.catalog.learn(rows.map((row) => laneOf(row, from)));
   return rows.map((row) => readJob(row, context.catalog.laneOf(laneOf(row, from))!, from));
@@ -36,7 +36,7 @@ export async function readSummaries(context: Context, rows: readonly Row[], from
   return rows.map((row) => readSummary(row, context.catalog.laneOf(laneOf(row, from))!, from));
 }
 
-/** Cuts a list into rounds in which no key is twice, so that a function never meets one job or key twice in a call. Keeps the order. */
+/** Splits a list into rounds without equal keys, so that no call of a function has a job or key twice. Keeps the order. */
 export function rounds<Item>(items: readonly Item[], keyOf: (item: Item) => string | null): number[][] {
   const turns = new Map<string, number>();
   const found: number[][] = [];
@@ -49,12 +49,11 @@ export function rounds<Item>(items: readonly Item[], keyOf: (item: Item) => stri
   return found;
 }
 
-/** The rounds of a list in which a job may be named twice. */
 export function roundsById(items: readonly { readonly id: string }[]): number[][] {
   return rounds(items, ({ id }) => id);
 }
 
-/** Asks round by round, so that the second of two that are the same meets what the first one left. Answers in the order of the items. */
+/** Asks round by round, so that the second of two equal items sees the result of the first. Answers in the order of the items. */
 export async function inRounds<Item, Answer>(
   items: readonly Item[],
   turns: readonly (readonly number[])[],
@@ -72,12 +71,11 @@ export function pick<Item>(items: readonly Item[], indexes: readonly number[]): 
   return indexes.length === items.length ? items : indexes.map((index) => items[index]!);
 }
 
-/** Reads an array of texts that need no quotes, as the server writes it. */
+/** Reads an array as the server writes it, of texts without quotes. */
 export function readTexts(text: string | null): string[] {
   return text === null || text === "{}" ? [] : text.slice(1, -1).split(",");
 }
 
-/** Reads an array of small numbers as the server writes it. */
 export function readNumbers(text: string | null): number[] {
   return readTexts(text).map(Number);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** The end of a call's patience. */
+/** The deadline of a call. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class Deadline {
     this.#timer = clock.setTimer(() => this.expire(), ms);
   }
 
-  /** Ends it so long after its beginning, if that is sooner. */
+  /** Moves the deadline to `ms` after its start, if that is earlier. */
   endBy(ms: number): void {
     if (ms >= this.#endsMs) return;
     this.#endsMs = ms;
@@ -26,7 +26,6 @@ export class Deadline {
     else this.#timer = this.#clock.setTimer(() => this.expire(), left);
   }
 
-  /** It is over now. */
   expire(): void {
     this.#controller.abort();
     this.#expire?.();
@@ -41,13 +40,13 @@ export class Deadline {
   }
 
   /**
-   * Rejects when nothing came of it for so long, whatever clock the store goes by, and at the deadline at the latest: the network may swallow
-   * an answer, and the driver would wait for it for ever.
+   * Rejects after `longestMs` without an answer, in real time, and at the deadline at the latest: the network may swallow an answer, and
+   * the driver would wait for it for ever.
    */
   bound<Answer>(work: Promise<Answer>, longestMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      // If it was this loop that did not listen, because a handler blocked it, the answer lies in the socket: what came is read first.
-      const giveUp = (): void => void setImmediate(() => reject(new Silence()));
+      // If a handler blocked this event loop, the answer may be in the socket: what has arrived is read first.
+      const giveUp = (): void => void setImmediate(() => reject(new NoAnswer()));
       const silence = longestMs === Infinity ? undefined : setTimeout(giveUp, longestMs);
       this.#expire = giveUp;
       if (this.isOver) giveUp();
@@ -61,8 +60,8 @@ export class Deadline {
   }
 }
 
-/** Nobody said anything, neither the server nor the system. */
-export class Silence extends Error {
+/** Neither the server nor the system answered. */
+export class NoAnswer extends Error {
   constructor() {
     super("no answer");
   }

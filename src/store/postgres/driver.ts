@@ -1,4 +1,4 @@
-/** What we use of the npm package `pg`. It is an optional peer, so nothing here imports it before a postgres: URL is opened. */
+/** What we use of the npm package `pg`. It is an optional peer, imported only when a postgres: URL is opened. */
 import { MillraceError } from "../../core/errors.ts";
 import type { Row } from "./codec.ts";
 
@@ -7,7 +7,7 @@ export interface QueryResult {
 }
 
 export interface Query {
-  /** Has the statement parsed once a connection. */
+  /** Prepares the statement once per connection. */
   readonly name?: string | undefined;
   readonly text: string;
   readonly values?: readonly unknown[];
@@ -15,7 +15,7 @@ export interface Query {
 }
 
 export interface DriverClient {
-  /** The number of the server's process, as the server told it. */
+  /** The process id of the server's backend, as the server reported it. */
   readonly processID?: number | null;
   query(query: Query): Promise<QueryResult>;
   connect(): Promise<unknown>;
@@ -25,7 +25,7 @@ export interface DriverClient {
 }
 
 export interface PooledClient extends DriverClient {
-  /** Gives the connection back, or, with an error, throws it away. */
+  /** Returns the connection to the pool, or destroys it if given an error. */
   release(error?: Error | boolean): void;
 }
 
@@ -48,7 +48,7 @@ export interface PoolOptions extends ClientOptions {
   readonly max: number;
   readonly min?: number;
   readonly idleTimeoutMillis?: number;
-  /** Whether connections that nobody uses let the process end. */
+  /** Whether the process may end while connections are idle. */
   readonly allowExitOnIdle?: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function loadDriver(load: () => Promise<unknown> = () => import("pg
 const BOOLEAN = 16;
 const NUMBERS = new Set([20, 21, 23, 700, 701]);
 
-/** Whole numbers of ours are times and counts, all below 2^53; the rest is read as the text that the server sends. */
+/** Our integers are times and counts below 2^53; the rest is read as the text that the server sends. */
 export const TYPES: NonNullable<ClientOptions["types"]> = {
   getTypeParser(oid) {
     if (NUMBERS.has(oid)) return Number;

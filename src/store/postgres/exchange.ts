@@ -8,12 +8,12 @@ import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeTags, encodeText, encodeTransition, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
 import type { UsedStarts } from "./read-starts.ts";
-import { type Request, waitOrLeaveOut } from "./patience.ts";
+import { type Request, waitOrLeaveOut } from "./wait-or-leave-out.ts";
 import { dueHints } from "./notifications.ts";
 
 const LEFT_OUT = leaseAnswer("locked");
 
-/** In a row of `exchange`: the number of the claim, how settlements were answered, queues with work, dead letters; then the job. */
+/** Columns of `exchange`: the number of the claim, the answers to settlements, queues with work, dead letters; then the job. */
 const HEAD = -1;
 const CLOGGED = -2;
 const SETTLED_AT = 1;
@@ -27,7 +27,7 @@ export async function exchange(
   claims: readonly Claim[],
 ): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
   const settled: LeaseAnswer[] = [];
-  // One lease that is reported twice in a call: the second report meets what the first one left.
+  // If a call reports one lease twice, the second report sees the result of the first.
   const turns = roundsById(settlements);
   for (const round of turns.slice(0, -1)) {
     const { answers } = await call(context, pick(settlements, round), []);
@@ -67,7 +67,7 @@ async function call(
   context.housekeeping.wrote(settlements.length + rows.length);
   const answers = orderedAnswers(order, settledIn(rows[0]));
   const head = isHead(rows[0]) ? rows.shift()! : null;
-  ring(context, settlements, answers, head);
+  sendHints(context, settlements, answers, head);
   const granted = rows.filter(([claim]) => claim !== CLOGGED);
   if (claims.length > 0 && starts === null) context.laneStarts.looked(granted.length < rows.length);
   return { answers, claimed: await readClaimed(context, granted, claims.length, starts) };
@@ -86,13 +86,13 @@ async function readClaimed(context: Context, rows: readonly Row[], claims: numbe
   return claimed;
 }
 
-function ring(context: Context, settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
+function sendHints(context: Context, settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
   const hints = hintsOfSettled(settlements, answers);
-  if (hints.length > 0) context.ring(hints);
+  if (hints.length > 0) context.sendHints(hints);
   const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
   if (woken.length === 0) return;
   context.laneStarts.reset();
-  context.ringQueues(woken);
+  context.sendWorkHints(woken);
 }
 
 async function extend(context: Context, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
@@ -121,7 +121,7 @@ async function note(context: Context, notes: readonly Note[]): Promise<LeaseAnsw
   return readAnswers(notes.length, row![0] as string | null);
 }
 
-/** A call whose answer is one row with what became of each lease. */
+/** A call whose answer is one row with an answer for each lease. */
 function leaseRequest(items: number, ask: Request["ask"]): Request {
   return { items, ask, leavesOut: ([row]) => readNumbers(row![0] as string | null).includes(LEFT_OUT) };
 }
@@ -130,7 +130,7 @@ function isHead(row: Row | undefined): row is Row {
   return row?.[0] === HEAD;
 }
 
-/** What the head of an answer, if it has one, tells of the settlements that were not applied. */
+/** The answers to settlements from the head row, if there is one. */
 function settledIn(row: Row | undefined): number[] {
   return readNumbers(isHead(row) ? (row[SETTLED_AT] as string | null) : null);
 }
@@ -139,7 +139,7 @@ function readAnswers(count: number, text: string | null): LeaseAnswer[] {
   return text === null ? Array.from({ length: count }, () => "ok") : readNumbers(text).map((number) => LEASE_ANSWERS[number]!);
 }
 
-/** The lanes of the jobs that follow; known before they come in, because what the catalog writes is committed by itself. */
+/** The lanes of follow-up jobs. Looked up first, because the catalog commits on its own. */
 export async function lanesToFollow(context: Context, settlements: readonly Settlement[]): Promise<ReadonlyMap<NewJob, Lane>> {
   const jobs = settlements.flatMap(({ followUp }) => followUp ?? []);
   if (jobs.length === 0) return new Map();
@@ -147,7 +147,7 @@ export async function lanesToFollow(context: Context, settlements: readonly Sett
   return new Map(jobs.map((job, index) => [job, lanes[index]!]));
 }
 
-/** What others want to hear of settlements: all but which queues have work by what was given back. */
+/** The hints of settlements, except `work` for jobs that were given back. */
 export function hintsOfSettled(settlements: readonly Settlement[], answers: readonly LeaseAnswer[]): Hint[] {
   const applied = settlements.filter((_, index) => answers[index] === "ok");
   const followed = new Set(applied.flatMap(({ followUp }) => followUp?.queue ?? []));
@@ -157,8 +157,8 @@ export function hintsOfSettled(settlements: readonly Settlement[], answers: read
 }
 
 /**
- * Settlements as `exchange` takes them: plain ends in columns, then the others, then the jobs that follow, whose lanes are given. `order` tells where
- * each settlement came from.
+ * Settlements as `exchange` takes them: plain ends in columns, then the others, then follow-up jobs with their lanes. `order` has the
+ * original index of each settlement.
  */
 export function settlementValues(
   settlements: readonly Settlement[],
@@ -195,7 +195,7 @@ function jsonOrNull(items: readonly object[]): string | null {
   return items.length === 0 ? null : JSON.stringify(items);
 }
 
-/** A job that comes in with the settlement of this number. It has no key and no fixed time. */
+/** A follow-up job of the settlement with this number. It has no key and no fixed time. */
 function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number): object {
   const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked } = job;
   return {
@@ -216,7 +216,7 @@ function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: n
   };
 }
 
-/** Puts answers back into the caller's order; none at all means that all is well. */
+/** Puts answers back into the caller's order; no answers means that all are ok. */
 export function orderedAnswers(order: readonly number[], answers: readonly number[]): LeaseAnswer[] {
   const ordered: LeaseAnswer[] = [];
   order.forEach((index, at) => (ordered[index] = LEASE_ANSWERS[answers[at] ?? 0]!));
@@ -227,12 +227,12 @@ function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, 
   return { ord, id, fence, mark: settledMark(fence, outcome), if_expired: ifExpired, ...encodeTransition(transition) };
 }
 
-/** The tries of one call: each has a name, so that one which arrives after it was given up can be known. */
+/** The tries of one call. Each has a name, so that the server recognises one that arrives after we gave it up. */
 class Tries {
   readonly #givenUp: string[] = [];
   #last = "";
 
-  /** Told that what became of the last try is not known. */
+  /** Called when the last try may have been carried out. */
   readonly onUnknown = (): void => void this.#givenUp.push(this.#last);
 
   next(): { nth_try: string; given_up: readonly string[] | null } {

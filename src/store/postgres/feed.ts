@@ -20,13 +20,13 @@ export interface PostgresFeedOptions {
 }
 
 /**
- * How processes hear of each other: by NOTIFY, which is only a hint. What this process commits itself rings here directly; the line that
- * listens is there only while somebody wants to hear.
+ * How processes hear of each other: by NOTIFY, which is only a hint. This process's own commits send their hints here directly. The
+ * listening connection is open only while somebody listens.
  */
 export class PostgresFeed implements Feed {
   readonly #options: PostgresFeedOptions;
   readonly #sender = randomUUID().slice(0, 8);
-  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#connection.start(), onLast: () => this.#hangUpIfUnused() });
+  readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#connection.start(), onLast: () => this.#disconnectIfUnused() });
   readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
   readonly #newsWanted: NewsWanted;
   readonly #notifier: Notifier;
@@ -59,7 +59,7 @@ export class PostgresFeed implements Feed {
   }
 
   /** Called after a commit of this process. */
-  ring(hints: readonly Hint[]): void {
+  sendHints(hints: readonly Hint[]): void {
     if (hints.length === 0) return;
     for (const hint of hints) this.#watchers.tell(hint);
     const news = hints.filter((hint) => hint.topic !== "due" || this.#earliestTold.isNews(hint.inMs, performance.now()));
@@ -82,7 +82,7 @@ export class PostgresFeed implements Feed {
     return this.#listeners.join(listener);
   }
 
-  /** Hints that are on their way are sent; nothing is heard any more. */
+  /** Sends the waiting hints, and receives none any more. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#watchers.close();
@@ -102,10 +102,10 @@ export class PostgresFeed implements Feed {
   #stopNews(): void {
     this.#news.stop();
     this.#newsWanted.stop();
-    this.#hangUpIfUnused();
+    this.#disconnectIfUnused();
   }
 
-  #hangUpIfUnused(): void {
+  #disconnectIfUnused(): void {
     if (this.#watchers.size + this.#listeners.size === 0) void this.#connection.stop();
   }
 
@@ -119,12 +119,12 @@ export class PostgresFeed implements Feed {
     }
   }
 
-  /** Hints may have been missed: everyone looks. */
+  /** Hints may have been missed, so all watchers look. */
   async #look(): Promise<void> {
     const { connections, sql } = this.#options;
     if (this.#closed) return;
     this.#news.look();
-    // While the server is away a look takes as long as any call: one that waits is enough.
+    // While the server is away a look takes as long as any call: one at a time is enough.
     if (this.#watchers.size === 0 || this.#isLooking) return;
     this.#isLooking = true;
     this.#watchers.tell({ topic: "due", inMs: 0 });
@@ -132,7 +132,7 @@ export class PostgresFeed implements Feed {
     try {
       for (const [queue] of await connections.call(sql.queuesWithWork)) this.#watchers.tell({ topic: "work", queue: queue as string });
     } catch {
-      // The next look will tell.
+      // The next look will find it.
     } finally {
       this.#isLooking = false;
     }

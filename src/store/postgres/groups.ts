@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
-/** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
+/** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
   const states = numbers(query.status.map((status) => STATE[status]));
   const [ended] = await context.connections.call(context.sql.countEnded, [
@@ -19,17 +19,9 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
   const tally = await countErrors(context, query, states, share);
   const { groups, isMore } = tally.top(query.limit);
-  const samples = await findJobs(
-    context,
-    groups.map(({ sampleJobId }) => sampleJobId),
-  );
-  return {
-    groups: named(
-      groups,
-      samples.map((job) => job?.error),
-    ),
-    isCapped: isTooMuch || isMore,
-  };
+  const ids = groups.map(({ sampleJobId }) => sampleJobId);
+  const errors = (await findJobs(context, ids)).map((job) => job?.error);
+  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
 }
 
 type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];

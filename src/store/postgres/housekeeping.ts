@@ -2,22 +2,22 @@ import type { Connections } from "./connections.ts";
 import { SAY_USED_EVERY_MS } from "./function-set.ts";
 import type { Statements } from "./statements.ts";
 
-/** How long what was counted may lie unfolded, and how many rows one fold takes. */
+/** How long counts may stay unfolded, and how many rows one fold takes. */
 const FOLD_AFTER_MS = 1_000;
 const FOLD_BATCH = 10_000;
-/** After so many moves the hot tables are cleared of dead rows: autovacuum looks once a minute only, and a minute is a million jobs. */
+/** After this many moves the hot tables are vacuumed: autovacuum runs only once a minute, and a minute is a million jobs. */
 const VACUUM_AFTER_MOVES = 100_000;
 
 /**
- * What a process clears up behind itself: it folds what it counted, vacuums where it moved much, and says that it uses its functions. Nothing
- * depends on it but the cost of reading figures, so that all failures are left to the next time.
+ * A process's own cleanup: it folds its counts, vacuums after many moves, and reports that it uses its functions. Only the cost of reading
+ * figures depends on it, so failures are left to the next time.
  */
 export class Housekeeping {
   readonly #connections: Connections;
   readonly #sql: Statements;
   #timer: NodeJS.Timeout | null = null;
   #moves = 0;
-  /** When this process said that it uses its functions: when it opened the store, at first. */
+  /** When this process last reported that it uses its functions; opening the store counts. */
   #saidUsedAt = performance.now();
   #sweptAt = -Infinity;
   #running: Promise<void> = Promise.resolve();
@@ -28,14 +28,14 @@ export class Housekeeping {
     this.#sql = sql;
   }
 
-  /** Called after a commit that counted something; `moves` is how many jobs it moved. */
+  /** Call it after a commit that counted something; `moves` is how many jobs it moved. */
   wrote(moves: number): void {
     this.#moves += moves;
     if (this.#closed) return;
     this.#timer ??= setTimeout(() => this.#work(), FOLD_AFTER_MS).unref();
   }
 
-  /** Adds up what was counted, in batches, until little is left. */
+  /** Folds counts in batches until few are left. */
   async fold(): Promise<void> {
     for (;;) {
       const [row] = await this.#connections.call(this.#sql.fold, [FOLD_BATCH]);
@@ -43,7 +43,7 @@ export class Housekeeping {
     }
   }
 
-  /** Drops functions that nobody uses, once in a while. */
+  /** Drops functions that nobody uses, at most every SAY_USED_EVERY_MS. */
   async sweepFunctions(): Promise<void> {
     await this.#sayFunctionsUsed();
     if (performance.now() - this.#sweptAt < SAY_USED_EVERY_MS) return;

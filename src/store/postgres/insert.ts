@@ -5,12 +5,12 @@ import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeTags, encodeText, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, readJobs, rounds } from "./context.ts";
-import { fateOf } from "./failures.ts";
-import { waitOrLeaveOut } from "./patience.ts";
+import { failureOf } from "./failures.ts";
+import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
 
 const ENQUEUED = counterMetric("enqueued");
 
-/** So long a queue is believed to have the capacity that it was seen to have. */
+/** How long a queue that had a capacity is assumed to still have it. */
 const BOUNDED_BELIEVED_MS = 30_000;
 
 export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
@@ -20,7 +20,7 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
       ? await insertPlain(context, jobs)
       : await insertCarefully(context, jobs);
   context.housekeeping.wrote(0);
-  context.ring(hintsOfInserted(jobs, answers));
+  context.sendHints(hintsOfInserted(jobs, answers));
   return answers;
 }
 
@@ -44,25 +44,25 @@ async function learnBounded(context: Context, lanes: readonly Lane[]): Promise<v
   for (const [name] of found) context.bounded.set(name as string, until);
 }
 
-/** One statement, which puts all in or none. */
+/** One statement, which inserts all or none. */
 async function insertPlain(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
   const { connections, sql, catalog, now } = context;
   const lanes = await catalog.lanes(jobs);
   try {
     const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
-      failTwin: true,
+      failOnDuplicate: true,
     });
     const createdAt = row![0] as number | null;
     if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
     await learnBounded(context, lanes);
   } catch (error) {
-    // One of the ids is known: this is a repeat.
-    if (fateOf(error) !== "twin") throw error;
+    // One of the ids is known: this call is a repeat.
+    if (failureOf(error) !== "duplicate") throw error;
   }
   return insertCarefully(context, jobs);
 }
 
-/** With a look at ids, keys and capacities, which may have to wait for others. */
+/** Checks ids, keys and capacities, which may have to wait for others. */
 async function insertCarefully(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
   return inRounds(jobs, insertRounds(jobs), (batch) => admit(context, batch));
 }
@@ -79,7 +79,7 @@ async function admit(context: Context, jobs: readonly NewJob[]): Promise<InsertA
   const answers: InsertAnswer[] = [];
   for (const [index, row] of rows.entries()) {
     const answer = readAdmitted(row, holders);
-    // Somebody was faster, or the job that has the key went away meanwhile: the next look tells.
+    // Another call was faster, or the key's job disappeared meanwhile: ask again.
     answers.push(answer ?? (await admit(context, [jobs[index]!]))[0]!);
   }
   return answers;
@@ -93,7 +93,7 @@ async function holdersOf(context: Context, rows: readonly Row[]): Promise<Map<st
   return new Map(found.map((job) => [job.id, job]));
 }
 
-/** What `admit` answered for an item, or null: ask again. */
+/** What `admit` answered for an item; null: ask again. */
 export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
   const [, kind, state, createdAt, runAt, holder] = row as [number, number, number, number, number, string];
   switch (kind) {
@@ -117,7 +117,7 @@ export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>):
   }
 }
 
-/** What `enqueue` takes of the jobs. A column in which all are alike is its first value alone, one in which none has anything is null. */
+/** The columns of `enqueue`. If all values are equal a column is its first value alone; if all are empty it is null. */
 function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
   return [
     ids(jobs.map(({ id }) => id)),
@@ -140,7 +140,6 @@ function alike<Item>(items: readonly Item[], valueOf: (item: Item) => number): s
   return items.every((item) => valueOf(item) === first) ? `{${first}}` : numbers(items.map(valueOf));
 }
 
-/** Every column in full. */
 function columnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
   return [
     ids(jobs.map(({ id }) => id)),
@@ -158,7 +157,7 @@ function columnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
   ];
 }
 
-/** What `admit` takes of the jobs. */
+/** The columns of `admit`. */
 export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
   const [id, queue, lane, priority, delay, ...rest] = columnsOf(jobs, lanes);
   return [
@@ -176,7 +175,7 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
   ];
 }
 
-/** What all jobs together change in the figures: three columns. */
+/** What all jobs together change in the counts, as three columns. */
 function deltasOf(jobs: readonly NewJob[], lanes: readonly Lane[]): string[] {
   const sums = new Map<number, number>();
   const add = (queue: number, metric: number): void => {
@@ -200,7 +199,7 @@ function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {
   return { kind: "created", status: job.delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + job.delayMs };
 }
 
-/** What others want to hear of jobs that came in. */
+/** The hints of inserted jobs. */
 export function hintsOfInserted(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
   const queues = new Set<string>();
   let inMs = Infinity;
@@ -218,12 +217,12 @@ function isDistinct(jobs: readonly NewJob[]): boolean {
   return jobs.length === 1 || new Set(jobs.map(({ id }) => id)).size === jobs.length;
 }
 
-/** Rounds in which neither an id nor a key is twice. */
+/** Rounds without equal ids or equal keys. */
 export function insertRounds(jobs: readonly NewJob[]): number[][] {
   return rounds(jobs, (job) => job.id).flatMap((same) => keyRounds(jobs, same));
 }
 
-/** Of equal keys in one list the first wins: the others come in the rounds after it. */
+/** The first of equal keys wins, so the others come in later rounds. */
 function keyRounds(jobs: readonly NewJob[], indexes: readonly number[]): number[][] {
   const keyOf = (index: number): string | null => {
     const { queue, idempotencyKey } = jobs[index]!;

@@ -8,7 +8,7 @@ import { parsePostgresUrl } from "./url.ts";
 
 const OLDEST = 14;
 
-/** Looks at the server of a `postgres:` URL, over one connection, which is then closed. */
+/** Reports on the server of a `postgres:` URL, over one connection. */
 export async function inspectPostgres(url: string, deadlineMs: number): Promise<StoreReport> {
   const { connectionString, schema, place } = parsePostgresUrl(url);
   const { Client } = await loadDriver();
@@ -54,12 +54,12 @@ function versionFinding(number: number): StoreFinding {
 
 function encodingFinding(encoding: string): StoreFinding {
   return encoding === "UTF8"
-    ? { grade: "good", message: "the database is in UTF8" }
-    : { grade: "bad", message: `the database has the encoding ${encoding}: make one with encoding 'UTF8'` };
+    ? { grade: "good", message: "the database encoding is UTF8" }
+    : { grade: "bad", message: `the database encoding is ${encoding}: create a database with encoding 'UTF8'` };
 }
 
 function durabilityFinding(fsync: string, commit: string): StoreFinding {
   return fsync === "on" && commit !== "off"
-    ? { grade: "good", message: "commits wait for the disk: what was accepted survives a crash" }
-    : { grade: "doubtful", message: `fsync is ${fsync} and synchronous_commit is ${commit}: a crash may take the newest jobs` };
+    ? { grade: "good", message: "commits wait for the disk: accepted jobs survive a crash" }
+    : { grade: "doubtful", message: `fsync is ${fsync} and synchronous_commit is ${commit}: a crash may lose the newest jobs` };
 }

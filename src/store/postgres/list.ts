@@ -7,67 +7,72 @@ import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { encodeText, numbers, type Row } from "./codec.ts";
 import { type Context, readSummaries } from "./context.ts";
 
-/** The place of a job in a list: when it was created, and its sequence among those of the same moment. */
-type Place = readonly [createdAt: number, seq: number];
+/** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
+type Position = readonly [createdAt: number, seq: number];
 
-/** How often a list goes on that passed over jobs of our own. */
+/** How many more stretches a list may walk because it skipped internal jobs. */
 const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
 
 /**
- * Lists newest first. Two ways lead there: jobs of statuses that few have are picked from the places where these stand; otherwise one walks
- * down from the newest and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk on which some of these were our own
- * and are left out goes on for as many more.
+ * Lists newest first. If few jobs have the wanted statuses, they are picked from the tables of these statuses; otherwise it walks down from
+ * the newest job and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk goes on for as many more as it
+ * skipped internal jobs.
  */
 export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
   const areFew = await hasFew(context, query);
   const jobs: JobSummaryRecord[] = [];
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
-  for (const way = new Way(context, query); ;) {
+  for (const walk = new Walk(context, query); ;) {
     const limit = query.limit - jobs.length;
-    const page = await listStretch(context, query, after, areFew, way.left, limit);
+    const page = await listStretch(context, query, after, areFew, walk.left, limit);
     jobs.push(...page.jobs);
     if (page.last !== null) return { jobs, cursor: encodeCursor(page.last) };
-    after = areFew ? null : await way.goOn(after);
-    if (after === null || way.isOver) return { jobs, cursor: after === null ? null : encodeCursor(after) };
+    after = areFew ? null : await walk.advance(after);
+    if (after === null || walk.isOver) return { jobs, cursor: after === null ? null : encodeCursor(after) };
   }
 }
 
-/** One stretch of a list; `last` is the place of the last job when the limit was reached. */
+/** One stretch of a list; `last` is the position of the last job if the limit was reached. */
 async function listStretch(
   context: Context,
   query: ListQuery,
-  after: Place | null,
+  after: Position | null,
   areFew: boolean,
   most: number,
   limit: number,
-): Promise<{ jobs: JobSummaryRecord[]; last: Place | null }> {
+): Promise<{ jobs: JobSummaryRecord[]; last: Position | null }> {
   const search = query.q === undefined ? null : searchFor(query.q);
   const texts = search === null ? [] : [search.text, search.inJson];
   const { pick, walk } = search === null ? context.sql : context.sql.search;
-  const rows = await context.connections.call(areFew ? pick : walk, [...rangeOf(query, after), ...wordsOf(query), most, limit, ...texts]);
+  const rows = await context.connections.call(areFew ? pick : walk, [
+    ...rangeOf(query, after),
+    ...filterValues(query),
+    most,
+    limit,
+    ...texts,
+  ]);
   const found = await readSummaries(context, rows, 2);
-  // What a search found beside the payload was compared as it is stored: some of it may not be what was asked for.
+  // A search compares everything but the payload in its stored form, so some matches are wrong.
   const isMeant = matcherOf({ q: query.q, internal: true });
   const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
   return { jobs, last: rows.length === limit ? [found.at(-1)!.createdAt, rows.at(-1)![0] as number] : null };
 }
 
-/** How many jobs a list would find among the candidates that it looks at. */
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
   const areFew = await hasFew(context, filter);
   let count = 0;
-  let after: Place | null = null;
-  for (const way = new Way(context, filter); ;) {
-    const values = [...rangeOf(filter, after), ...wordsOf(filter), way.left, MAX_CANDIDATES];
+  let after: Position | null = null;
+  for (const walk = new Walk(context, filter); ;) {
+    const values = [...rangeOf(filter, after), ...filterValues(filter), walk.left, MAX_CANDIDATES];
     count += await (filter.q === undefined ? countPlain(context, filter, areFew, values) : countFound(context, filter.q, areFew, values));
-    after = areFew ? null : await way.goOn(after);
+    after = areFew ? null : await walk.advance(after);
     if (after === null) return { count, isCapped: false };
-    if (way.isOver) return { count, isCapped: await way.goesOn(after) };
+    if (walk.isOver) return { count, isCapped: await walk.hasMore(after) };
   }
 }
 
-/** THE WAY of a walk: how many candidates it may still look at, and where it goes on. */
-class Way {
+/** A walk: how many candidates it may still look at, and where it goes on. */
+class Walk {
   readonly #context: Context;
   readonly #filter: Filter;
   /** How many jobs the next stretch looks at. */
@@ -83,8 +88,8 @@ class Way {
     return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
   }
 
-  /** The end of the stretch behind this place, if there is more behind it perhaps; null at the end of the list. */
-  async goOn(after: Place | null): Promise<Place | null> {
+  /** The end of the stretch after this position; null at the end of the list. */
+  async advance(after: Position | null): Promise<Position | null> {
     const end = await this.#ask(after, this.left);
     if (end === null) return null;
     this.left -= end[2];
@@ -92,12 +97,12 @@ class Way {
     return [end[0], end[1]];
   }
 
-  /** Whether there is a job behind this place. */
-  async goesOn(after: Place): Promise<boolean> {
+  /** Whether there is a job after this position. */
+  async hasMore(after: Position): Promise<boolean> {
     return (await this.#ask(after, 1)) !== null;
   }
 
-  async #ask(after: Place | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
+  async #ask(after: Position | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
     const { connections, sql } = this.#context;
     const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false];
     const [row] = (await connections.call(sql.lastCandidate, values)) as (Row | undefined)[];
@@ -112,7 +117,7 @@ async function countPlain(context: Context, { status, group }: Filter, areFew: b
   return row![0] as number;
 }
 
-/** What is in payloads the server counts; what may be beside them is read, to look more closely. */
+/** The server counts matches in payloads. Other possible matches are read and checked here. */
 async function countFound(context: Context, q: string, areFew: boolean, values: readonly unknown[]): Promise<number> {
   const { countInPayload, searchBeside } = context.sql;
   const search = searchFor(q);
@@ -122,13 +127,13 @@ async function countFound(context: Context, q: string, areFew: boolean, values: 
   return (row![0] as number) + beside.filter((job) => search.isInSummary(job)).length;
 }
 
-/** Where a list is, as statements take it. */
-function rangeOf({ from, to }: Filter, after: Place | null): (number | null)[] {
+/** The range of a list, as statements take it. */
+function rangeOf({ from, to }: Filter, after: Position | null): (number | null)[] {
   return [after?.[0] ?? null, after?.[1] ?? null, from ?? null, to ?? null];
 }
 
-/** What it filters by, as statements take it. */
-function wordsOf({ status, type, queue, priority, tag, group, internal = false }: Filter): unknown[] {
+/** The filter, as statements take it. */
+function filterValues({ status, type, queue, priority, tag, group, internal = false }: Filter): unknown[] {
   const { min = null, max = null } = priority ?? {};
   return [statesOf(status), type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
 }
@@ -142,7 +147,7 @@ export function talliesOf(statuses: readonly Status[]): string {
   return numbers(statuses.flatMap((status) => LEVELS.map((_, level) => tallyMetric(STATE[status], level))));
 }
 
-/** Whether so few jobs are in the wanted statuses that all of them can be looked at. Those that wait for their time stand in one place. */
+/** Whether few enough jobs have the wanted statuses to look at all. Scheduled and retrying jobs share one table. */
 async function hasFew(context: Context, { status, queue, internal = false }: Filter): Promise<boolean> {
   if (status === undefined) return false;
   const isDue = status.includes("scheduled") || status.includes("retrying");
@@ -151,15 +156,15 @@ async function hasFew(context: Context, { status, queue, internal = false }: Fil
   return (row![0] as number) <= MAX_CANDIDATES;
 }
 
-function encodeCursor([createdAt, seq]: Place): string {
+function encodeCursor([createdAt, seq]: Position): string {
   return `p${createdAt.toString(36)}.${seq.toString(36)}`;
 }
 
-function decodeCursor(cursor: string): Place {
+function decodeCursor(cursor: string): Position {
   const found = /^p(-?[0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(cursor);
   const place = found === null ? null : ([Number.parseInt(found[1]!, 36), Number.parseInt(found[2]!, 36)] as const);
   if (place === null || !place.every(Number.isSafeInteger)) {
-    throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
   }
   return place;
 }

@@ -1,13 +1,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/clock.ts";
 import type { Connections } from "./connections.ts";
-import { settleSession } from "./session.ts";
+import { configureSession } from "./session.ts";
 
 export interface ListeningOptions {
   readonly connections: Connections;
   readonly clock: Clock;
   readonly channel: string;
-  /** A notification came. */
   readonly onPayload: (payload: string) => void;
   /** Hints may have been missed: look at everything. */
   readonly onLook: () => void;
@@ -15,18 +14,18 @@ export interface ListeningOptions {
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** How often one looks when notifications do not arrive here. */
+/** How often to look if notifications do not arrive. */
 const POLL_MS = 1_000;
-/** How often a quiet connection is tried, and how long it may take to answer. */
+/** How often to test the connection, and how long it may take to answer. */
 const TRIAL_MS = 15_000;
 const PATIENCE_MS = 5_000;
 
 /**
- * THE CONNECTION THAT LISTENS. It is its own, because notifications come to the connection that asked for them. When it is lost, by a restart
- * or by a network that went silent, another one is made, and since hints may have been missed meanwhile one looks at everything once.
+ * THE CONNECTION THAT LISTENS. Notifications come only to the connection that asked for them, so it has its own. If it is lost, by a
+ * restart or a silent network, it is replaced, and since hints may have been missed everything is looked at once.
  *
- * Behind a pooler that hands connections from one to the next, LISTEN is accepted and nothing ever comes. So a connection is tried with a word of
- * its own; if that does not arrive, one looks every second instead, and tries again from time to time.
+ * Behind a pooler that passes connections around, LISTEN is accepted and nothing ever arrives. So the connection is tested with a message
+ * to itself; if that does not arrive, it polls every second instead, and tests again from time to time.
  */
 export class ListeningConnection {
   readonly #options: ListeningOptions;
@@ -58,7 +57,7 @@ export class ListeningConnection {
       try {
         await this.#listen(stop);
       } catch {
-        // Whatever it was, the next one may work.
+        // The next try may work.
       }
       if (stop.aborted) return;
       if (performance.now() - began > LONGEST_PAUSE_MS) failures = 0;
@@ -67,7 +66,7 @@ export class ListeningConnection {
     }
   }
 
-  /** Listens until the connection is lost or nobody wants to hear any more. */
+  /** Listens until the connection is lost or `stop` aborts. */
   async #listen(stop: AbortSignal): Promise<void> {
     const { connections, clock, channel, onPayload, onLook } = this.#options;
     const client = connections.single();
@@ -83,7 +82,7 @@ export class ListeningConnection {
     const say = (text: string): Promise<void> => bounded(client.query({ text, rowMode: "array" }), stop);
     try {
       await bounded(client.connect(), stop);
-      await bounded(settleSession(client), stop);
+      await bounded(configureSession(client), stop);
       await say(`listen "${channel}"`);
       while (!over.aborted) {
         trial.heard = false;
@@ -97,12 +96,12 @@ export class ListeningConnection {
         }
       }
     } finally {
-      await connections.hangUp(client);
+      await connections.disconnect(client);
     }
   }
 }
 
-/** Rejects when it takes too long, for a connection into the void answers nothing and says nothing; and at once when nobody waits any more. */
+/** Rejects if it takes too long, because a dead connection never answers, or when `stop` aborts. */
 function bounded(work: Promise<unknown>, stop: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new Error("no answer"));

@@ -7,7 +7,7 @@ import { CHANGED } from "./answers.ts";
 import { encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
-import { waitOrLeaveOut } from "./patience.ts";
+import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
 
 export async function changeJobs(context: Context, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
   const lost = new LostAnswer("PostgreSQL");
@@ -18,7 +18,7 @@ export async function changeJobs(context: Context, wanted: readonly string[], mo
   );
   context.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") context.laneStarts.reset();
-  context.ring(hintsOf(move, answers));
+  context.sendHints(hintsOf(move, answers));
   lost.checkChanges(move, answers);
   return answers;
 }
@@ -64,7 +64,7 @@ async function change(
   return askForChanges(context, batch.length, ask, onUnknown);
 }
 
-/** In a row of `change`: the number of the item, what became of it, the state that it was in; then the job. */
+/** Columns of `change`: the number of the item, the kind of its answer, its state before; then the job. */
 const JOB_AT = 3;
 
 async function askForChanges(

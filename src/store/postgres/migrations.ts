@@ -16,26 +16,25 @@ import { BASELINE, baseline, STEPS, STEPS_TO_BASELINE } from "./tables.ts";
 
 export const SCHEMA_VERSION: number = BASELINE + STEPS.length;
 
-/** The lowest version whose processes can work on the newest tables. Those up to the baseline do not ask for it: they refuse what is newer. */
+/** The lowest version that can work on the newest tables. Versions up to the baseline ignore it: they refuse newer tables. */
 const WORKS_FROM = SCHEMA_VERSION - (STEPS.length - 1 - STEPS.findLastIndex(({ isAdditive }) => !isAdditive));
 
 const OLDEST_SERVER = 140_000;
 
-/** What is there. */
 interface Found {
-  /** The version of the tables, 0 when there are none. */
+  /** The version of the tables; 0 if there are none. */
   readonly version: number;
-  /** The lowest version whose processes can work on them. */
+  /** The lowest version that can work on them. */
   readonly worksFrom: number;
-  /** How long ago somebody said that our functions are used; null when they are missing. */
+  /** How long ago a process reported using our functions; null if they are missing. */
   readonly usedAgoMs: number | null;
 }
 
 /**
- * Brings the tables to their newest and makes the functions if they are missing, or refuses tables of a newer Millrace that ours cannot work on.
- * Every process does it at start: a lock of the database lets one work while the others wait, and a step that is cut off leaves no trace, because
- * all is one transaction. It may take as long as the jobs in the store make it: with a deadline a large store would never come to its end, because
- * each try begins anew. Processes of other versions work meanwhile and afterwards, with functions of their own.
+ * Upgrades the tables and creates missing functions, or refuses tables of a newer Millrace that this version cannot work on. Every process
+ * does this at start: a lock lets one work while the others wait. It is one transaction, so an interrupted step leaves no trace. It has no
+ * deadline: with one, a large store could never finish, because each try begins again. Processes of other versions work meanwhile and
+ * afterwards, with their own functions.
  */
 export async function migrate(connections: Connections, schema: string, functions: FunctionSet): Promise<void> {
   const { place } = connections;
@@ -51,22 +50,22 @@ export async function migrate(connections: Connections, schema: string, function
   );
   if (isThere) return;
   try {
-    await connections.transaction((sql) => bringUp(sql, schema, functions, place), { untilDone: true, makesFunctions: true });
+    await connections.transaction((sql) => upgrade(sql, schema, functions, place), { untilDone: true, makesFunctions: true });
   } catch (error) {
     throw isForbidden((error as MillraceError).cause) ? mayNotMigrate(error as MillraceError, schema, place) : error;
   }
 }
 
-/** For the transaction alone, because behind a pooler the session is not ours: it may work, and wait for its turn, as long as it takes. */
-const BEGIN_UNHURRIED = `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+/** Set for this transaction only, because a pooler may share the session: it may work, and wait for its turn, as long as it takes. */
+const NO_TIMEOUTS = `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
   set_config('idle_in_transaction_session_timeout', '${IDLE_TIMEOUT}', true)`;
 
-async function bringUp(sql: Sql, schema: string, functions: FunctionSet, place: string): Promise<void> {
-  await sql.query(BEGIN_UNHURRIED);
+async function upgrade(sql: Sql, schema: string, functions: FunctionSet, place: string): Promise<void> {
+  await sql.query(NO_TIMEOUTS);
   await sql.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK}, hashtext($1))`, [schema]);
-  // From here on others wait for us: a table that somebody holds is not waited for without end.
+  // From here on others wait for us, so the wait for a locked table is limited.
   await sql.query(`select set_config('lock_timeout', '${LOCK_TIMEOUT}', true)`);
-  // Who may not make a schema can still be given one.
+  // A role that may not create a schema can still use an existing one.
   const [exists] = await sql.query("select to_regnamespace($1) is not null", [schema]);
   if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);
   const found = await look(sql, schema, functions, place);
@@ -74,7 +73,7 @@ async function bringUp(sql: Sql, schema: string, functions: FunctionSet, place: 
   if (found.usedAgoMs === null) await sql.query(makeFunctions(schema, functions));
 }
 
-/** Leads the tables of a version to the newest. */
+/** Upgrades the tables of a version to the newest. */
 function tablesFrom(version: number, schema: string): string {
   const toBaseline =
     version === 0
@@ -90,7 +89,7 @@ function tablesFrom(version: number, schema: string): string {
   ].join("\n");
 }
 
-/** Everything that a new schema is made of, as a script for psql: the same statements, for those who let nobody else make tables. */
+/** Everything in a new schema, as a script for psql, for those who create tables by hand. */
 export function schemaScript(schema: string): string {
   return [
     `-- Millrace, schema ${SCHEMA_VERSION}, for a PostgreSQL database (14 or newer, encoding UTF8) that has no tables of Millrace yet.`,
@@ -103,7 +102,7 @@ export function schemaScript(schema: string): string {
   ].join("\n");
 }
 
-/** What there is. Refuses a server or a schema that does not fit, before anything is written there. */
+/** Reads the versions. Refuses a server or schema that does not fit, before anything is written. */
 async function look(sql: Sql, schema: string, functions: FunctionSet, place: string): Promise<Found> {
   const [row] = await sql.query(
     "select current_setting('server_version_num')::int, current_setting('server_version'), getdatabaseencoding(), to_regclass($1) is not null",
@@ -111,10 +110,13 @@ async function look(sql: Sql, schema: string, functions: FunctionSet, place: str
   );
   const [number, version, encoding, exists] = row as [number, string, string, boolean];
   if (number < OLDEST_SERVER) {
-    throw new MillraceError("unsupported_store", `PostgreSQL at ${place} is version ${version}, and Millrace needs 14 or newer`);
+    throw new MillraceError("unsupported_store", `PostgreSQL at ${place} is version ${version}. Millrace needs 14 or newer`);
   }
   if (encoding !== "UTF8") {
-    throw new MillraceError("unsupported_store", `the database at ${place} has the encoding ${encoding}: make one with encoding 'UTF8'`);
+    throw new MillraceError(
+      "unsupported_store",
+      `the encoding of the database at ${place} is ${encoding}. Create a database with encoding 'UTF8'`,
+    );
   }
   if (!exists) return { version: 0, worksFrom: 0, usedAgoMs: null };
   const [values] = await sql.query(`select (select value from ${schema}.meta where name = 'schema'),
@@ -131,11 +133,11 @@ async function look(sql: Sql, schema: string, functions: FunctionSet, place: str
 function tooNew(found: number, schema: string): MillraceError {
   return new MillraceError(
     "unsupported_store",
-    `the PostgreSQL schema ${schema} has version ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}: install the newer version that made it`,
+    `the PostgreSQL schema ${schema} has version ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}. Install the newer version that made it`,
   );
 }
 
 function mayNotMigrate({ cause }: MillraceError, schema: string, place: string): MillraceError {
-  const message = `the schema ${schema} at ${place} has not what this Millrace needs, and this role may not make it (${messageOf(cause)}): run "millrace migrate" with the URL of the role that owns it`;
+  const message = `the schema ${schema} at ${place} is not up to date, and this role may not change it (${messageOf(cause)}). Run "millrace migrate" with the URL of the role that owns it`;
   return new MillraceError("store_unavailable", message, { cause });
 }

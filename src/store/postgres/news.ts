@@ -4,12 +4,12 @@ import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
 
 const PAGE = 1_000;
-/** Numbers are given before the commit, so a lower one may appear after a higher one. For so long one waits for it. */
+/** Numbers are given before the commit, so a lower one may appear after a higher one. It is waited for this long. */
 const LATE_MS = 2_000;
 
 /**
- * Reads news from the table in which processes publish them, each once, from the moment it was started. What was missed for good, because one
- * was cut off for so long that it was swept away, is told as a gap.
+ * Reads news from the table in which processes publish them, each once, from the start on. News that were swept before they could be read
+ * are reported as a gap.
  */
 export class NewsReader {
   readonly #connections: Connections;
@@ -41,7 +41,7 @@ export class NewsReader {
     this.#isWanted = false;
   }
 
-  /** Reads what there is, and once more if one asked meanwhile. */
+  /** Reads what there is; if it is called meanwhile, once more. */
   look(): void {
     if (!this.#isWanted) return;
     if (this.#reading) this.#again = true;
@@ -58,7 +58,7 @@ export class NewsReader {
         else while (await this.#readPage(started));
       } while (this.#again && started === this.#started);
     } catch {
-      // The next look will tell.
+      // The next look will find it.
     } finally {
       this.#reading = false;
       if (started !== this.#started && this.#again) this.look();
@@ -70,7 +70,7 @@ export class NewsReader {
     if (started === this.#started) this.#last = row![0] as number;
   }
 
-  /** True when there may be more. */
+  /** True if there may be more. */
   async #readPage(started: number): Promise<boolean> {
     const rows = await this.#connections.call(this.#sql.readNews, [this.#last, numbers([...this.#missing.keys()]), PAGE]);
     if (started !== this.#started) return false;

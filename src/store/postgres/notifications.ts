@@ -3,7 +3,7 @@ import type { Hint } from "../store.ts";
 import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
 
-/** A hint, or "there are news", as one word of a notification. Names of queues have no spaces. */
+/** A hint, or "there are news", as one word of a notification. Queue names have no spaces. */
 export type Topic = string;
 
 export const NEWS: Topic = "news";
@@ -16,7 +16,7 @@ export function topicOf(hint: Hint): Topic {
   return hint.topic === "due" ? DUE + String(hint.inMs) : hint.topic;
 }
 
-/** What is to be rung after these were applied: the earliest time at which one of them is due, if any waits for its time. */
+/** The hint for these transitions: the earliest time at which one of the jobs is due, if any waits for its time. */
 export function dueHints(applied: readonly { readonly transition: Transition }[]): Hint[] {
   let inMs = Infinity;
   for (const { transition } of applied) {
@@ -25,10 +25,10 @@ export function dueHints(applied: readonly { readonly transition: Transition }[]
   return inMs === Infinity ? [] : [{ topic: "due", inMs }];
 }
 
-/** What a topic is about: two that differ in nothing but the time until a job is due are about the same. */
+/** The subject of a topic: topics that differ only in the due time have the same. */
 const subjectOf = (topic: Topic): string => (topic.startsWith(DUE) ? DUE : topic);
 
-/** Adds a topic to those that are told together, one for each subject: of several times the earliest counts. */
+/** Adds a topic, one per subject: of several due times the earliest counts. */
 export function addTopic(topics: Map<string, Topic>, topic: Topic): void {
   const subject = subjectOf(topic);
   const known = topics.get(subject);
@@ -43,10 +43,10 @@ export function readTopic(topic: Topic): Hint | null {
   return PLAIN.has(topic) ? ({ topic } as Hint) : null;
 }
 
-/** A notification of the server holds less than 8,000 bytes, and names are ASCII. */
+/** A notification holds less than 8,000 bytes, and names are ASCII. */
 const MOST_CHARACTERS = 7_500;
 
-/** The texts of as few notifications as the topics need. The first word says who sends: a process has heard of its own commits already. */
+/** As few notifications as the topics need. The first word is the sender, because a process ignores its own. */
 export function payloadsOf(sender: string, topics: Iterable<Topic>): string[] {
   const payloads: string[] = [];
   let text = sender;
@@ -66,19 +66,19 @@ export function readPayload(payload: string): { sender: string; topics: Topic[] 
   return { sender, topics };
 }
 
-/** At most one notification for each topic in this time: NOTIFY takes a lock that all notifying commits of the server share. */
+/** At most one notification per topic in this time: NOTIFY takes a lock that all notifying commits of the server share. */
 const PAUSE_MS = 10;
 
 /**
- * Tells other processes what changed, in a small statement after the commit. The first word goes at once; what comes within the next
- * milliseconds goes together, so that a busy process sends some hundred notifications a second, whatever it does.
+ * Tells other processes what changed, in a small statement after the commit. The first topic is sent at once; those of the next
+ * milliseconds are sent together. So even a busy process sends only some hundred notifications a second.
  */
 export class Notifier {
   readonly #connections: Connections;
   readonly #sql: Statements;
   readonly #channel: string;
   readonly #sender: string;
-  /** When something was last sent about a subject, and what waits to be sent about it. */
+  /** Per subject: when it was last sent, and what waits to be sent. */
   readonly #sentAt = new Map<string, number>();
   readonly #waiting = new Map<string, Topic>();
   #timer: NodeJS.Timeout | null = null;
@@ -101,7 +101,6 @@ export class Notifier {
     if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.flush(), PAUSE_MS);
   }
 
-  /** Sends what waits. */
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -114,7 +113,7 @@ export class Notifier {
   #send(topics: readonly Topic[], now: number): void {
     for (const topic of topics) this.#sentAt.set(subjectOf(topic), now);
     for (const payload of payloadsOf(this.#sender, topics)) {
-      // A hint that is lost costs a delay.
+      // A lost hint only costs a delay.
       this.#connections.call(this.#sql.notify, [this.#channel, payload]).catch(() => {});
     }
   }

@@ -28,23 +28,23 @@ import { verbsWithin } from "./within.ts";
 export interface PostgresStoreOptions {
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** The most connections in the pool; beats and the feed have one each beside it. */
+  /** The largest number of connections in the pool; heartbeats and the feed have one more each. */
   readonly poolSize?: number | undefined;
-  /** Told each time that a call met a row that another process holds. */
+  /** Called each time a call meets a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
-  /** Give up soon while the server refuses connections. */
+  /** Fail soon if the server refuses connections. */
   readonly impatient?: boolean | undefined;
-  /** Rules the store's time, in tests only: otherwise it is the server's. */
+  /** The store's time, in tests only; otherwise it is the server's. */
   readonly testTime?: () => number;
-  /** Instead of the functions of this Millrace, in tests only: those of another version. */
+  /** The functions of another version, in tests only. */
   readonly functions?: FunctionSet;
-  /** Instead of the installed package `pg`. */
+  /** Replaces the installed package `pg`. */
   readonly driver?: Driver;
 }
 
 const POOL_SIZE = 10;
 
-/** Opens the store of a `postgres:` URL; its schema is made or brought to its newest first. */
+/** Opens the store of a `postgres:` URL, after creating or upgrading its schema. */
 export async function openPostgresStore(url: string, options: PostgresStoreOptions): Promise<Store> {
   const address = parsePostgresUrl(url);
   const driver = options.driver ?? (await loadDriver());
@@ -85,11 +85,11 @@ function storeOver(
     dueStart: new DueStart(),
     bounded: new Map(),
     now,
-    ring: (hints) => feed.ring(hints),
-    ringQueues: (ids) => {
-      // A hint that is lost costs a delay.
+    sendHints: (hints) => feed.sendHints(hints),
+    sendWorkHints: (ids) => {
+      // A lost hint only costs a delay.
       catalog.queueNames(ids).then(
-        (names) => feed.ring(names.map((queue) => ({ topic: "work", queue }))),
+        (names) => feed.sendHints(names.map((queue) => ({ topic: "work", queue }))),
         () => {},
       );
     },
@@ -99,7 +99,7 @@ function storeOver(
     sql,
     onCommit: (hints) => {
       housekeeping.wrote(0);
-      feed.ring(hints);
+      feed.sendHints(hints);
     },
   });
   return bindStore({
@@ -137,7 +137,7 @@ const VERBS: Verbs<Context> = {
   expired: expiredJobs,
   prune: pruneJobs,
   sweep,
-  // A claim adds the head start of its moment when it merges lanes.
+  // A claim adds the head start of that time when it merges lanes.
   rerank: () => false,
   queues: queueStates,
   configure: configureQueue,

@@ -1,6 +1,6 @@
 import type { QueueChange } from "../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import { FIRST_COUNTER, readFigures, readMetric, readTallyMetric, STEP } from "../numbers.ts";
+import { counterRows, FIRST_COUNTER, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Row, texts } from "./codec.ts";
 import type { Context } from "./context.ts";
@@ -45,18 +45,16 @@ export async function configureQueue(context: Context, queue: string, change: Qu
     retention?.count ?? null,
     retention?.keepAtLeastMs ?? null,
   ]);
-  context.ring(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
+  context.sendHints(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
 }
 
-/** Of each queue that has pending jobs, when the longest due of them was due. */
 export async function oldestPending(context: Context): Promise<{ now: number; queues: OldestPending[] }> {
   const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [queue: string | null, runAt: number][];
-  // One row is the time alone.
+  // One row has only the time.
   const now = found.find(([queue]) => queue === null)![1];
   return { now, queues: found.flatMap(([queue, runAt]) => (queue === null ? [] : [{ queue, runAt }])) };
 }
 
-/** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
 export async function countAhead(context: Context, id: string, types: readonly string[] | "*", most: number): Promise<number | null> {
   const [row] = await context.connections.call(context.sql.ahead, [id, types === "*" ? null : texts(types), most]);
   return row![0] as number | null;
@@ -75,15 +73,8 @@ export async function readCounters(context: Context, query: CounterQuery): Promi
     from,
     to,
   ]);
-  // One row is the time alone.
+  // One row has only the time.
   const now = found.find(([queue]) => queue === null)![1] as number;
-  const counted = found.filter(([queue]) => queue !== null) as [string, number, number, number][];
-  const byPeriod = Map.groupBy(counted, ([queue, at]) => `${queue} ${at}`);
-  return { now, rows: [...byPeriod.values()].map(toCounterRow) };
-}
-
-function toCounterRow(rows: readonly [string, number, number, number][]): CounterRow {
-  const [queue, at] = rows[0]!;
-  const cells = rows.map(([, , metric, amount]) => [metric, amount] as const);
-  return { queue, at, ...readFigures(cells, (metric) => readMetric(metric, FIRST_COUNTER)) };
+  const cells = found.filter(([queue]) => queue !== null) as [string, number, number, number][];
+  return { now, rows: counterRows(cells, (metric) => readMetric(metric, FIRST_COUNTER)) };
 }

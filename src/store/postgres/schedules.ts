@@ -35,14 +35,14 @@ export async function putSchedule(
     ? connections.call(sql.addSchedule, values)
     : connections.call(sql.setSchedule, [...values, expected]));
   if (rows.length === 0) return false;
-  context.ring([{ topic: "schedules" }]);
+  context.sendHints([{ topic: "schedules" }]);
   return true;
 }
 
 export async function removeSchedule(context: Context, name: string): Promise<boolean> {
   const lost = new LostAnswer("PostgreSQL");
   const rows = await context.connections.call(context.sql.deleteSchedule, [name], { onUnknown: lost.note });
-  if (rows.length > 0) context.ring([{ topic: "schedules" }]);
+  if (rows.length > 0) context.sendHints([{ topic: "schedules" }]);
   else lost.check(false, `schedule ${name}`);
   return rows.length > 0;
 }
@@ -50,7 +50,7 @@ export async function removeSchedule(context: Context, name: string): Promise<bo
 const ANSWERS = ["ticked", "stale", "full"] as const;
 const NO_JOB: readonly null[] = admitColumns([], []).map(() => null);
 
-/** One commit each: a tick is atomic, the list is not. */
+/** One commit per tick: a tick is atomic, the list is not. */
 export async function takeTicks(context: Context, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
   const answers: ("ticked" | "stale" | "full")[] = [];
   for (const { name, version, tick, nextTick, job } of ticks) {
@@ -59,7 +59,7 @@ export async function takeTicks(context: Context, ticks: readonly Tick[]): Promi
     context.housekeeping.wrote(0);
     const [answer, state] = row as [number, number | null];
     if (job !== null && state !== null)
-      context.ring([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due", inMs: job.delayMs }]);
+      context.sendHints([statusOf(state) === "pending" ? { topic: "work", queue: job.queue } : { topic: "due", inMs: job.delayMs }]);
     answers.push(ANSWERS[answer]!);
   }
   return answers;

@@ -1,6 +1,6 @@
 /**
- * Every SQL text of this engine but those of its functions, which stand in functions/ and are made by the migration (see function-set.ts). Above each are its
- * inputs, in order, and what an answer means. `now` is null, but in tests that rule the time.
+ * Every SQL text of this engine except its functions, which are in functions/ and created by the migration (see function-set.ts). The
+ * comment above each has its inputs, in order, and what an answer means. `now` is null, except in tests that set the time.
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -10,22 +10,21 @@ import { sayUsed, sweepFunctions } from "./function-set.ts";
 import { isTallyOfEnded } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
-/** The store's time: what a test gave as $1, or the server's. */
+/** The store's time: $1 in tests, otherwise the server's. */
 const NOW = "coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
 
 export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof calls> &
-  ReturnType<typeof reads> &
   ReturnType<typeof lists> &
   ReturnType<typeof schedules> &
   ReturnType<typeof others>;
 
 /** The statements on the tables of one schema, with the functions of this digest. */
 export function statementsFor(s: string, digest: string): Statements {
-  return { ...catalog(s), ...calls(s, digest), ...reads(s), ...lists(s), ...schedules(s), ...others(s, digest) };
+  return { ...catalog(s), ...calls(s, digest), ...lists(s), ...schedules(s), ...others(s, digest) };
 }
 
-/** Those that are worth a name: calls of functions, whose text is parsed and analysed faster once than each time. */
+/** Statements worth preparing: function calls, which are then parsed and analysed only once. */
 export function hotStatements(statements: Statements): string[] {
   const { enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, attempts } = statements;
   return [enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, attempts];
@@ -54,7 +53,8 @@ const catalog = (s: string) => ({
   /** In: name. Out: id. */
   queueByName: `select q.id from ${s}.queue q where q.name = $1`,
   /**
-   * In: name, then for each setting whether it is given and its value: paused, capacity, head_start, dead_letters, then the three of retention.
+   * In: name, then for each setting whether it is given and its value: paused, capacity, head_start, dead_letters, then the three of
+   * retention.
    */
   configure: `update ${s}.queue set configured = true, paused = coalesce($2::boolean, paused),
     capacity = case when $3::boolean then $4::bigint else capacity end, head_start = coalesce($5::bigint, head_start),
@@ -89,7 +89,7 @@ const calls = (s: string, digest: string) => ({
   tick: `select * from ${s}.tick_${digest}(${parameters(22)})`,
   spend: `select ${s}.spend_${digest}(${parameters(4)})`,
   /**
-   * The same inside a caller's transaction: one text, which every driver hands on unchanged. Out, of this and the next: the number of the
+   * The same inside a caller's transaction: one text, which every driver passes on unchanged. Out, for this and the next: the number of the
    * transaction, null if nothing was written in it; and the rows.
    */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
@@ -102,31 +102,20 @@ const calls = (s: string, digest: string) => ({
     from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
 });
 
-// ── Jobs are looked at ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const reads = (s: string) => ({
-  /** In: id, after, limit. */
-  logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
-});
-
 // ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * In: cursor's created_at and seq (null: from the top), from, to. Where a list begins, and where it ends. Walks look at the end only after
- * their limit: of a range with two ends the server believes, before it has statistics, that it is small, and would sort all of it.
+ * In: cursor's created_at and seq (null: from the top), from, to. Where a list begins and ends. Walks check the end only after their limit:
+ * without statistics the server assumes that a range with two ends is small, and would sort all of it.
  */
 const BEGINS = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($4::bigint is null or j.created_at < $4)`;
 const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
-/** The queues that are our own. */
 const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
 const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
-/** Not by comparing names: the server believes that few rows meet that, and would then read and sort all jobs instead of walking down from the newest. */
+/** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
-/**
- * In: states, type, queue, lowest and highest priority, tag, group of errors, whether jobs of our
- * own are meant, too.
- */
+/** In: states, type, queue, lowest and highest priority, tag, error group, whether to include internal jobs. */
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 const ofBody = (
   s: string,
@@ -137,38 +126,38 @@ const filter = (s: string): string =>
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
-/** In: text. The part of a payload that is looked through is measured in bytes, so a longer one has to be cut as bytes. */
+/** In: text. The searched part of a payload is measured in bytes, so a longer one is cut as bytes. */
 const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $15::text) > 0
   else position(convert_to($15::text, 'UTF8') in
     substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
-/** In: text, the same inside a JSON text. What may have it beside the payload; who reads the row has to look more closely. */
+/** In: text, the same inside a JSON text. Fields other than the payload that may have it; the reader of the row checks again. */
 const IN_SUMMARY = `(select strpos(t.text, $15::text) > 0 or strpos(t.text, $16::text) > 0 from (select ${lowered(
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
-/** Both ways of a list: plain, and searching for a text. */
 const lists = (s: string) => ({
-  ...waysOfList(s, "false", "true"),
-  search: waysOfList(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`),
-  /** Those that have it perhaps, and not in the payload. */
-  searchBeside: waysOfList(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
-  count: waysOfCount(s, "true"),
-  countInPayload: waysOfCount(s, IN_PAYLOAD),
-  /** In: as count. Where neither the state nor the error matters, it is not looked at. Out: how many. */
+  ...listStatements(s, "false", "true"),
+  search: listStatements(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`),
+  /** Jobs that may have it, but not in the payload. */
+  searchBeside: listStatements(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
+  count: countStatements(s, "true"),
+  countInPayload: countStatements(s, IN_PAYLOAD),
+  /** In: as count. For filters without state and error, which it does not read. Out: how many. */
   countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
     where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
   /**
-   * In: where the list begins and ends, how many jobs, whether those of our own are meant, too. Out: the place of the last of so many, if there
-   * are, and how many of them are meant as far as that goes: all, without a look at each, where there are none of our own.
+   * In: where the list begins and ends, how many jobs, whether to include internal ones. Out: the position of the last of that many jobs,
+   * if there are so many, and how many of them are included: all, without a look at each, if there are no internal jobs.
    */
   lastCandidate: `select j.created_at, j.seq, case when $6::boolean or not exists (select from ${internalLanes(s)}) then $5 else (
       select count(*) from (select j.lane from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint) c
       where lane <> all(array(select id from ${internalLanes(s)}))) end
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /**
-   * In: states, how many of those that ended last to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
-   * tag (each null: any), whether jobs of our own are meant, too. Out: group of errors, type, how many, first and last end, the id of the last.
+   * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest
+   * priority, tag (each null: any), whether to include internal jobs. Out: error group, type, count, first and last end, the id of the
+   * last.
    */
   countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
@@ -178,7 +167,7 @@ const lists = (s: string) => ({
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
     group by 1, 2`,
-  /** In: tallies, queue (null: all), whether our own are meant, too. Out: how many jobs stand there, and in how many queues. */
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (
         select queue, metric, amount from ${s}.tally
@@ -187,7 +176,7 @@ const lists = (s: string) => ({
         and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
     ) queues where amount > 0`,
-  /** In: tallies, queue (null: all), whether our own are meant, too. Out: how many jobs stand there; those that have not ended, over all queues. */
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs; those not ended, in all queues. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
@@ -196,24 +185,24 @@ const lists = (s: string) => ({
         and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 
-/** `found` tells whether what is searched for stands in the payload, `meant` which jobs may have it at all. */
-const waysOfList = (s: string, found: string, meant: string) => ({
+/** `found`: whether the payload has the search text. `meant`: whether the job may have it at all. */
+const listStatements = (s: string, found: string, meant: string) => ({
   /**
-   * In: where the list begins and ends, what `filter` says, most candidates, limit, and for a search its text, plain and in JSON. Out: seq, found, then a summary. Walks
-   * down from the newest and leaves out what does not match.
+   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, and for a search its text, plain and in JSON. Out:
+   * seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
    */
   walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $14`,
-  /** In: as walk. Picks the jobs of the wanted states from the places where these stand; right when they are few. */
+  /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
   pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $14`,
 });
 
 /** The same, counted. In: as above, the text only plain. */
-const waysOfCount = (s: string, meant: string) => ({
+const countStatements = (s: string, meant: string) => ({
   walk: `select count(*) ${walked(s, meant)} and $14::bigint > 0`,
   pick: `${standing(s)} select count(*) ${picked(s, meant)} and $14::bigint > 0`,
 });
 
-/** The row of the same id, found by its key one by one: the server must not read a whole table because it thinks that many are wanted. */
+/** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
 
@@ -256,16 +245,18 @@ const schedules = (s: string) => ({
       where not paused and next_tick is not null and next_tick <= ${NOW} order by next_tick limit $2)`,
 });
 
-// ── Workers, upkeep, feed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Logs, workers, upkeep, feed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Drops up to $2 rows, past those that somebody else is at. The list is made once and then read: the server may ask a subquery behind `in`
- * again for each row of the table, which finds others each time, because those before are gone already.
+ * Drops up to $2 rows, and skips those that others hold. The list is an array, made once: the server may run a subquery after `in` again
+ * for each row of the table, and it would find other rows each time.
  */
 const dropSome = (table: string, past: string): string =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where ${past} limit $2 for update skip locked)) returning 1`;
 
 const others = (s: string, digest: string) => ({
+  /** In: id, after, limit. */
+  logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
   sayFunctionsUsed: sayUsed(s, digest),
   sweepFunctions: sweepFunctions(s, digest),
   /** In: now, id, entry, ttl. */
@@ -275,7 +266,7 @@ const others = (s: string, digest: string) => ({
   deleteWorker: `delete from ${s}.worker where id = $1`,
   /** In: now. */
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
-  /** In: now, limit, keep of minutes, keep of hours, keep of news. Out: how many rows were dropped. */
+  /** In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped. */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
     , dead_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW}`)})
     , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint`)})
@@ -289,7 +280,7 @@ const others = (s: string, digest: string) => ({
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
   /** In: now, names. Out: those that are marked. */
   readMarks: `select name from ${s}.mark where name = any($2::text[]) and expires_at > ${NOW}`,
-  /** Leaves tables alone that somebody else is at; needs no lock that would stop a claim. */
+  /** Skips tables that others have locked; takes no lock that would stop a claim. */
   vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */
   notify: "select pg_notify($1, $2)",
@@ -302,7 +293,7 @@ const others = (s: string, digest: string) => ({
   addNews: `insert into ${s}.news (at, events) values (${NOW}, $2)`,
   /** Out: the number of the last news. */
   lastNews: `select coalesce(max(seq), 0) from ${s}.news`,
-  /** In: the last that was read, earlier numbers that were missing then, limit. */
+  /** In: the last number that was read, earlier numbers that were missing, limit. */
   readNews: `select seq, events from ${s}.news where seq > $1 or seq = any($2::bigint[]) order by seq limit $3`,
   /** In: now, for how long. */
   sayListening: `insert into ${s}.meta (name, value) values ('listening_until', ${NOW} + $2::bigint)

@@ -1,29 +1,29 @@
 /**
- * THE TABLES. A job is a body, written once and never changed, and one narrow row of what changes, which stands in exactly one of five
- * places and moves from one to the next by `delete … returning` into `insert`, in one statement:
+ * THE TABLES. A job is a body, which is written once, and one narrow row with everything that changes. That row is in exactly one of five
+ * tables and moves to another by `delete … returning` into `insert`, in one statement:
  *
  *   ready     pending                            by lane and due time: for claims
  *   due       scheduled, retrying                by due time: for promote
- *   running   running                            small, read as a whole for leases that ran out: an index on them cost every beat
+ *   running   running                            small, scanned for leases that ran out: an index on them cost every heartbeat
  *   ended     completed, cancelled, failed, dead by queue, state and end: for prune
- *   blocked   blocked                            until something opens it
+ *   blocked   blocked                            until something unblocks it
  *
- * So a claim never meets a finished job, and no index holds what has passed. The five have the same columns; what a place does not need is
- * null there and takes no room. (One table that is updated in place was measured: half the rate, twice the WAL; see docs/engines.md.)
+ * So a claim never meets a finished job, and no index holds old rows. The five tables have the same columns; unused ones are null and take
+ * no space. (One table with updates in place was measured: half the rate, twice the WAL; see docs/engines.md.)
  *
- * A lane is one (queue, type, priority), so that due times in it rise with time and a priority's head start is added when a claim merges.
+ * A lane is one (queue, type, priority), so due times in it rise with time, and a claim adds the head start of a priority when it merges.
  *
- * A new schema is made of the baseline and STEPS. One that is older than the baseline is led to it by its own steps, then goes the same way.
- * All of these texts are pinned by a test: what was released is never edited, the next change is a new step at the end.
+ * A new schema is made from the baseline and STEPS. An older one is first upgraded to the baseline by its own steps. A test pins all of
+ * these texts: a released text is never edited, the next change is a new step at the end.
  */
 import { STATE } from "../numbers.ts";
 
-/** What leads one version to the next. */
+/** Upgrades one version to the next. */
 export interface Step {
   readonly sql: (schema: string) => string;
   /**
-   * Whether the functions of the version before can work on its result, so that its processes go on and may also start. A new table or index is
-   * such a step. A new column of the places is not: rows are moved whole, as the row type of `ready`.
+   * Whether the functions of the version before work on the result, so that its processes go on and may also start. True for a new table or
+   * index. False for a new column of the five tables: rows are moved whole, as the row type of `ready`.
    */
   readonly isAdditive: boolean;
 }
@@ -31,7 +31,7 @@ export interface Step {
 /** The version that the baseline makes. */
 export const BASELINE = 5;
 
-/** Nothing here is interpolated but the schema's name, because no part of it may change. */
+/** Only the schema's name is interpolated, because no part of the text may change. */
 export function baseline(schema: string): string {
   return `
   create table ${schema}.queue (
@@ -209,15 +209,15 @@ export function baseline(schema: string): string {
   `;
 }
 
-/** What all processes may take only so much of. Not logged: it is written often and worth nothing after a crash. */
+/** Allowances that all processes share. Not logged: written often, and worthless after a crash. */
 const allowanceTable = (schema: string): string =>
   `create unlogged table ${schema}.allowance (name text collate "C" primary key, free_at float8 not null);`;
 
-/** What every process shall know for a while, such as sessions that were ended. */
+/** What all processes must know for a while, such as ended sessions. */
 const markTable = (schema: string): string =>
   `create table ${schema}.mark (name text collate "C" primary key, expires_at bigint not null);`;
 
-/** Rows come and go by the thousand here, so dead ones are to be cleared by their number, not by their share of the table. */
+/** Rows come and go by the thousand here, so vacuum by the number of dead rows, not by their share of the table. */
 const EAGER = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0";
 
 function stateView(schema: string, places: readonly string[]): string {
@@ -225,8 +225,8 @@ function stateView(schema: string, places: readonly string[]): string {
 }
 
 /**
- * What leads version n to version n + 1, at index n - 1, up to the baseline. The functions of 0.1, which was version 3, go on working on it: they
- * leave new columns to their defaults, and use the row type `place`, which is theirs alone since. It is dropped with them.
+ * Upgrades version n to n + 1, at index n - 1, up to the baseline. The functions of 0.1, which was version 3, still work on it: they leave
+ * new columns to their defaults, and use the row type `place`, which only they need. It is dropped with them.
  */
 export const STEPS_TO_BASELINE: readonly ((schema: string) => string)[] = [
   allowanceTable,
@@ -243,7 +243,7 @@ export const STEPS_TO_BASELINE: readonly ((schema: string) => string)[] = [
   () => "",
 ];
 
-/** What leads the baseline to the newest version. */
+/** Upgrades the baseline to the newest version. */
 export const STEPS: readonly Step[] = [
   // To 6: jobs can be blocked.
   {
@@ -255,7 +255,7 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** Where a row of what changes can stand, and the states that stand there. */
+/** The tables of changing rows, and the states in each. */
 export const PLACES = {
   ready: [STATE.pending],
   due: [STATE.scheduled, STATE.retrying],

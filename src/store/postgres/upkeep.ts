@@ -11,7 +11,7 @@ export async function promoteJobs(context: Context, limit: number, tell = false)
   if (moved > 0) {
     context.housekeeping.wrote(moved);
     context.laneStarts.reset();
-    context.ringQueues(readNumbers(queues));
+    context.sendWorkHints(readNumbers(queues));
   }
   const answer = { moved, nextInMs: next === null ? null : Math.max(0, next - now) };
   return tell ? { ...answer, jobs: await promotedJobs(context, readTexts(ids), readNumbers(lanes)) } : answer;
@@ -38,11 +38,11 @@ async function promotedJobs(context: Context, ids: readonly string[], lanes: rea
   });
 }
 
-/** In a row of `expired`: the time until the next one, dead letters; then the job. */
+/** Columns of `expired`: the time until the next one, dead letters; then the job. */
 const DEAD_LETTERS_AT = 1;
 const JOB_AT = 2;
 
-/** A look that took so long is followed by a rest that is so many times as long: looks take a twentieth of the time at most. */
+/** After a look that took at least this long, the rest is REST_AFTER times as long: looks take a twentieth of the time at most. */
 const LONG_LOOK_MS = 20;
 const REST_AFTER = 20;
 
@@ -81,7 +81,7 @@ export async function sweep(
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
 ): Promise<{ removed: number }> {
-  // What is past its keep may lie unfolded yet.
+  // Counts past their retention may still be unfolded.
   await context.housekeeping.fold();
   await context.housekeeping.sweepFunctions();
   const [row] = await context.connections.call(context.sql.sweep, [context.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);

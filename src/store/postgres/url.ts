@@ -1,18 +1,18 @@
 import { MillraceError } from "../../core/errors.ts";
 
 export interface PostgresAddress {
-  /** What the driver is given: the URL without what only we understand. */
+  /** The URL for the driver, without our own parameters. */
   readonly connectionString: string;
   readonly schema: string;
-  /** For messages: where it is, and never a password. */
+  /** Host, port and database, for messages; never a password. */
   readonly place: string;
 }
 
 const DEFAULT_SCHEMA = "millrace";
-/** A plain identifier: it needs no quotes in SQL, so it can stand in every statement, and is short enough not to be cut. */
+/** An identifier that needs no quotes in SQL and is short enough not to be cut. */
 const PLAIN = /^[a-z_][a-z0-9_]{0,62}$/;
 
-/** Reads `postgres://user:password@host:5432/database?schema=name`; all other parameters are the driver's. */
+/** Reads `postgres://user:password@host:5432/database?schema=name`; all other parameters go to the driver. */
 export function parsePostgresUrl(url: string): PostgresAddress {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(ql)?:\/\//i.test(url)) {
@@ -20,9 +20,13 @@ export function parsePostgresUrl(url: string): PostgresAddress {
   }
   const schema = parsed.searchParams.get("schema") ?? DEFAULT_SCHEMA;
   if (!PLAIN.test(schema) || schema.startsWith("pg_")) {
-    throw new MillraceError("invalid_input", "schema in the url must be a name of a-z, 0-9 and _, at most 63, not beginning with pg_", {
-      field: "url",
-    });
+    throw new MillraceError(
+      "invalid_input",
+      "schema in the url must have at most 63 characters of a-z, 0-9 and _, and not begin with a digit or pg_",
+      {
+        field: "url",
+      },
+    );
   }
   parsed.searchParams.delete("schema");
   const host = parsed.searchParams.get("host") ?? (parsed.hostname || "localhost");

@@ -4,7 +4,7 @@ import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } fr
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import type { CommitWatch } from "./commit-watch.ts";
-import { fateOf } from "./failures.ts";
+import { failureOf } from "./failures.ts";
 import { type Context, inRounds, roundsById } from "./context.ts";
 import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
@@ -12,9 +12,9 @@ import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./ins
 const MOST_TRIES = 5;
 
 /**
- * Our verbs inside a transaction of the caller's own, on the caller's own connection. Only new rows are written there, and the row of the
- * lease that is settled: nothing that others wait for. Nothing is retried, because the caller may roll back. Processes hear of it when it is
- * seen to be committed.
+ * Our verbs inside the caller's own transaction, on the caller's own connection. It writes only new rows and the row of the settled lease:
+ * nothing that others wait for. Nothing is retried, because the caller may roll back. Hints are sent once the transaction is seen to be
+ * committed.
  */
 export function verbsWithin(context: Context, commits: CommitWatch, tx: unknown, database: string): TransactionVerbs {
   const within = new Within(context, commits, openTransaction(tx, database));
@@ -47,7 +47,7 @@ class Within {
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
       const woken = await catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
-      this.#ringOnCommit(transaction, [...hintsOfSettled(batch, found), ...woken.map((queue): Hint => ({ topic: "work", queue }))]);
+      this.#hintOnCommit(transaction, [...hintsOfSettled(batch, found), ...woken.map((queue): Hint => ({ topic: "work", queue }))]);
       return found;
     });
   }
@@ -65,14 +65,14 @@ class Within {
     for (const [index, row] of rows.entries()) {
       const answer = readAdmitted(row, holders);
       if (answer === null && tries === MOST_TRIES)
-        throw new MillraceError("store_unavailable", "other transactions took and freed the idempotency key again and again: try again");
+        throw new MillraceError("store_unavailable", "other transactions kept taking and freeing the idempotency key. Try again");
       answers.push(answer ?? (await this.#admit([jobs[index]!], tries + 1))[0]!);
     }
-    this.#ringOnCommit(transaction, hintsOfInserted(jobs, answers));
+    this.#hintOnCommit(transaction, hintsOfInserted(jobs, answers));
     return answers;
   }
 
-  /** On our own connection and in a commit of its own: a caller's transaction updates nothing that others look at. */
+  /** On our own connection, in its own commit: a caller's transaction must not update what others look at. */
   async #freeExpiredKeys(jobs: readonly NewJob[], queueIds: readonly number[]): Promise<void> {
     const keyed = jobs.flatMap(({ idempotencyKey }, index) => (idempotencyKey === null ? [] : [index]));
     if (keyed.length === 0) return;
@@ -81,7 +81,7 @@ class Within {
     await connections.call(sql.freeKeys, [now(), queues, texts(keyed.map((index) => encodeText(jobs[index]!.idempotencyKey!)))]);
   }
 
-  /** The jobs that have the keys; they may be of this very transaction, so only it can see them. */
+  /** The jobs that have the keys. They may come from this very transaction, so only it can see them. */
   async #holders(rows: readonly Row[]): Promise<Map<string, JobRecord>> {
     const wanted = [...new Set(rows.filter(([, kind]) => kind === ADMITTED.knownKey).map((row) => row[5] as string))];
     if (wanted.length === 0) return new Map();
@@ -91,11 +91,11 @@ class Within {
     return new Map(found.map((row) => [row[0] as string, readJob(row, catalog.laneOf(laneOf(row))!)]));
   }
 
-  #ringOnCommit(transaction: string | null, hints: readonly Hint[]): void {
+  #hintOnCommit(transaction: string | null, hints: readonly Hint[]): void {
     if (transaction !== null) this.#commits.add(transaction, hints);
   }
 
-  /** Every answer is one text of JSON, so that it is the same whatever driver and settings the caller uses. */
+  /** Every answer is one JSON text, so that it does not depend on the caller's driver and its settings. */
   async #ask(text: string, values: readonly unknown[]): Promise<{ transaction: string | null; rows: Row[] }> {
     const [row] = await this.#on.query(text, values).catch((error: unknown) => this.#makeMissing(error));
     const answer = row?.["answer"];
@@ -103,22 +103,22 @@ class Within {
     return { transaction, rows: rows ?? [] };
   }
 
-  /** Functions that were dropped are made anew, but this transaction has failed. Drizzle hands on the server's error as a cause. */
+  /** Creates dropped functions again, but this transaction has failed. Drizzle passes on the server's error as a cause. */
   async #makeMissing(error: unknown): Promise<never> {
-    if (![error, (error as Error).cause].some((met) => fateOf(met) === "missing")) throw error;
+    if (![error, (error as Error).cause].some((met) => failureOf(met) === "missing")) throw error;
     await this.#context.connections.makeFunctions();
-    throw new MillraceError("store_unavailable", "functions of Millrace were missing and are made anew: run the transaction again", {
+    throw new MillraceError("store_unavailable", "Millrace's functions were missing and have been created: run the transaction again", {
       cause: error,
     });
   }
 }
 
-/** A transaction that the application opened by itself. */
+/** A transaction that the application opened. */
 interface CallersTransaction {
   query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** What a client of `pg` tells of itself. */
+/** What we use of a `pg` client. */
 interface PgClient {
   query(text: string, values: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   readonly database?: string;
@@ -131,18 +131,16 @@ interface KyselyTransaction {
   executeQuery(query: object): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
-const WHAT = "a client of pg, a transaction of Drizzle or Kysely, or anything with query(text, values)";
+const WHAT = "a pg client, a Drizzle or Kysely transaction, or anything with query(text, values)";
 
-/**
- * Takes what an application has in hand while its transaction is open. No adapter imports another package: each looks at what is there.
- */
+/** Accepts what an application has during its transaction. No adapter imports another package: each checks the object's methods. */
 function openTransaction(tx: unknown, database: string): CallersTransaction {
   if (typeof tx !== "object" || tx === null) throw refused(`tx must be ${WHAT}`);
   if (isKysely(tx)) return overKysely(tx);
   const client = drizzleClient(tx) ?? tx;
   if (!hasQuery(client)) throw refused(`tx must be ${WHAT}`);
   if ("totalCount" in client && "connect" in client) {
-    throw refused("tx is a pool, whose every query is a transaction of its own: take a client from it and begin one");
+    throw refused("tx is a pool, where every query is its own transaction: take a client from it and begin one");
   }
   refuseNoTransaction(client);
   if (typeof client.database === "string" && client.database !== database) {
@@ -154,7 +152,7 @@ function openTransaction(tx: unknown, database: string): CallersTransaction {
 function refuseNoTransaction(client: PgClient): void {
   const status = client.getTransactionStatus?.();
   if (status === "I") throw refused('tx has no open transaction: run "begin" on it first');
-  if (status === "E") throw refused("tx has failed already and can only be rolled back");
+  if (status === "E") throw refused("tx has already failed and can only be rolled back");
 }
 
 function rowsOf(answer: unknown): Record<string, unknown>[] {
@@ -177,7 +175,7 @@ function isKysely(tx: object): tx is KyselyTransaction {
 }
 
 function overKysely(tx: KyselyTransaction): CallersTransaction {
-  if (!tx.isTransaction) throw refused("tx is no transaction of Kysely: take it from db.transaction().execute(async (tx) => …)");
+  if (!tx.isTransaction) throw refused("tx is not a Kysely transaction: take it from db.transaction().execute(async (tx) => …)");
   return {
     async query(text, parameters) {
       const query = { kind: "RawNode", sqlFragments: [text], parameters: [] };

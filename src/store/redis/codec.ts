@@ -1,4 +1,4 @@
-/** What is packed in Redis <-> values, in both directions, in one place. layout.ts tells the packed forms. */
+/** Packed forms in Redis <-> values, in both directions. layout.ts defines the packed forms. */
 import {
   type Attempt,
   attemptOutcome,
@@ -32,10 +32,10 @@ export const listOf = (reply: Reply | undefined): readonly Reply[] => reply as r
 
 // ── Bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What most jobs do not say for themselves. The values that it stands for can never change. */
+/** Fields that most jobs leave at these defaults. The defaults can never change. */
 interface Extra {
   maxRetries?: number;
-  /** Said only where it does not follow from maxRetries. */
+  /** Only if it does not follow from maxRetries. */
   maxLost?: number;
   retryDelayMs?: number;
   timeoutMs?: number;
@@ -47,7 +47,7 @@ interface Extra {
 const USUAL = { maxRetries: 3, retryDelayMs: 1000, timeoutMs: 30_000 } as const;
 const NO_EXTRA: Extra = {};
 
-/** What the client adds to the head that the script packs: a line of what is unusual, and the payload. */
+/** What the client adds to the head that the script packs: a line of unusual fields, and the payload. */
 export function encodeBody(job: NewJob): string {
   return `${encodeExtra(job)}\n${job.payload}`;
 }
@@ -73,19 +73,18 @@ export function encodeWhen(job: NewJob): string {
   return job.delayMs > 0 ? `d${job.delayMs}` : "";
 }
 
-/** A key with its length in bytes before it; "" for a job without. */
+/** A key after its length in bytes; "" without a key. */
 export function encodeKey(job: NewJob): string {
   if (job.idempotencyKey === null) return "";
   const key = `${job.keyTtlMs}:${job.fingerprint}:${job.idempotencyKey}`;
   return digits(Buffer.byteLength(key), LENGTH_DIGITS) + key;
 }
 
-/** A number in so many digits. */
 export function digits(value: number, length: number): string {
   return String(value).padStart(length, "0");
 }
 
-/** Names of lanes by their numbers, as one reply tells them. */
+/** Names of lanes by number, from one reply. */
 export type LaneNames = ReadonlyMap<number, { readonly queue: string; readonly type: string }>;
 
 /** (number, queue, type) … */
@@ -111,14 +110,13 @@ const time = (bytes: Buffer, at: number): number => bytes.readUIntBE(at, 6);
 const long = (bytes: Buffer, at: number): number => bytes.readUIntBE(at, 3) * 2 ** 32 + bytes.readUInt32BE(at + 3);
 const timeOrNull = (bytes: Buffer, at: number): number | null => bytes.readUIntBE(at, 6) || null;
 
-/** The sequence of a packed state record. */
 export function seqOf(record: Buffer): number {
   return long(record, AT.seq);
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A job from its body and its record (null: nobody has touched it), whole or as lists show it. */
+/** A job as lists show it, from its body and its record (null: nothing has changed it yet). */
 export function readSummary(id: string, body: Buffer, record: Buffer | null, lanes: LaneNames): JobSummaryRecord {
   const job = readBody(id, body, lanes).job;
   if (record !== null) readRecord(job, record);
@@ -198,7 +196,7 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
   return { job, payloadAt: line + 1 };
 }
 
-/** Writes what the record says over what the body says. Tells where the result begins. */
+/** Overwrites the body's values with the record's. Returns where the result begins. */
 function readRecord(job: Mutable<JobSummaryRecord>, record: Buffer): number {
   const state = record[AT.state]!;
   const workerEnd = RECORD.bytes + record.readUInt16BE(AT.wl);
@@ -231,7 +229,7 @@ const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
 
 type ShapeField = (transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean) => number | boolean;
 
-/** A shape is the part of a transition that many share: these numbers, in this order, which scripts read by their names. */
+/** A shape is the part of a transition that many share: these numbers, in this order. Scripts read them by name. */
 const SHAPE = {
   to: ({ to }) => STATE[to],
   bump: ({ bumpFence }) => bumpFence,
@@ -257,7 +255,7 @@ export function encodeShape(...from: Parameters<ShapeField>): string[] {
   return SHAPE_FIELDS.map((read) => String(Number(read(...from))));
 }
 
-/** 0 keeps what is there, 1 makes it null, 2 is given beside. */
+/** 0 keeps the value, 1 makes it null, 2: the value is given. */
 function modeOf(value: unknown): number {
   if (value === undefined) return 0;
   return value === null ? 1 : 2;
@@ -283,7 +281,7 @@ export function readAttempt(bytes: Buffer): Attempt {
   };
 }
 
-/** The attempt that the record itself still tells of, if the history does not have it. */
+/** The latest attempt from the record, if the history does not have it. */
 export function readLatestAttempt(record: Buffer): Attempt | null {
   const number = record.readUInt32BE(AT.attempt);
   if (number <= record.readUInt32BE(AT.history)) return null;
@@ -298,12 +296,12 @@ export function readLatestAttempt(record: Buffer): Attempt | null {
     endedAt: runs ? null : timeOrNull(record, AT.over),
     durationMs: runs ? null : runTime(record.readDoubleBE(AT.ran)),
     outcome: attemptOutcome(status),
-    // While it runs, the record still has the error of the attempt before.
+    // While it runs, the record still has the error of the previous attempt.
     error: runs ? null : readError(textIn(record, errorAt, errorAt + record.readUInt32BE(AT.el))),
   };
 }
 
-/** Lines are JSON texts, which hold also what UTF-8 does not. */
+/** Lines are JSON, which can hold what UTF-8 cannot. */
 export function readLogLine(bytes: Buffer, number: number): LogLine {
   return {
     number,

@@ -13,7 +13,7 @@ export interface Context {
   readonly registry: QueueRegistry;
 }
 
-/** A script runs for some milliseconds at most, so that nobody else waits longer for the server: more items than this go in several calls. */
+/** More items than this go in several calls: a script blocks the server, so it may run only some milliseconds. */
 export const MOST_PER_SCRIPT = 250;
 
 export function chunksOf<Item>(items: readonly Item[], size: number = MOST_PER_SCRIPT): (readonly Item[])[] {
@@ -21,7 +21,7 @@ export function chunksOf<Item>(items: readonly Item[], size: number = MOST_PER_S
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 }
 
-/** Puts each answer back where its item stood. `run` is given the items of one partition, in order. */
+/** Calls `run` with the items of each partition, in order, and returns the answers in the order of the items. */
 export async function byPartition<Item, Answer>(
   items: readonly Item[],
   partitionOf: (item: Item) => number,

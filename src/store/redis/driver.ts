@@ -1,17 +1,17 @@
 import type { Reply } from "./codec.ts";
 
-/** The little that this engine asks of a Redis client. */
+/** What this engine needs from a Redis client. */
 export interface Driver {
-  /** One command, EVALSHA and EVAL among them. Commands of one tick leave together. Texts of the reply are bytes. */
+  /** Runs one command, EVALSHA and EVAL included. Commands of one tick are sent together. Texts of the reply are bytes. */
   command(name: string, args: readonly string[]): Promise<Reply>;
 
-  /** What each master says of itself. */
+  /** The INFO of each master. */
   info(): Promise<string[]>;
 
-  /** A connection of its own for messages: whoever subscribes can do little else. */
-  subscribe(hearer: Hearer): Subscription;
+  /** Opens a connection for messages: one that subscribes can do little else. */
+  subscribe(listener: MessageListener): Subscription;
 
-  /** Calls back whenever commands can be sent again. */
+  /** Calls the listener whenever commands can be sent again. */
   onReady(listener: () => void): void;
 
   /** Why the last connection failed. */
@@ -21,14 +21,14 @@ export interface Driver {
   close(): void;
 }
 
-export interface Hearer {
+export interface MessageListener {
   onMessage(channel: string, message: Buffer): void;
-  /** The connection was lost and is back: messages were missed. */
+  /** The connection was lost and is back: messages may have been missed. */
   onGap(): void;
 }
 
 export interface Subscription {
-  /** Resolves when the connection is there, or was tried in vain: it is tried again by itself. */
+  /** Resolves after the first try to connect, even a failed one: the connection retries by itself. */
   readonly tried: Promise<void>;
   /** A lost connection subscribes again by itself. */
   add(channel: string): void;
@@ -36,9 +36,9 @@ export interface Subscription {
   close(): void;
 }
 
-/** How a call failed, which decides what may be done about it. */
+/** How a call failed, which decides what to do about it. */
 export type Failure =
-  /** It was not carried out, and may be later: not connected, loading, a replica for now, a slot on its way. */
+  /** It was not carried out, but a later try may work: not connected, loading, a replica for now, a slot on its way. */
   | "unsent"
   /** It was sent and no answer came: it may have been carried out. */
   | "unknown"
@@ -46,9 +46,9 @@ export type Failure =
   | "noscript"
   /** The server's memory is full. Nothing was changed. */
   | "full"
-  /** The user or password is wrong, or may not do this: no use in trying again. */
+  /** The user or password is wrong, or lacks the permission: trying again is no use. */
   | "denied"
-  /** A mistake of ours. */
+  /** A bug of ours. */
   | "fault";
 
 const PREFIXES: readonly (readonly [prefix: string, failure: Failure])[] = [
@@ -77,10 +77,10 @@ const PREFIXES: readonly (readonly [prefix: string, failure: Failure])[] = [
 
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : "";
-  // Redis 6 wraps what a command inside of a script said: "ERR Error running script (…): @user_script: 12: -OOM command not allowed …"
+  // Redis 6 wraps the error of a command in a script: "ERR Error running script (…): @user_script: 12: -OOM command not allowed …"
   const said = /@user_script: ?\d+: -([A-Z]+ .*)$/.exec(message)?.[1] ?? message;
   for (const [prefix, failure] of PREFIXES) if (said.startsWith(prefix)) return failure;
-  // What the server itself says begins with a word in capitals; anything else is about the connection.
+  // The server's own errors begin with a word in capitals; anything else is about the connection.
   return isServerReply(error) ? "fault" : "unknown";
 }
 

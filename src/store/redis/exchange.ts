@@ -15,9 +15,9 @@ import { EXTEND, NOTE } from "./statements/leases.ts";
 interface ClaimInProgress {
   readonly claim: Claim;
   readonly turn: string;
-  /** The name of this repeat, by which a late one is told from the last; "" for a first try. */
+  /** The name of this repeat, to tell a late one from the last; "" for a first try. */
   readonly asker: string;
-  /** Queues of one partition that stand behind each other are asked in one call. */
+  /** Consecutive queues of one partition are asked in one call. */
   readonly stops: { readonly partition: number; readonly queues: string[] }[];
   readonly taken: LeasedRecord[];
 }
@@ -25,8 +25,8 @@ interface ClaimInProgress {
 const ANSWERS: Readonly<Record<string, LeaseAnswer>> = { o: "ok", s: "stale", c: "cancelled" };
 
 /**
- * Settlements go to the partitions of their jobs, and with them each claim's first stop: for a worker of one queue all that is one call. Then
- * claims that are not filled go on, stop by stop.
+ * Settlements go to the partitions of their jobs, together with the first stop of each claim: for a worker of one queue all this is one
+ * call. Then claims that are not filled go on, stop by stop.
  */
 export async function exchange(
   context: Context,
@@ -71,7 +71,7 @@ async function settleAndBegin(
   const calls = [...groups].flatMap(([partition, { places, begun }]) => {
     const chunks = chunksOf(places);
     const last = chunks.pop() ?? [];
-    // Carried out in this order: the claims go with the last settlements.
+    // They run in this order: the claims go with the last settlements.
     return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, begun)];
   });
 
@@ -84,7 +84,7 @@ async function settleAndBegin(
   return settled;
 }
 
-/** Asks the first stop again if it may have more than one call gives, then the others. */
+/** Asks the first stop again if it may have more than one call returns, then the others. */
 async function goOn(context: Context, begunClaim: ClaimInProgress): Promise<void> {
   const { claim, stops, taken } = begunClaim;
   let at = taken.length < Math.min(claim.limit, MOST_PER_SCRIPT) ? 1 : 0;
@@ -96,13 +96,13 @@ async function goOn(context: Context, begunClaim: ClaimInProgress): Promise<void
   }
 }
 
-/** What the claim of this turn was given before, wherever it was. */
+/** The jobs that this turn's claim was granted before, in any partition. */
 async function takeAgain(context: Context, begunClaim: ClaimInProgress): Promise<void> {
   const partitions = [...new Set(begunClaim.stops.map(({ partition }) => partition))];
   await Promise.all(partitions.map((partition) => call(context, partition, [], [begunClaim], () => [], "a")));
 }
 
-/** One call of the script; adds to each claim what it was given, and tells a letter for each settlement. */
+/** Calls the script once, adds the granted jobs to each claim, and returns a letter for each settlement. */
 async function call(
   context: Context,
   partition: number,
@@ -114,8 +114,8 @@ async function call(
   const { session, keys, feed, registry } = context;
   const settling = encodeSettlements(settlements);
   const following = encodeFollowUps(settlements);
-  if (following.length > 0) await registry.tell(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
-  // A try that claims has a name, so that it can be known if it arrives after its repeat.
+  if (following.length > 0) await registry.register(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
+  // A try that claims has a name, so that the server recognises it if it arrives after its repeat.
   const name = mode === "n" && begun.length > 0 ? randomUUID() : "";
   const encode = (mode: "n" | "a"): string[] => [
     ...settling,
@@ -129,23 +129,23 @@ async function call(
     isRepeat = true;
     return encode("a");
   });
-  const [, letters, claimed, lanes, failing, rings] = listOf(reply);
+  const [, letters, claimed, lanes, failing, hints] = listOf(reply);
   const names = readLanes(lanes);
   const withoutDeadLetters = new Set(listOf(failing).map(textOf));
-  const unlucky = begun.filter((begunClaim, index) => {
+  const unfilled = begun.filter((begunClaim, index) => {
     const parts = listOf(listOf(claimed)[index]) as readonly Buffer[];
     for (let at = 0; at < parts.length; at += 3) {
       addOnce(begunClaim.taken, readLeased(longId(parts[at]!), parts[at + 1]!, parts[at + 2]!, names, withoutDeadLetters), isRepeat);
     }
     return parts.length === 0;
   });
-  feed.ringAll(rings);
-  // The call whose answer was lost had not been carried out: now claim for good.
-  if (isRepeat && mode === "n" && unlucky.length > 0) await call(context, partition, [], unlucky, queuesOf);
+  feed.sendHints(hints);
+  // The call whose answer was lost was not carried out: now claim for real.
+  if (isRepeat && mode === "n" && unfilled.length > 0) await call(context, partition, [], unfilled, queuesOf);
   return textOf(letters);
 }
 
-/** A repeat gives everything of its turn, also what an earlier call of the same claim brought. */
+/** A repeat returns all jobs of its turn, also those that an earlier call of the same claim returned. */
 function addOnce(taken: LeasedRecord[], job: LeasedRecord, isRepeat: boolean): void {
   if (!isRepeat || !taken.some(({ id }) => id === job.id)) taken.push(job);
 }
@@ -170,7 +170,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     }
     const { delayMs, runMs, result, error } = transition;
     args.push(number + shortId(id), String(fence), encodeNumber(runMs));
-    // What a shape does not have is not sent.
+    // Only what the shape has is sent.
     if (delayMs !== null) args.push(String(delayMs));
     if (typeof result === "string") args.push(result);
     if (error !== null && error !== undefined) args.push(encodeErrorText(error));
@@ -178,7 +178,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
   return [String(shapes.size), ...described, String(settlements.length), ...args];
 }
 
-/** What EXCHANGE_FOLLOWED takes beyond EXCHANGE; nothing where nothing follows. */
+/** The additional arguments of EXCHANGE_FOLLOWED; none without follow-up jobs. */
 function encodeFollowUps(settlements: readonly Settlement[]): string[] {
   const numbers = settlements.flatMap(({ followUp }, index) => (followUp ? index + 1 : []));
   if (numbers.length === 0) return [];

@@ -5,11 +5,11 @@ import { Listeners } from "../listeners.ts";
 import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
-import type { Hearer, Subscription } from "./driver.ts";
+import type { MessageListener, Subscription } from "./driver.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
 
-/** A hint goes to the others at once, its repeats not before this time has passed; after one that nobody heard, not before the longer one. */
+/** A hint is sent to others at once, its repeats only after this pause; after a hint that nobody received, after the longer one. */
 const HINT_PAUSE_MS = 5;
 const UNHEARD_PAUSE_MS = 100;
 
@@ -19,17 +19,17 @@ const DUE = "due ";
 type PlainTopic = Exclude<Hint["topic"], "work" | "due">;
 
 /**
- * How processes hear of each other: two channels, one for hints and one for news, on a connection of its own. What this process does itself
- * rings here directly, and its own messages are passed over. A message that is lost costs delay, never a job: looking is the truth.
+ * How processes hear of each other: two channels, one for hints and one for news, on their own connection. This process's own hints are
+ * sent here directly, and its own messages are ignored. A lost message costs a delay, never a job.
  */
-export class RedisFeed implements Feed, Hearer {
+export class RedisFeed implements Feed, MessageListener {
   readonly #session: Session;
   readonly #keys: Keys;
   readonly #isCluster: boolean;
   readonly #subscription: Subscription;
-  /** Stands before each message, so that one knows one's own. */
-  readonly #self = randomBytes(6).toString("base64url");
-  /** A channel is open while somebody hears it. */
+  /** Begins each message, to recognise our own. */
+  readonly #sender = randomBytes(6).toString("base64url");
+  /** A channel is subscribed to while it has listeners. */
   readonly #watchers = new Listeners<Hint>({
     onFirst: () => this.#subscription.add(this.#keys.hints),
     onLast: () => this.#subscription.remove(this.#keys.hints),
@@ -45,11 +45,11 @@ export class RedisFeed implements Feed, Hearer {
     },
   });
   readonly #newsWanted: NewsWanted;
-  /** What hints that were told to the others lately were about, and what is to be told of it next. */
+  /** The subjects of hints that were sent lately, and what to send about each next. */
   readonly #told = new Map<string, string | null>();
   readonly #earliestTold = new EarliestTold();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Queues that hints named, to ring them all when some may have been missed. */
+  /** Queues that hints have named, for hints about all of them when some may have been missed. */
   readonly #queues = new Set<string>();
   #isClosed = false;
 
@@ -64,7 +64,7 @@ export class RedisFeed implements Feed, Hearer {
     });
   }
 
-  /** Resolves when hints of others would be heard: a watcher that comes later then misses none. */
+  /** Resolves when hints of others can arrive: a watcher that joins later misses none. */
   ready(): Promise<void> {
     return this.#subscription.tried;
   }
@@ -75,23 +75,23 @@ export class RedisFeed implements Feed, Hearer {
     return this.#watchers.join(listener);
   }
 
-  /** Rings what a script tells: { time until something is due (-1: nothing new is), 1 if a lease ended, queues that got work … } */
-  ringAll(rings: Reply | undefined): void {
-    const [due, lease, ...queues] = listOf(rings);
-    for (const queue of queues) this.ring({ topic: "work", queue: textOf(queue) });
+  /** Sends the hints of a script: { time until something is due (-1: nothing new is), 1 if a lease ended, queues that got work … } */
+  sendHints(hints: Reply | undefined): void {
+    const [due, lease, ...queues] = listOf(hints);
+    for (const queue of queues) this.sendHint({ topic: "work", queue: textOf(queue) });
     const inMs = due === undefined ? -1 : numberOf(due);
-    if (inMs >= 0) this.ring({ topic: "due", inMs });
-    if (numberOf(lease) === 1) this.ring({ topic: "lease" });
+    if (inMs >= 0) this.sendHint({ topic: "due", inMs });
+    if (numberOf(lease) === 1) this.sendHint({ topic: "lease" });
   }
 
-  ring(hint: Hint): void {
+  sendHint(hint: Hint): void {
     this.#watchers.tell(hint);
     if (hint.topic === "due" && !this.#earliestTold.isNews(hint.inMs, performance.now())) return;
-    // Of hints about one subject the last stands for all: a due time is told only if it is earlier than the one before.
+    // Of hints about one subject the last replaces the others: a due time is sent only if it is earlier than the one before.
     this.#tellOthers(hint.topic === "work" ? `work ${hint.queue}` : hint.topic, textOfHint(hint));
   }
 
-  /** The first goes at once, what comes soon after waits and goes as one: a busy process publishes no more often than others can use. */
+  /** Sends the first at once, and what follows soon after as one: a busy process publishes no more often than others can use. */
   #tellOthers(subject: string, text: string): void {
     if (this.#told.has(subject)) {
       this.#told.set(subject, text);
@@ -99,13 +99,13 @@ export class RedisFeed implements Feed, Hearer {
     }
     if (this.#isClosed) return;
     this.#told.set(subject, null);
-    this.#session.driver.command("PUBLISH", [this.#keys.hints, `${this.#self} ${text}`]).then(
+    this.#session.driver.command("PUBLISH", [this.#keys.hints, `${this.#sender} ${text}`]).then(
       (heard) => this.#rest(subject, this.#isHeard(numberOf(heard)) ? HINT_PAUSE_MS : UNHEARD_PAUSE_MS),
       () => this.#rest(subject, UNHEARD_PAUSE_MS),
     );
   }
 
-  /** Only a single server knows who hears. */
+  /** Only a single server knows how many listen. */
   #isHeard(heard: number): boolean {
     return this.#isCluster || heard > (this.#watchers.size > 0 ? 1 : 0);
   }
@@ -135,23 +135,23 @@ export class RedisFeed implements Feed, Hearer {
     if (events.length === 0 || !(await this.#newsWanted.known())) return;
     this.#listeners.tell([...events]);
     for (let from = 0; from < events.length; from += LONGEST_NEWS) {
-      const message = `${this.#self} ${JSON.stringify(events.slice(from, from + LONGEST_NEWS))}`;
+      const message = `${this.#sender} ${JSON.stringify(events.slice(from, from + LONGEST_NEWS))}`;
       await this.#session.command("PUBLISH", this.#keys.news, message);
     }
   }
 
-  // ── Hearing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   onMessage(channel: string, message: Buffer): void {
     const text = message.toString();
     const space = text.indexOf(" ");
-    if (text.slice(0, space) === this.#self) return;
+    if (text.slice(0, space) === this.#sender) return;
     const said = text.slice(space + 1);
     if (channel === this.#keys.news) this.#listeners.tell(JSON.parse(said) as Event[]);
-    else if (channel === this.#keys.hints) this.#hear(said);
+    else if (channel === this.#keys.hints) this.#receive(said);
   }
 
-  #hear(said: string): void {
+  #receive(said: string): void {
     if (said.startsWith(DUE)) return this.#watchers.tell({ topic: "due", inMs: Number(said.slice(DUE.length)) });
     if (!said.startsWith("work ")) return this.#watchers.tell({ topic: said as PlainTopic });
     const queue = said.slice("work ".length);
@@ -159,7 +159,7 @@ export class RedisFeed implements Feed, Hearer {
     this.#watchers.tell({ topic: "work", queue });
   }
 
-  /** What was said meanwhile is not known: everybody looks. */
+  /** Messages may have been missed, so everybody looks. */
   onGap(): void {
     this.#watchers.tell({ topic: "due", inMs: 0 });
     for (const topic of ["lease", "queues", "schedules"] as const) this.#watchers.tell({ topic });

@@ -8,10 +8,10 @@ import { longId } from "./ids.ts";
 import { findJobs } from "./manage.ts";
 import { GROUPS } from "./statements/groups.ts";
 
-/** A script only reads here, so it may look at more than one that writes. */
+/** This script only reads, so it may look at more than one that writes. */
 const STRETCH = 500;
 
-/** Dead letters by error. Each partition has them by their end; where there are too many, each shows its latest. */
+/** Groups dead letters by error. Each partition has them by their end; if there are too many, only the latest of each. */
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
   const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
   const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition)));
@@ -21,17 +21,9 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
   const tally = new ErrorTally();
   await Promise.all(filled.map(({ partition }) => countErrors(context, partition, share, query, tally)));
   const { groups, isMore } = tally.top(query.limit);
-  const samples = await findJobs(
-    context,
-    groups.map(({ sampleJobId }) => sampleJobId),
-  );
-  return {
-    groups: named(
-      groups,
-      samples.map((job) => job?.error),
-    ),
-    isCapped: isTooMuch || isMore,
-  };
+  const ids = groups.map(({ sampleJobId }) => sampleJobId);
+  const errors = (await findJobs(context, ids)).map((job) => job?.error);
+  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
 }
 
 async function countDead({ session, keys }: Context, partition: number): Promise<number> {

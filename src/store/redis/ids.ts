@@ -1,6 +1,6 @@
 /**
- * Ids in the store are 22 characters of base64url: as small as 16 bytes, because of the allocator's classes, and readable in redis-cli.
- * Three digits of the id are two characters; the last two digits are two more.
+ * Ids in the store are 22 characters of base64url: as small as 16 bytes, because of the allocator's size classes, and readable in
+ * redis-cli. Three hex digits of the id are two characters; the last two digits are two more.
  */
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -17,7 +17,7 @@ function valuesOf(alphabet: string): Uint8Array {
   return values;
 }
 
-/** Where the digits of a UUID stand, in groups of three; the last group has two. */
+/** The positions of a UUID's digits, in groups of three; the last group has two. */
 const GROUPS: readonly (readonly [number, number, number])[] = groupsOf();
 
 function groupsOf(): [number, number, number][] {

@@ -8,15 +8,15 @@ import { longId, shortId } from "./ids.ts";
 import { KIND_DIGITS } from "./layout.ts";
 import { INSERT } from "./statements/insert.ts";
 
-/** Jobs of one partition, and where they stand in the whole list. */
+/** The indexes of one partition's jobs in the list. */
 interface Group {
   readonly partition: number;
   readonly places: readonly number[];
 }
 
 /**
- * Inserts a list. Its jobs may go to several partitions, and their sequence follows the list all the same: the first call chooses where the
- * sequence begins, the others go by that.
+ * Inserts a list. Its jobs may go to several partitions, and their sequence still follows the list: the first call chooses where the
+ * sequence begins, and the others continue from that.
  */
 export async function insertJobs(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
   context.eviction.refuse();
@@ -28,7 +28,7 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
   return answers;
 }
 
-/** One call after the other: two that are under way at once may change places when one has to be repeated. */
+/** One call after the other: if one of two parallel calls were repeated, they could change places. */
 async function insertGroup(
   context: Context,
   jobs: readonly NewJob[],
@@ -55,7 +55,7 @@ function groupsOf(jobs: readonly NewJob[]): Group[] {
   return [...groups].map(([partition, places]) => ({ partition, places }));
 }
 
-/** Fills in the answers of a group. Tells where the sequence of the whole list begins. */
+/** Fills in the answers of a group. Returns where the sequence of the whole list begins. */
 async function insertSome(context: Context, jobs: readonly NewJob[], group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
   const { session, keys, registry, feed } = context;
   const some = group.places.map((place) => jobs[place]!);
@@ -63,12 +63,12 @@ async function insertSome(context: Context, jobs: readonly NewJob[], group: Grou
   const jobArgs = encodeJobs(some);
   const call = (registered: string): Promise<Reply> =>
     session.run(INSERT, keys.partition(group.partition), [base === "choose" ? "" : base, registered, places, ...jobArgs]);
-  const reply = await registry.asked(call, () => some.map(({ queue }) => queue));
-  const [now, start, kinds, details, holders, lanes, rings] = listOf(reply);
+  const reply = await registry.callRegistered(call, () => some.map(({ queue }) => queue));
+  const [now, start, kinds, details, holders, lanes, hints] = listOf(reply);
   const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
   const letters = textOf(kinds);
   for (let index = 0; index < letters.length; index++) answers[group.places[index]!] = read(letters[index]!, some[index]!);
-  feed.ringAll(rings);
+  feed.sendHints(hints);
   return textOf(start);
 }
 

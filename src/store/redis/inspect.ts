@@ -6,7 +6,7 @@ import { infoField, isOlder, OLDEST, readInfo } from "./requirements.ts";
 import { Session } from "./session.ts";
 import { parseRedisUrl, placeOf } from "./url.ts";
 
-/** Looks at the server or Cluster of a `redis:` URL, over connections of its own, which are then closed. */
+/** Reports on the server or Cluster of a `redis:` URL, over its own connections. */
 export async function inspectRedis(url: string, deadlineMs: number): Promise<StoreReport> {
   const parsed = parseRedisUrl(url);
   const driver = await openIoredis(parsed, deadlineMs);
@@ -36,7 +36,7 @@ function findingsOf(info: string): StoreFinding[] {
 
 function versionFinding(version: string | undefined): StoreFinding {
   if (version === undefined)
-    return { grade: "doubtful", message: "the server does not tell its version: make sure that it is 6.2 or newer" };
+    return { grade: "doubtful", message: "the server does not report its version: make sure that it is 6.2 or newer" };
   return isOlder(version, OLDEST)
     ? { grade: "bad", message: `version ${version} is too old: Millrace needs ${OLDEST} or newer` }
     : { grade: "good", message: `version ${version} is ${OLDEST} or newer` };
@@ -44,15 +44,15 @@ function versionFinding(version: string | undefined): StoreFinding {
 
 function evictionFinding(policy: string | undefined): StoreFinding {
   return policy === "noeviction"
-    ? { grade: "good", message: "maxmemory-policy is noeviction: no job is dropped when the memory is full" }
+    ? { grade: "good", message: "maxmemory-policy is noeviction: no job is lost when memory is full" }
     : {
         grade: "bad",
-        message: `maxmemory-policy is ${policy ?? "not told"}: run "CONFIG SET maxmemory-policy noeviction", or jobs may be dropped`,
+        message: `maxmemory-policy is ${policy ?? "unknown"}: run "CONFIG SET maxmemory-policy noeviction", or jobs may be dropped`,
       };
 }
 
 function durabilityFinding(info: string): StoreFinding {
   return infoField(info, "aof_enabled") === "1"
-    ? { grade: "good", message: "append-only file: what survives a crash is what appendfsync says" }
-    : { grade: "doubtful", message: `no append-only file: a crash takes all jobs since the last snapshot; set "appendonly yes"` };
+    ? { grade: "good", message: "append-only file is on: appendfsync decides what survives a crash" }
+    : { grade: "doubtful", message: `append-only file is off: a crash loses all jobs since the last snapshot. Set "appendonly yes"` };
 }

@@ -2,7 +2,7 @@ import type * as ioredis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { MillraceError } from "../../core/errors.ts";
 import type { Reply } from "./codec.ts";
-import type { Driver, Hearer, Subscription } from "./driver.ts";
+import type { Driver, MessageListener, Subscription } from "./driver.ts";
 import type { RedisUrl } from "./url.ts";
 
 export const INSTALL_LINE = 'a redis: URL needs the package ioredis: run "npm install ioredis@6"';
@@ -17,17 +17,17 @@ async function loadIoredis(): Promise<Ioredis> {
   }
 }
 
-/** Begins to connect, and goes on trying for as long as it is not closed. */
+/** Begins to connect, and keeps trying until it is closed. */
 export async function openIoredis(url: RedisUrl, timeoutMs: number): Promise<Driver> {
   return new IoredisDriver(await loadIoredis(), url, timeoutMs);
 }
 
 const LONGEST_RECONNECT_MS = 1000;
-/** How long a server may take to answer a goodbye. */
+/** How long the server may take to confirm a disconnect. */
 const GOODBYE_MS = 500;
 const reconnectPause = (times: number): number => Math.min(LONGEST_RECONNECT_MS, 20 * 2 ** Math.min(times, 10));
 
-/** What holds for every connection. Nothing is queued or sent again behind our back: session.ts knows what may be repeated, and for how long. */
+/** Options of every connection. ioredis must not queue or resend commands: session.ts decides what may be repeated, and for how long. */
 function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
   return {
     username: url.username,
@@ -37,13 +37,13 @@ function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
     disableClientInfo: true,
     ...(url.tls ? { tls: {} } : {}),
     connectTimeout: timeoutMs,
-    // A connection that is owed an answer and hears nothing is taken for dead: a cable that was cut sends no goodbye.
+    // A connection that waits for an answer and receives nothing counts as dead: a cut cable sends no message.
     socketTimeout: timeoutMs,
     keepAlive: 10_000,
     disconnectTimeout: GOODBYE_MS,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // A master that became a replica: the address may lead to the new one by now.
+    // A master became a replica: the address may lead to the new master by now.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
     lazyConnect: true,
   };
@@ -83,11 +83,11 @@ class IoredisDriver implements Driver {
       enableOfflineQueue: false,
       lazyConnect: true,
       clusterRetryStrategy: reconnectPause,
-      // A node that tries again tells apart what was lost on the way from what was never sent.
+      // With a retry strategy, errors tell a command that was lost on the way from one that was never sent.
       clusterNodeRetryStrategy: reconnectPause,
       slotsRefreshTimeout: this.#timeoutMs,
       slotsRefreshInterval: 2_000,
-      // A call whose connection broke may have been carried out: whether it is sent again is not decided here.
+      // If its connection broke, a call may have been carried out: session.ts decides whether to repeat it.
       retryDelayOnFailover: 0,
       retryDelayOnTryAgain: 50,
       retryDelayOnClusterDown: 100,
@@ -108,7 +108,7 @@ class IoredisDriver implements Driver {
     this.#client.on("ready", listener);
   }
 
-  subscribe(hearer: Hearer): Subscription {
+  subscribe(listener: MessageListener): Subscription {
     const options = { ...optionsOf(this.#url, this.#timeoutMs), ...this.#nextNode(), db: this.#url.db, maxRetriesPerRequest: null };
     const redis = new this.#lib.Redis({
       ...options,
@@ -118,7 +118,7 @@ class IoredisDriver implements Driver {
         return reconnectPause(times);
       },
     });
-    return new IoredisSubscription(redis, hearer);
+    return new IoredisSubscription(redis, listener);
   }
 
   #nextNode(): { host: string; port: number } {
@@ -133,7 +133,7 @@ class IoredisDriver implements Driver {
   }
 }
 
-/** A silent connection is asked now and then whether it still lives; if no answer comes in time, it is made anew. */
+/** How often a silent connection is pinged; without an answer in time it is replaced. */
 const PING_MS = 10_000;
 
 class IoredisSubscription implements Subscription {
@@ -141,15 +141,15 @@ class IoredisSubscription implements Subscription {
   readonly #redis: Redis;
   readonly #ping: NodeJS.Timeout;
 
-  constructor(redis: Redis, hearer: Hearer) {
+  constructor(redis: Redis, listener: MessageListener) {
     this.#redis = redis;
     let isFirst = true;
     redis.on("error", () => {});
     redis.on("ready", () => {
-      if (!isFirst) hearer.onGap();
+      if (!isFirst) listener.onGap();
       isFirst = false;
     });
-    redis.on("messageBuffer", (channel: Buffer, message: Buffer) => hearer.onMessage(channel.toString(), message));
+    redis.on("messageBuffer", (channel: Buffer, message: Buffer) => listener.onMessage(channel.toString(), message));
     this.tried = redis.connect().catch(() => {});
     this.#ping = setInterval(() => void redis.ping().catch(() => {}), PING_MS);
     this.#ping.unref();

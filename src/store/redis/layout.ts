@@ -1,6 +1,6 @@
 /**
- * THE PACKED FORMS. Each is a list of fields, one behind the other, big-endian. From the list come the formats by which scripts pack and unpack,
- * the places at which they cut, and where a reader of the bytes finds a field. Fields are named as scripts call them.
+ * THE PACKED FORMS. Each is a list of fields, one after the other, big-endian. The list gives the formats by which scripts pack and unpack,
+ * the positions at which they cut, and where a reader of the bytes finds a field. Fields have their names in scripts.
  */
 
 /** How many bytes each format of the server's `struct` takes. */
@@ -14,7 +14,7 @@ class Layout<Name extends string> {
   readonly #order: readonly Name[];
   /** Where each field begins, counted from 0. */
   readonly at: Readonly<Record<Name, number>>;
-  /** How many bytes all fields take: what stands behind them begins there. */
+  /** How many bytes all fields take: what follows them begins there. */
   readonly bytes: number;
 
   constructor(formats: Formats<Name>) {
@@ -38,7 +38,7 @@ class Layout<Name extends string> {
     return `>${between.map((name) => this.#formats[name]).join("")}`;
   }
 
-  /** Lua: packs all fields, each from the variable of its name or from what is given instead. */
+  /** Lua: packs all fields, each from the variable of its name or from the given value. */
   pack(values: Values<Name>): string {
     return `pack('${this.format()}', ${this.#order.map((name) => values[name] ?? name).join(", ")})`;
   }
@@ -48,7 +48,7 @@ class Layout<Name extends string> {
     return this.pack({ ...Object.fromEntries(this.#order.map((name) => [name, 0])), ...values });
   }
 
-  /** Lua: unpacks these fields, given in their order. What stands between them is passed over. */
+  /** Lua: unpacks these fields, given in their order, and skips those in between. */
   open(text: string, ...names: readonly Name[]): string {
     const first = this.at[names[0]!];
     let at = first;
@@ -65,7 +65,7 @@ class Layout<Name extends string> {
     return `sub(${text}, ${this.at[from] + 1}, ${this.#end(to)})`;
   }
 
-  /** Lua: all from a field on; without one, what stands behind all fields. */
+  /** Lua: everything from a field on; without one, what follows all fields. */
   rest(text: string, from?: Name): string {
     return `sub(${text}, ${(from === undefined ? this.bytes : this.at[from]) + 1})`;
   }
@@ -76,9 +76,9 @@ class Layout<Name extends string> {
 }
 
 /**
- * A state record. `retries` has two bytes: how many attempts were lost, and how many retries were used. `over` is the end of its lease while it
- * runs, of the job when it is over, else 0; `ran` is -1 for no time; `settled` is the mark of the last settlement; `history` is the highest
- * attempt in the history; `wl`, `pl` and `el` are the lengths of worker, progress and error, which follow, and the result behind them.
+ * A state record. `retries` has two bytes: how many attempts were lost, and how many retries were used. `over` is the end of the lease of a
+ * running job, or the end of an ended job, else 0; `ran` is -1 for no time; `settled` is the mark of the last settlement; `history` is the
+ * highest attempt in the history; `wl`, `pl` and `el` are the lengths of worker, progress and error, which follow, then the result.
  */
 export const RECORD = new Layout({
   state: "B",
@@ -105,26 +105,26 @@ export const RECORD = new Layout({
 });
 /** What one lost attempt adds to `retries`. */
 export const LOSS = 256;
-/** Its key is another's by now; a cancel ended its lease; it has a result. */
+/** Its key belongs to another job by now; a cancel ended its lease; it has a result. */
 export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4 } as const;
 
 /**
- * The head of a body. Behind it stand, if the flags say so, when it is due (DUE) and its key (KEY and the text); then what the client packed, in
- * which scripts know only the first line end: what follows is the payload.
+ * The head of a body. After it come, if the flags say so, when it is due (DUE) and its key (KEY and the text); then what the client packed,
+ * of which scripts know only the first line end: the payload follows it.
  */
 export const HEAD = new Layout({ created: "I6", flags: "B", priority: "b", lane: "I3", seq: "I7" });
 export const HEAD_FLAG = { scheduled: 1, keyed: 2 } as const;
 export const DUE = new Layout({ runAt: "I6" });
 export const KEY = new Layout({ ttl: "I6", length: "B" });
 
-/** A member of a sorted set of jobs: equal scores go by sequence. The id follows. */
+/** A member of a sorted set of jobs: equal scores are ordered by sequence. The id follows. */
 export const MEMBER = new Layout({ seq: "I7" });
 /** An entry of the list of ended jobs. The id follows. */
 export const ENDED = new Layout({ over: "I6" });
 
-/** Who has an idempotency key: the id follows, and the fingerprint. `state` is how a job ended that is pruned, HELD while the job is there. */
+/** The holder of an idempotency key: the id and the fingerprint follow. `state` is how a pruned job ended, HELD while the job exists. */
 export const HOLDER = new Layout({ state: "B", expiry: "I6", ttl: "I6" });
-/** No end has this number. (It is also that of a state, but of none that is pruned.) */
+/** No terminal state has this number. (It is also a state's number, but not of one that is pruned.) */
 export const HELD = 8;
 
 /** An attempt in the history: worker and error follow. */
@@ -132,7 +132,7 @@ export const ATTEMPT = new Layout({ number: "I4", startedAt: "I6", endedAt: "I6"
 /** A log line: its text follows. */
 export const LINE = new Layout({ at: "I6", attempt: "I4" });
 
-/** A schedule: the id of its last job (if `length` is not 0) follows, and the schedule as it was given, in JSON. */
+/** A schedule: the id of its last job (if `length` is not 0) and its spec in JSON follow. */
 export const SCHEDULE = new Layout({
   version: "I7",
   flags: "B",
@@ -150,9 +150,8 @@ export const holderId = (holder: string): string => `sub(${holder}, ${HOLDER.byt
 /** Lua: whether a flag is set. */
 export const isSet = (flags: string, flag: number): string => `${flags} % ${2 * flag} >= ${flag}`;
 
-/** How many characters an id has in the store. */
 export const ID_CHARS = 22;
-/** Many jobs of one call are of one kind (or settlements of one shape): each begins with its number, in so many digits. The id follows. */
+/** Many jobs of one call have one kind (or settlements one shape): each begins with its number, in this many digits. The id follows. */
 export const KIND_DIGITS = 3;
-/** Behind the id of a job that has a key stand the key's length, in so many digits, and the key. */
+/** The id of a job with a key is followed by the key's length, in this many digits, and the key. */
 export const LENGTH_DIGITS = 4;

@@ -18,24 +18,24 @@ interface Row {
 interface Source {
   readonly partition: number;
   rows: Row[];
-  /** From below which sequence the next stretch is; null when there is none. */
+  /** The next stretch is below this sequence; null if there is none. */
   below: string | null;
 }
 
-/** The most jobs that one call shows. */
+/** The most jobs that one call returns. */
 const LONGEST_STRETCH = 500;
-/** The most jobs that one call looks at, and whose bodies it searches: nobody else gets on meanwhile. */
+/** The most jobs that one call looks at, or searches: it blocks the server meanwhile. */
 const MOST_LOOKED_AT = 2000;
 const MOST_SEARCHED = 500;
 
-/** Of a job in a reply: id, body, record, and where what is searched for was found. */
+/** Columns of a job in a reply: id, body, record, and where the search text was found. */
 const COLUMNS = 4;
 const IN_PAYLOAD = 1;
 
 /**
- * Lists newest first, which is by falling sequence: the sequence is the time of insertion in microseconds, so it orders jobs of different
- * partitions too. Each partition gives its jobs in stretches, and these are merged. A cursor is the sequence of the last job that was shown or
- * passed over.
+ * Lists newest first, by falling sequence. The sequence is the time of insertion in microseconds, so it also orders jobs of different
+ * partitions. Each partition returns its jobs in stretches, which are merged. A cursor is the sequence of the last job that was shown or
+ * skipped.
  */
 export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
   const below = query.cursor === undefined ? "" : decodeCursor(query.cursor);
@@ -44,26 +44,26 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
   const looked = new Looked();
   for (;;) {
     const source = newest(sources);
-    // One that holds nothing above the newest job need not be looked at before that is shown. So a page always gets further than where it began.
+    // A source with nothing above the newest job is not read before that job is shown. So a page always makes progress.
     const isOpen = ({ rows, below }: Source): boolean =>
       rows.length === 0 && below !== null && (source === null || below === "" || Number(below) > source.rows[0]!.seq);
     const empty = sources.filter(isOpen);
     if (empty.length > 0) {
       if (looked.isEnough) return { jobs, cursor: highest(sources) };
-      // Where some may be passed over here, one does not know how many it takes.
-      const stretch = isPicky(query) ? LONGEST_STRETCH : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
+      // If some are filtered out here, it is not known how many it takes.
+      const stretch = filtersHere(query) ? LONGEST_STRETCH : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
       const most = looked.share(empty.length);
       await Promise.all(empty.map(async (source) => looked.add(await fill(context, source, query, stretch, most))));
       continue;
     }
     if (source === null) return { jobs, cursor: null };
-    // One more than was asked for is looked up, so that the last page says that it is the last.
+    // It looks for one job more than asked for, so that the last page has no cursor.
     if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(source.rows[0]!.seq + 1) };
     jobs.push(source.rows.shift()!.job);
   }
 }
 
-/** How many jobs a call has looked at. Those of our own that are left out are no candidates, but have a bound of their own. */
+/** How many jobs a call has looked at. Skipped internal jobs are not candidates, but have their own limit. */
 class Looked {
   #candidates = 0;
   #passed = 0;
@@ -77,7 +77,7 @@ class Looked {
     return this.#candidates >= MAX_CANDIDATES || this.#passed >= MAX_PASSED;
   }
 
-  /** How many each of so many sources may still look at. */
+  /** How many jobs each of `sources` may still look at. */
   share(sources: number): number {
     return Math.max(1, Math.floor((MAX_CANDIDATES - this.#candidates) / sources));
   }
@@ -92,13 +92,13 @@ function newest(sources: readonly Source[]): Source | null {
   return best;
 }
 
-/** Where the next page begins when this one ends for having looked at enough: whatever is below it was not shown yet. */
+/** Where the next page begins if this one has looked at enough: nothing below it was shown yet. */
 function highest(sources: readonly Source[]): string {
   const marks = sources.flatMap(({ rows, below }) => (rows.length > 0 ? [rows[0]!.seq + 1] : below === null ? [] : [Number(below)]));
   return encodeCursor(Math.max(...marks));
 }
 
-/** Reads the next stretch of a source. Tells how many jobs were looked at, and how many of these are our own and left out. */
+/** Reads the next stretch of a source. Returns how many jobs it looked at, and how many of these were skipped internal jobs. */
 async function fill(
   context: Context,
   source: Source,
@@ -110,7 +110,7 @@ async function fill(
   const isMeant = matcherOf({ ...query, from: undefined });
   source.below = textOf(below) === "" ? null : textOf(below);
   for (const { seq, job, isInPayload } of readRows(parts, lanes)) {
-    // What comes behind it is older still.
+    // What follows is older still.
     if (query.from !== undefined && job.createdAt < query.from) source.below = null;
     else if (isMeant(job, () => isInPayload)) source.rows.push({ seq, job });
   }
@@ -129,12 +129,12 @@ function readRows(parts: Reply | undefined, lanes: Reply | undefined): (Row & { 
 function readStretch({ session, keys }: Context, source: Source, query: ListQuery, want: number, most: number): Promise<Reply> {
   const place = keys.partition(source.partition);
   return query.q === undefined
-    ? session.run(LIST, place, wordsOf(source, query, want, Math.min(most, MOST_LOOKED_AT)))
-    : session.run(SEARCH, place, searchWordsOf(source, query, query.q, want, most));
+    ? session.run(LIST, place, filterArgs(source, query, want, Math.min(most, MOST_LOOKED_AT)))
+    : session.run(SEARCH, place, searchArgs(source, query, query.q, want, most));
 }
 
-/** What every script is told that looks through jobs. */
-function wordsOf(source: Source, filter: Filter, want: number, most: number): string[] {
+/** The arguments of the scripts that look through jobs. */
+function filterArgs(source: Source, filter: Filter, want: number, most: number): string[] {
   const { status, type, queue, priority, tag, from, to, internal } = filter;
   const states = statesOf([...new Set(status ?? STATUSES)]);
   const [min, max, since, before] = [priority?.min, priority?.max, from, to].map((value) => (value === undefined ? "" : String(value)));
@@ -142,14 +142,14 @@ function wordsOf(source: Source, filter: Filter, want: number, most: number): st
   return [source.below!, before!, states, String(want), String(most), ...wanted];
 }
 
-/** The same where a text is searched for. */
-function searchWordsOf(source: Source, filter: Filter, q: string, want: number, most: number): string[] {
+/** The same for a search. */
+function searchArgs(source: Source, filter: Filter, q: string, want: number, most: number): string[] {
   const { text, inJson } = searchFor(q);
   const isLikeId = /^[0-9a-f-]+$/.test(text);
-  return [...wordsOf(source, filter, want, Math.min(most, MOST_SEARCHED)), text, inJson, isLikeId ? "1" : ""];
+  return [...filterArgs(source, filter, want, Math.min(most, MOST_SEARCHED)), text, inJson, isLikeId ? "1" : ""];
 }
 
-/** How many jobs a list would find among the candidates that it looks at. What scripts cannot tell is read and looked at here. */
+/** Filters that scripts cannot apply are applied here to what they return. */
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
   const { tag, group, q, from, to } = filter;
   const isDated = from !== undefined || to !== undefined;
@@ -180,8 +180,8 @@ async function countStretch(
   const place = keys.partition(source.partition);
   const reply =
     filter.q === undefined
-      ? await session.run(COUNT, place, wordsOf(source, filter, most, most))
-      : await session.run(COUNT_FOUND, place, searchWordsOf(source, filter, filter.q, most, most));
+      ? await session.run(COUNT, place, filterArgs(source, filter, most, most))
+      : await session.run(COUNT_FOUND, place, searchArgs(source, filter, filter.q, most, most));
   const [parts, below, looked, lanes, shown, passed] = listOf(reply);
   source.below = textOf(below) === "" ? null : textOf(below);
   const isMeant = matcherOf(filter);
@@ -195,8 +195,8 @@ async function sourcesOf({ registry }: Context, { status, queue }: Filter, below
   return partitions.map((partition) => ({ partition, rows: [], below }));
 }
 
-/** Whether it is not the script alone that chooses. */
-function isPicky({ tag, group, q, to }: ListQuery): boolean {
+/** Whether results are also filtered here, not only in the script. */
+function filtersHere({ tag, group, q, to }: ListQuery): boolean {
   return [tag, group, q, to].some((filter) => filter !== undefined);
 }
 
@@ -206,6 +206,7 @@ function encodeCursor(below: number): string {
 
 function decodeCursor(cursor: string): string {
   const below = /^r[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
-  if (!Number.isSafeInteger(below)) throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
+  if (!Number.isSafeInteger(below))
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
   return String(below);
 }

@@ -37,8 +37,8 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
     const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], lost.note);
-    const [answers, lanes, rings] = listOf(reply);
-    feed.ringAll(rings);
+    const [answers, lanes, hints] = listOf(reply);
+    feed.sendHints(hints);
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });

@@ -2,7 +2,7 @@ import { MillraceError } from "../../core/errors.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
 import { tenBitsOf } from "../../lib/id.ts";
-import { readField, readFigures, readTallyCell } from "../numbers.ts";
+import { type CounterCell, counterRows, readField, readTallyCell } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
@@ -13,46 +13,46 @@ import { CONFIGURE } from "./statements/queues.ts";
 import { AHEAD, OLDEST } from "./statements/waiting.ts";
 
 /**
- * Which queues there are. They are spread over partitions, so their names are in one set beside these. A name is put there before its queue
- * is first used: the queue itself remembers that it was (`known`), and a script that does not find this asks for it. So a server that lost
- * its data is told again, and nobody has to remember whom he told.
+ * The names of all queues. Queues are spread over partitions, so one set outside of them has their names. A name is added before its queue
+ * is first used. The queue itself remembers that (`known`), and a script that does not find this asks for it. So a server that lost its
+ * data gets the names again, and no process has to remember which ones it added.
  */
 export class QueueRegistry {
   readonly #session: Session;
   readonly #keys: Keys;
-  /** Names that this process put there, to be put again now and then: on a Cluster the set may be lost alone. */
-  readonly #told = new Set<string>();
+  /** Names that this process added, to add them again now and then: on a Cluster the set alone may be lost. */
+  readonly #registered = new Set<string>();
 
   constructor(session: Session, keys: Keys) {
     this.#session = session;
     this.#keys = keys;
   }
 
-  /** Calls a script that may ask for the registry first; then it is told, and called again. */
-  async asked(call: (registered: "" | "1") => Promise<Reply>, queues: () => Iterable<string>): Promise<Reply> {
+  /** Calls a script; if it asks for registration, registers the queues and calls it again. */
+  async callRegistered(call: (registered: "" | "1") => Promise<Reply>, queues: () => Iterable<string>): Promise<Reply> {
     const reply = await call("");
     if (!Buffer.isBuffer(reply) || textOf(reply) !== "register") return reply;
-    await this.#put(queues());
+    await this.#add(queues());
     return call("1");
   }
 
-  /** Puts names there for a script that does not ask. */
-  async tell(queues: readonly string[]): Promise<void> {
-    const unknown = queues.filter((queue) => !this.#told.has(queue));
-    if (unknown.length > 0) await this.#put(unknown);
+  /** Registers queues for a script that does not ask. */
+  async register(queues: readonly string[]): Promise<void> {
+    const unknown = queues.filter((queue) => !this.#registered.has(queue));
+    if (unknown.length > 0) await this.#add(unknown);
   }
 
-  async #put(queues: Iterable<string>): Promise<void> {
+  async #add(queues: Iterable<string>): Promise<void> {
     const names = [...new Set(queues)];
     await this.#session.command("SADD", this.#keys.queues, ...names);
-    for (const name of names) this.#told.add(name);
+    for (const name of names) this.#registered.add(name);
   }
 
-  async tellAgain(): Promise<void> {
+  async registerAgain(): Promise<void> {
     try {
-      if (this.#told.size > 0) await this.#session.command("SADD", this.#keys.queues, ...this.#told);
+      if (this.#registered.size > 0) await this.#session.command("SADD", this.#keys.queues, ...this.#registered);
     } catch (error) {
-      // While memory is full what is stored stays as it is.
+      // While memory is full the set stays as it is.
       if (!(error instanceof MillraceError) || error.code !== "store_full") throw error;
     }
   }
@@ -61,7 +61,7 @@ export class QueueRegistry {
     return listOf(await this.#session.command("SMEMBERS", this.#keys.queues)).map(textOf);
   }
 
-  /** The partitions that have a queue, with the names of these. */
+  /** The partitions with their queues. */
   async partitions(): Promise<Map<number, string[]>> {
     return Map.groupBy(await this.names(), partitionOf);
   }
@@ -118,12 +118,11 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
   for (const [name, value] of Object.entries(retention ?? {})) if (value !== undefined) fields.push([name, String(value)]);
   const call = (registered: string): Promise<Reply> =>
     session.run(CONFIGURE, keys.partition(partitionOf(queue)), [queue, registered, ...fields.flat()]);
-  await registry.asked(call, () => [queue]);
-  feed.ring({ topic: "queues" });
-  if (paused === false) feed.ring({ topic: "work", queue });
+  await registry.callRegistered(call, () => [queue]);
+  feed.sendHint({ topic: "queues" });
+  if (paused === false) feed.sendHint({ topic: "work", queue });
 }
 
-/** Of each queue that has pending jobs, when the longest due of them was due. */
 export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; queues: OldestPending[] }> {
   const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
     chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
@@ -133,7 +132,6 @@ export async function oldestPending({ session, keys, registry }: Context): Promi
   return { now, queues };
 }
 
-/** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
 export async function countAhead(
   { session, keys }: Context,
   id: string,
@@ -153,37 +151,33 @@ export async function readCounters(context: Context, query: CounterQuery): Promi
   const read = [...partitions].map(([partition, queues]) => {
     return query.step === "all" ? totalsOf(context, partition, queues) : periodsOf(context, partition, query);
   });
-  const [now, ...rows] = await Promise.all([session.now(), ...read]);
-  return { now, rows: rows.flat() };
+  const [now, ...cells] = await Promise.all([session.now(), ...read]);
+  return { now, rows: counterRows(cells.flat(), readField) };
 }
 
-async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<CounterRow[]> {
+async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<CounterCell[]> {
   const base = keys.partition(partition);
-  const rows = await Promise.all(
-    queues.map(async (queue) => toRow(queue, 0, readHash(await session.command("HGETALL", `${base}:c:${queue}`)))),
-  );
-  return rows.filter((row) => row !== null);
+  const cells = queues.map(async (queue) => readCells(queue, 0, await session.command("HGETALL", `${base}:c:${queue}`)));
+  return (await Promise.all(cells)).flat();
 }
 
-async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<CounterRow[]> {
+async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<CounterCell[]> {
   const base = keys.partition(partition);
   const period = query.step === "hour" ? "h" : "m";
   const range = [String(query.from ?? "-inf"), query.to === undefined ? "+inf" : `(${query.to}`];
   const found = listOf(await session.command("ZRANGEBYSCORE", `${base}:p${period}`, ...range)).map((member) => textOf(member).split(" "));
   const wanted = (found as [string, string][]).filter(([, queue]) => query.queue === undefined || queue === query.queue);
-  const rows: (CounterRow | null)[] = [];
-  // A month of hours, or two days of minutes: some at a time.
+  const cells: CounterCell[] = [];
+  // It may be a month of hours, or two days of minutes: some at a time.
   for (const some of chunksOf(wanted)) {
     const read = some.map(async ([start, queue]) => {
-      return toRow(queue, Number(start), readHash(await session.command("HGETALL", `${base}:${period}:${start}:${queue}`)));
+      return readCells(queue, Number(start), await session.command("HGETALL", `${base}:${period}:${start}:${queue}`));
     });
-    rows.push(...(await Promise.all(read)));
+    for (const ofPeriod of await Promise.all(read)) cells.push(...ofPeriod);
   }
-  return rows.filter((row) => row !== null);
+  return cells;
 }
 
-function toRow(queue: string, at: number, fields: ReadonlyMap<string, string>): CounterRow | null {
-  if (fields.size === 0) return null;
-  const cells = Array.from(fields, ([field, value]) => [Number(field), Number(value)] as const);
-  return { queue, at, ...readFigures(cells, readField) };
+function readCells(queue: string, at: number, reply: Reply): CounterCell[] {
+  return Array.from(readHash(reply), ([field, value]) => [queue, at, Number(field), Number(value)]);
 }

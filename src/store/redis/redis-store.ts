@@ -24,15 +24,15 @@ export interface RedisStoreOptions {
   readonly clock: Clock;
   /** How long a call may wait for the server before it fails with `store_unavailable`. */
   readonly deadlineMs: number;
-  /** Give up soon while the server refuses connections. */
+  /** Fail soon if the server refuses connections. */
   readonly impatient?: boolean | undefined;
-  /** Told what a person should know about the server. Default: nobody. */
+  /** Gets messages about the server that a person should see. Default: none. */
   readonly onWarning?: (message: string) => void;
-  /** Another client than ioredis. */
+  /** Replaces ioredis. */
   readonly driver?: Driver;
 }
 
-/** A connection that owes an answer for so long is taken for dead; a call lives twice as long at least, to be made again on another. */
+/** A connection without an answer for this long counts as dead. A call may take at least twice as long, so that it can run on another. */
 const LONGEST_SILENCE_MS = 5_000;
 
 /** Opens the server or Cluster of a `redis:` or `rediss:` URL. Waits for it up to the deadline. */
@@ -55,7 +55,7 @@ export async function openRedisStore(url: string, options: RedisStoreOptions): P
   return storeOver({ session, keys, feed, eviction, registry: new QueueRegistry(session, keys) });
 }
 
-/** The contract on Redis. Each verb is a script or a few, one for each partition that it touches (see keys.ts). */
+/** The contract on Redis. Each verb is one or more scripts, one for each partition that it touches (see keys.ts). */
 function storeOver(context: Context): Store {
   const { session, feed, eviction } = context;
   const givenUp = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ function storeOver(context: Context): Store {
     },
     close: async (callsEnded) => {
       eviction.stop();
-      // What was sent to a server that is silent fails only when its connection is closed.
+      // Commands to a silent server fail only when the connection is closed.
       await Promise.race([callsEnded, givenUp.promise]);
       feed.close();
       session.driver.close();

@@ -7,8 +7,9 @@ import type { Session } from "./session.ts";
 export const OLDEST = "6.2";
 
 /**
- * Looks whether this server can be trusted with jobs. One that evicts keys when its memory is full drops jobs and leases without a word, so it
- * is refused; also one that evicts only keys with a time to live, because idempotency keys have one. A server that does not tell (INFO forbidden to this user) is taken with a warning.
+ * Checks whether this server can be trusted with jobs. One that evicts keys when its memory is full would silently drop jobs and leases, so
+ * it is refused; also if it evicts only keys with a time to live, because idempotency keys have one. If this user may not run INFO, it only
+ * warns.
  */
 export async function checkServer(session: Session, warn: (message: string) => void): Promise<void> {
   for (const info of await readInfo(session, warn)) {
@@ -21,26 +22,25 @@ export async function checkServer(session: Session, warn: (message: string) => v
   }
 }
 
-/** What is wrong if this server evicts keys, else null. */
+/** The error if this server evicts keys, else null. */
 function evictionIn(info: string): MillraceError | null {
   const policy = infoField(info, "maxmemory_policy");
   if (policy === undefined || policy === "noeviction") return null;
-  const message = `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs or idempotency keys: run "CONFIG SET maxmemory-policy noeviction"`;
+  const message = `this Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would drop jobs or idempotency keys. Run "CONFIG SET maxmemory-policy noeviction"`;
   return new MillraceError("unsupported_store", message);
 }
 
-/** What each master says of itself; nothing, and a warning, where this user may not ask. */
+/** The INFO of each master; if this user may not ask, nothing and a warning. */
 export async function readInfo(session: Session, warn: (message: string) => void): Promise<string[]> {
   try {
-    return await session.persist(() => session.driver.info(), "info");
+    return await session.withRetries(() => session.driver.info(), "info");
   } catch (error) {
     if (!(error instanceof MillraceError && isForbidden(error.cause))) throw error;
-    warn("this Redis user may not run INFO, so its version and maxmemory-policy are not known: make sure that the policy is noeviction");
+    warn("this Redis user may not run INFO, so the version and maxmemory-policy are unknown. Make sure that the policy is noeviction");
     return [];
   }
 }
 
-/** Whether the server says that this user may not do that. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOPERM");
 }
@@ -56,13 +56,13 @@ export function isOlder(version: string, than: string): boolean {
 }
 
 const LOOK_MS = 60_000;
-/** While it evicts somebody is about to mend it, and nothing new is taken until then. */
+/** While it evicts, no new jobs are taken, so the fix should be noticed soon. */
 const LOOK_AGAIN_MS = 5_000;
 
 /**
- * WHETHER THE SERVER EVICTS KEYS, looked at again after each reconnect (it may be another server) and once a minute (somebody may have set
- * it). While it does, nothing new comes in and nothing is claimed, as at the start: a job that was accepted could be dropped without a word.
- * What runs may still be reported.
+ * WHETHER THE SERVER EVICTS KEYS, checked after each reconnect (it may be another server) and once a minute (somebody may have changed it).
+ * While it does, nothing is inserted and nothing is claimed: an accepted job could be dropped silently. Running jobs may still be
+ * reported.
  */
 export class EvictionWatch {
   readonly #driver: Driver;
@@ -77,12 +77,12 @@ export class EvictionWatch {
     driver.onReady(() => this.#loop.wake());
   }
 
-  /** It was looked at when the store was opened, so it begins with a rest. */
+  /** Opening the store has checked it, so this begins with a rest. */
   start(): void {
     this.#loop.start({ restMs: LOOK_MS });
   }
 
-  /** Throws what is wrong while the server evicts keys. */
+  /** Throws while the server evicts keys. */
   refuse(): void {
     if (this.#eviction !== null) throw this.#eviction;
   }
@@ -99,7 +99,7 @@ export class EvictionWatch {
   }
 }
 
-/** Who may not ask was warned of it at the start, and nobody is about to mend that: it is asked as seldom as a server that is well. */
+/** A user without the permission was warned at the start, and a fix is not expected soon: ask as rarely as on a healthy server. */
 function restAfter(error: unknown): number {
   return isForbidden(error) ? LOOK_MS : LOOK_AGAIN_MS;
 }

@@ -19,16 +19,16 @@ import {
 } from "./statements/schedules.ts";
 
 /**
- * A schedule lives in the partition of the queue that its jobs go to, so that a tick and its job are one script. A directory beside the
- * partitions tells where a name lives: "<partition> <stamp>", where the stamp is new with each change, so that one who drops an entry does not
- * drop that of a schedule which was made meanwhile.
+ * A schedule is in the partition of its jobs' queue, so that a tick and its job are one script. A directory outside the partitions has the
+ * partition of each name: "<partition> <stamp>". The stamp is new with each change, so that dropping an entry never drops that of a
+ * schedule which was made meanwhile.
  */
 interface Entry {
   readonly partition: number;
   readonly text: string;
 }
 
-/** A move to another partition that was noted and not yet made. */
+/** A noted move to another partition that is not done yet. */
 interface Note {
   readonly target: number;
   readonly paused: boolean;
@@ -81,7 +81,7 @@ async function entryOf({ session, keys }: Context, name: string): Promise<Entry 
   return readEntry(await session.command("HGET", keys.schedules, name));
 }
 
-/** (…, name, record, note) …, from a place on and in steps of a length. */
+/** Reads (…, name, record, note) … from index `from` on, `step` values each. */
 function readFound(partition: number, reply: Reply, from: number, step: number): Found[] {
   const list = listOf(reply) as readonly Buffer[];
   const found: Found[] = [];
@@ -117,7 +117,7 @@ export async function putSchedule(
     if (entry.partition !== target) {
       const moved = await moveAway(context, { spec, nextTick, expected, target }, entry);
       if (moved === "again") continue;
-      if (moved) feed.ring({ topic: "schedules" });
+      if (moved) feed.sendHint({ topic: "schedules" });
       return moved;
     }
     const args = [String(target), spec.name, encodeNumber(expected), ...given];
@@ -128,13 +128,13 @@ export async function putSchedule(
     }
     if (answer === DONE) {
       if (expected === null) await session.command("HSET", keys.schedules, spec.name, stamped(target));
-      feed.ring({ topic: "schedules" });
+      feed.sendHint({ topic: "schedules" });
     }
     return answer === DONE;
   }
 }
 
-/** Makes an entry for a new name, unless somebody did; the entry that holds. */
+/** Makes an entry for a new name, unless somebody did, and returns the valid one. */
 async function enterDirectory(context: Context, name: string, target: number): Promise<Entry | null> {
   const { session, keys } = context;
   await session.command("SADD", keys.schedulePartitions, String(target));
@@ -153,7 +153,7 @@ interface ScheduleWrite {
   readonly target: number;
 }
 
-/** The schedule lives elsewhere, if at all. */
+/** Writes a schedule that the directory has in another partition. */
 async function moveAway(context: Context, { spec, nextTick, expected, target }: ScheduleWrite, entry: Entry): Promise<boolean | "again"> {
   const { session, keys } = context;
   const { name } = spec;
@@ -161,7 +161,7 @@ async function moveAway(context: Context, { spec, nextTick, expected, target }: 
   if (expected === null) {
     const found = listOf(await session.run(READ_SCHEDULES, keys.partition(entry.partition), [name]));
     if (found.length > 1) return false;
-    // A name that was removed there: it may begin anew here.
+    // The name was removed there, so it may begin here.
     await session.run(SET_ENTRY, keys.schedules, [name, entry.text, stamped(target)]);
     return "again";
   }
@@ -176,7 +176,7 @@ async function finishMoveOf(context: Context, name: string, partition: number): 
   await finishMoves(context, readFound(partition, reply, 1, 3));
 }
 
-/** Whether there was any move to finish. */
+/** Returns whether there was a move to finish. */
 async function finishMoves(context: Context, found: readonly Found[]): Promise<boolean> {
   const { session, keys } = context;
   const moving = found.filter(({ note }) => note !== null);
@@ -203,7 +203,7 @@ export async function removeSchedule(context: Context, name: string): Promise<bo
       continue;
     }
     await session.run(SET_ENTRY, keys.schedules, [name, entry.text, ""]);
-    if (answer === DONE) feed.ring({ topic: "schedules" });
+    if (answer === DONE) feed.sendHint({ topic: "schedules" });
     else lost.check(false, `schedule ${name}`);
     return answer === DONE;
   }
@@ -227,7 +227,7 @@ export async function dueSchedules(
   return { now, schedules: due.slice(0, limit), nextInMs: nexts.length === 0 ? null : Math.min(...nexts) };
 }
 
-/** One after the other: they are few, and the sequence of their jobs follows the list. */
+/** One after the other: they are few, and their jobs' sequence follows the list. */
 export async function takeTicks(context: Context, ticks: readonly Tick[]): Promise<("ticked" | "stale" | "full")[]> {
   context.eviction.refuse();
   const answers: ("ticked" | "stale" | "full")[] = [];
@@ -237,15 +237,15 @@ export async function takeTicks(context: Context, ticks: readonly Tick[]): Promi
 
 async function takeTick(context: Context, { name, version, tick, nextTick, job }: Tick): Promise<"ticked" | "stale" | "full"> {
   const { session, keys, feed, registry } = context;
-  // The schedule lives where its jobs go. If it does not, it has moved on since it was seen.
+  // A schedule is in the partition of its jobs. If not, it has moved since it was read.
   const partition = job === null ? (await entryOf(context, name))?.partition : partitionOf(job.queue);
   if (partition === undefined) return "stale";
   const call = (registered: string): Promise<Reply> => {
     const args = [String(partition), name, String(version), encodeNumber(tick), encodeNumber(nextTick), registered];
     return session.run(TICK, keys.partition(partition), [...args, ...encodeJobs(job === null ? [] : [job])]);
   };
-  const reply = await registry.asked(call, () => (job === null ? [] : [job.queue]));
-  const [answer, rings] = listOf(reply);
-  if (rings !== undefined) feed.ringAll(rings);
+  const reply = await registry.callRegistered(call, () => (job === null ? [] : [job.queue]));
+  const [answer, hints] = listOf(reply);
+  if (hints !== undefined) feed.sendHints(hints);
   return textOf(answer) as "ticked" | "stale" | "full";
 }

@@ -14,7 +14,7 @@ export interface SessionOptions {
   readonly deadlineMs: number;
   /** Where it is, for messages. */
   readonly place: string;
-  /** How long a server that has never answered yet may refuse connections. */
+  /** How long a server that has never answered may refuse connections. */
   readonly refusedMs: number;
 }
 
@@ -22,12 +22,12 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Calls that outlast a server which is away for a while. A call that failed for a passing reason is made again, with pauses that grow, until
- * its deadline. That is safe also when its fate is unknown, because every verb may be repeated; `again` changes the arguments for it where
- * the repeat must be recognised.
+ * Repeats calls while the server is away. A call that failed for a passing reason is made again, with growing pauses, until its deadline.
+ * That is safe even if the first try may have been carried out, because every verb may be repeated; `again` changes the arguments where the
+ * server must recognise the repeat.
  */
 export class Session {
-  readonly #driver: Driver;
+  readonly driver: Driver;
   readonly #options: SessionOptions;
   readonly #isTest: boolean;
   readonly #wake = new Set<() => void>();
@@ -35,7 +35,7 @@ export class Session {
   #isGivenUp = false;
 
   constructor(driver: Driver, options: SessionOptions) {
-    this.#driver = driver;
+    this.driver = driver;
     this.#options = options;
     this.#isTest = options.clock !== systemClock;
     driver.onReady(() => {
@@ -44,55 +44,47 @@ export class Session {
     });
   }
 
-  get driver(): Driver {
-    return this.#driver;
-  }
-
-  /** The time that scripts are told: none, for they have the server's, unless somebody turns the clock by hand. */
+  /** The time for scripts: empty, because they use the server's, except in tests with their own clock. */
   time(): string {
     return this.#isTest ? String(Math.floor(this.#options.clock.now())) : "";
   }
 
-  /** `again` is told before each try after one whose answer was lost, and may give other arguments for it. */
+  /** `again` is called before each try after a lost answer, and may return other arguments for it. */
   run(script: Script, key: string, args: readonly string[], again?: () => readonly string[] | void): Promise<Reply> {
     const keys = script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
     const now = this.time();
-    return this.#persist((isRepeat) => this.#evaluate(script, [...keys, now, ...((isRepeat ? again?.() : null) ?? args)]), script.name);
+    return this.withRetries((isRepeat) => this.#evaluate(script, [...keys, now, ...((isRepeat ? again?.() : null) ?? args)]), script.name);
   }
 
   command(name: string, ...args: readonly string[]): Promise<Reply> {
-    return this.#persist(() => this.#driver.command(name, args), name.toLowerCase());
+    return this.withRetries(() => this.driver.command(name, args), name.toLowerCase());
   }
 
-  /** The server's now, for what is told beside other replies. */
+  /** The server's time. */
   async now(): Promise<number> {
     if (this.#isTest) return Number(this.time());
     const [seconds, micros] = (await this.command("TIME")) as [Buffer, Buffer];
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** Anything else that may have to be tried again. */
-  persist<Answer>(call: () => Promise<Answer>, name: string): Promise<Answer> {
-    return this.#persist(call, name);
-  }
-
-  /** Calls that wait to be made again fail now. */
+  /** Fails the calls that wait to be made again. */
   giveUp(): void {
     this.#isGivenUp = true;
     this.#wakeAll();
   }
 
-  /** By its digest; a server that was started anew does not know it, and is given the text. */
+  /** Runs a script by its digest; a restarted server does not know it and gets the text. */
   async #evaluate(script: Script, args: string[]): Promise<Reply> {
     try {
-      return await this.#driver.command("evalsha", [script.sha, ...args]);
+      return await this.driver.command("evalsha", [script.sha, ...args]);
     } catch (error) {
       if (failureOf(error) !== "noscript") throw error;
-      return this.#driver.command("eval", [script.text, ...args]);
+      return this.driver.command("eval", [script.text, ...args]);
     }
   }
 
-  async #persist<Answer>(call: (isRepeat: boolean) => Promise<Answer>, name: string): Promise<Answer> {
+  /** Makes a call, and makes it again after a passing failure. */
+  async withRetries<Answer>(call: (isRepeat: boolean) => Promise<Answer>, name: string): Promise<Answer> {
     const since = performance.now();
     let isRepeat = false;
     let left: number | null = null;
@@ -104,7 +96,7 @@ export class Session {
         forgetArguments(error);
         if (failure === "unknown") isRepeat = true;
         left = this.#patienceMs() - (performance.now() - since);
-        const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.#driver.lastError) !== "denied";
+        const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.driver.lastError) !== "denied";
         if (!isPassing || left <= 0 || this.#isGivenUp || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
         await this.#rest(Math.min(left, pause * (0.5 + Math.random())));
         if (this.#isGivenUp) throw this.#finalError(error, name);
@@ -112,13 +104,13 @@ export class Session {
     }
   }
 
-  /** Whoever opens a store at an address where nobody listens should not wait for the whole deadline. */
+  /** Opening a store at an address where nothing listens should not take the whole deadline. */
   #patienceMs(): number {
     const { deadlineMs, refusedMs } = this.#options;
-    return !this.#hasAnswered && isRefusal(this.#driver.lastError) ? Math.min(deadlineMs, refusedMs) : deadlineMs;
+    return !this.#hasAnswered && isRefusal(this.driver.lastError) ? Math.min(deadlineMs, refusedMs) : deadlineMs;
   }
 
-  /** Waits, but not longer than until the server is there again. */
+  /** Waits, or returns early when the server is back. */
   #rest(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -136,11 +128,11 @@ export class Session {
   }
 
   #finalError(error: unknown, name: string): unknown {
-    const cause = this.#driver.lastError ?? error;
+    const cause = this.driver.lastError ?? error;
     const failure = failureOf(cause) === "denied" ? "denied" : failureOf(error);
     switch (failure) {
       case "full":
-        return new MillraceError("store_full", "the memory of the Redis server is full: raise maxmemory or remove jobs", { cause: error });
+        return new MillraceError("store_full", "the memory of the Redis server is full. Raise maxmemory or remove jobs", { cause: error });
       case "denied":
         return new MillraceError("store_unavailable", `Redis at ${this.#options.place} refuses this user: ${messageOf(cause)}`, { cause });
       case "unsent":
@@ -159,7 +151,7 @@ export class Session {
   }
 }
 
-/** A call that is made again ends with the deadline, whether its connection has given up or not. */
+/** A repeated call ends at the deadline, even if its connection has not failed. */
 function within<Answer>(ms: number, call: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const timer = systemClock.setTimer(() => reject(new Error("no answer came in time")), ms);
@@ -167,7 +159,7 @@ function within<Answer>(ms: number, call: Promise<Answer>): Promise<Answer> {
   });
 }
 
-/** A failed command of the client's carries its arguments, payloads among them: no log should. */
+/** An error of ioredis has the command's arguments, payloads included, which must not reach a log. */
 function forgetArguments(error: unknown): void {
   if (error instanceof Error && "command" in error) delete error.command;
 }

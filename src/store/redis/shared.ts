@@ -2,9 +2,7 @@ import type { Spend, Spent } from "../../core/allowance.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import { listOf, numberOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { SPEND } from "./statements/allowance.ts";
-import { MARK } from "./statements/mark.ts";
-import { REGISTER } from "./statements/queues.ts";
+import { MARK, REGISTER, SPEND } from "./statements/shared.ts";
 
 export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
   await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
@@ -22,7 +20,7 @@ export async function livingWorkers({ session, keys }: Context): Promise<(Worker
   });
 }
 
-/** One script each, sent together: on a Cluster each name has its own slot. */
+/** One script per name, sent together: on a Cluster each name has its own slot. */
 export function spendShares({ session, keys }: Context, spends: readonly Spend[]): Promise<Spent[]> {
   return Promise.all(
     spends.map(async ({ name, units, perMs }) => {
@@ -36,7 +34,7 @@ export async function setMark({ session, keys }: Context, name: string, ttlMs: n
   await session.run(MARK, keys.mark(name), [String(ttlMs)]);
 }
 
-/** One command each, sent together: on a Cluster each name has its own slot. */
+/** One command per name, as above. */
 export async function readMarks({ session, keys }: Context, names: readonly string[]): Promise<boolean[]> {
   const [now, marks] = await Promise.all([session.now(), Promise.all(names.map((name) => session.command("GET", keys.mark(name))))]);
   return marks.map((until) => until !== null && numberOf(until) > now);

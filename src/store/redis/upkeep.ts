@@ -6,12 +6,12 @@ import { type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId } from "./ids.ts";
 import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
 import { RERANK } from "./statements/queues.ts";
-import { SWEEP_WORKERS } from "./statements/queues.ts";
+import { SWEEP_WORKERS } from "./statements/shared.ts";
 
-/** First every partition is asked when its next job is due; then those that have due ones give them, one after the other. */
+/** Asks every partition when its next job is due, then promotes in those that have due jobs, one after the other. */
 export async function promoteJobs(context: Context, limit: number, tell = false): Promise<Promoted> {
   const partitions = [...(await context.registry.partitions()).keys()];
-  // A single one need not be asked first.
+  // A single partition need not be asked first.
   const peek = partitions.length === 1 ? limit : 0;
   const first = await Promise.all(partitions.map((partition) => promoteSome(context, partition, peek, tell)));
   let moved = first.reduce((sum, answer) => sum + answer.moved, 0);
@@ -31,8 +31,8 @@ export async function promoteJobs(context: Context, limit: number, tell = false)
 
 async function promoteSome({ session, keys, feed }: Context, partition: number, limit: number, tell: boolean): Promise<Required<Promoted>> {
   const reply = await session.run(PROMOTE, keys.partition(partition), [String(Math.min(limit, MOST_PER_SCRIPT)), tell ? "1" : ""]);
-  const [moved, next, rings, told, lanes] = listOf(reply);
-  feed.ringAll(rings);
+  const [moved, next, hints, told, lanes] = listOf(reply);
+  feed.sendHints(hints);
   const names = readLanes(lanes);
   const parts = listOf(told);
   const jobs: PromotedJob[] = [];
@@ -57,7 +57,7 @@ export async function expiredJobs(context: Context, limit: number): Promise<{ jo
   const answers = await Promise.all(partitions.map((partition) => expiredIn(context, partition, limit)));
   const found = answers.flatMap(({ found }) => found).sort((a, b) => a.over - b.over);
   const nexts = answers.map(({ nextInMs }) => nextInMs);
-  // Beyond the limit others have run out too.
+  // More leases than the limit have run out.
   if (found.length > limit) nexts.push(0);
   return { jobs: found.slice(0, limit).map(({ job }) => job), nextInMs: earliest(nexts) };
 }
@@ -111,13 +111,13 @@ export async function sweep(
     removed += numberOf(await session.run(SWEEP, keys.partition(partition), args));
     await repairLeases(context, partition, queues);
   }
-  await registry.tellAgain();
+  await registry.registerAgain();
   return { removed };
 }
 
 const RUNNING_CELLS = tallyCells("running").map(String);
 
-/** Jobs that run and are not among the leases would run for ever. The tallies tell whether there are any. */
+/** A running job that is missing among the leases would run for ever. The tallies tell whether there are any. */
 async function repairLeases({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<void> {
   const base = keys.partition(partition);
   const [leases, ...cells] = await Promise.all([

@@ -14,18 +14,18 @@ const URL_RULE = "redis[s]://[user:password@]host[:port][,host:port…][/db][?cl
 const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
 const PREFIX = /^[A-Za-z0-9._:-]{1,64}$/;
 
-/** Where it is, for messages: never a password. */
+/** Hosts and ports, for messages; never a password. */
 export function placeOf({ nodes }: RedisUrl): string {
   return nodes.map(({ host, port }) => `${host}:${port}`).join(",");
 }
 
-/** Reads a redis: URL by hand, because several hosts are not a URL that others know. Never shows the password. */
+/** Parses a redis: URL by hand, because the URL class does not accept several hosts. Never shows the password. */
 export function parseRedisUrl(url: string): RedisUrl {
   const [, scheme, user, hosts, path, query] = SHAPE.exec(url) ?? refuse("url", URL_RULE, hidePassword(url));
   const options = readQuery(query ?? "");
   const nodes = (hosts === "" ? "127.0.0.1" : hosts!).split(",").map(readNode);
   const cluster = options.get("cluster") === "true";
-  if (nodes.length > 1 && !cluster) refuse("url", "one host, or several with ?cluster=true", hosts);
+  if (nodes.length > 1 && !cluster) refuse("url", "a URL with one host, or several and ?cluster=true", hosts);
   const colon = user?.indexOf(":") ?? -1;
   return {
     nodes,
@@ -40,14 +40,14 @@ export function parseRedisUrl(url: string): RedisUrl {
 
 function readNode(text: string): { host: string; port: number } {
   const [, v6, name, port = "6379"] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(text) ?? refuse("url", URL_RULE, text);
-  if (Number(port) < 1 || Number(port) > 65_535) refuse("url", "a port from 1 to 65535", port);
+  if (Number(port) < 1 || Number(port) > 65_535) refuse("url", "a URL with a port from 1 to 65535", port);
   return { host: (v6 ?? name)!, port: Number(port) };
 }
 
 function readDb(path: string, cluster: boolean): number {
   if (path === "") return 0;
-  if (!/^\d{1,5}$/.test(path)) refuse("url", "a database number behind the slash", path);
-  if (cluster && path !== "0") refuse("url", "without a database number: a Cluster has only 0", path);
+  if (!/^\d{1,5}$/.test(path)) refuse("url", "a URL with a database number after the slash", path);
+  if (cluster && path !== "0") refuse("url", "a URL without a database number, because a Cluster has only 0", path);
   return Number(path);
 }
 
@@ -58,7 +58,7 @@ function readPrefix(prefix: string): string {
 function readQuery(query: string): Map<string, string> {
   const options = new Map(new URLSearchParams(query));
   for (const [name, value] of options) {
-    if (name !== "prefix" && name !== "cluster") refuse("url", "known are ?cluster=true and ?prefix=name", name);
+    if (name !== "prefix" && name !== "cluster") refuse("url", "a URL whose only parameters are cluster and prefix", name);
     if (name === "cluster" && value !== "true" && value !== "false") refuse("cluster", "true or false", value);
   }
   return options;

@@ -18,7 +18,7 @@ export interface QueueRow {
   readonly name: string;
   readonly paused: boolean;
   readonly settings: QueueSettings;
-  /** Up to where jobs have the present head start; null when all have. */
+  /** The sequence up to which jobs have the present head start; null if all have. */
   readonly rerankedTo: number | null;
 }
 
@@ -27,14 +27,14 @@ interface Lane extends Names {
   readonly queueId: number;
 }
 
-/** So many lanes are looked through one by one; of more, those that are empty are left out first. */
+/** Up to this many lanes are looked at one by one; with more, empty ones are left out first. */
 const FEW_LANES = 64;
 
 /**
- * Queues and lanes by name and by number. A lane is one (queue, type): its small number is what jobs and indexes hold.
+ * Queues and lanes by name and by number. A lane is one (queue, type); jobs and indexes hold its small number.
  *
- * Numbers never change and are remembered for good, settings only within a transaction, because another process may change them.
- * A rollback may undo a number that was just given: then everything is forgotten.
+ * Numbers never change and are kept for good. Settings are kept only within a transaction, because another process may change them.
+ * A rollback may undo a number that was just given, so it clears everything.
  */
 export class Catalog {
   readonly #on: Connection;
@@ -48,7 +48,7 @@ export class Catalog {
     this.#on = on;
   }
 
-  /** Settings are read anew: a transaction begins, or they changed within it. */
+  /** Call it when a transaction begins, or when settings changed within it. */
   forgetSettings(): void {
     this.#settings.clear();
   }
@@ -61,7 +61,7 @@ export class Catalog {
     this.#learnedTo = 0;
   }
 
-  /** The queue of this name, made with the defaults if it is new. */
+  /** The queue of this name; a new one gets the defaults. */
   queue(name: string): QueueRow {
     return this.findQueue(name) ?? this.#addQueue(name);
   }
@@ -77,7 +77,6 @@ export class Catalog {
     return this.#on.all(ALL_QUEUES).map((row) => this.#remember(readQueueRow(row)));
   }
 
-  /** The queues that are our own. */
   internalQueues(): number[] {
     return (this.#on.all(INTERNAL_QUEUES) as [number][]).map(([id]) => id);
   }
@@ -86,7 +85,7 @@ export class Catalog {
     return this.queue(this.#queueName(id));
   }
 
-  /** The lane of a type in a queue, made if it is new. */
+  /** The lane of a type in a queue; makes it if it is new. */
   lane(queueId: number, type: string): number {
     const known = this.#lanesByQueue.get(queueId)?.get(type);
     if (known !== undefined) return known;
@@ -96,7 +95,7 @@ export class Catalog {
     return id;
   }
 
-  /** The lanes of these types that exist in a queue. Only where one is not known are they looked up: another process may have made it. */
+  /** The existing lanes of these types. Looks them up only if one is unknown: another process may have made it. */
   lanes(queueId: number, types: readonly string[] | "*"): number[] {
     if (types === "*") return this.#allLanes(queueId);
     const wanted = new Set(types);
@@ -106,7 +105,7 @@ export class Catalog {
     return this.#knownLanes(queueId, wanted);
   }
 
-  /** Of many lanes, only those that hold a pending job: types that were used once and never again must not slow every claim. */
+  /** Of many lanes, only those with a pending job: a type that was used once must not slow down every claim. */
   #allLanes(queueId: number): number[] {
     this.#learnLanes();
     const lanes = [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
@@ -119,7 +118,6 @@ export class Catalog {
     return [...this.#lanes.values()];
   }
 
-  /** Every lane in which a job is pending. */
   readyLanes(): number[] {
     return (this.#on.all(READY_LANES) as [number][]).map(([lane]) => lane);
   }
@@ -136,7 +134,7 @@ export class Catalog {
     return this.#rememberLane(lane, queueId, type);
   }
 
-  /** Lanes are only ever added, so what is new stands behind what was learned. */
+  /** Lanes are only ever added, so new ones have higher numbers. */
   #learnLanes(): void {
     for (const [id, queueId, type] of this.#on.all(NEW_LANES, this.#learnedTo) as [number, number, string][]) {
       this.#rememberLane(id, queueId, type);

@@ -1,4 +1,4 @@
-/** Rows <-> values, in both directions, in one place. Rows are arrays: objects of thirty columns cost a third of the drain. */
+/** Rows <-> values, in both directions. Rows are arrays: objects with thirty columns cost a third of the drain. */
 import {
   type Attempt,
   type JobRecord,
@@ -16,7 +16,7 @@ export type Row = (string | number | Uint8Array | null)[];
 
 export const ID_BYTES = 16;
 
-/** `into` lets a hot path use one blob again and again: SQLite copies what it is bound to, and a new one costs five times as much. */
+/** `into` lets a hot path reuse one blob: SQLite copies bound values, and a new blob costs five times as much. */
 export function idToBlob(id: string, into: Uint8Array = new Uint8Array(ID_BYTES)): Uint8Array {
   let at = 0;
   for (let index = 0; index < 36; index += 2) {
@@ -30,15 +30,14 @@ function digit(code: number): number {
   return code < 58 ? code - 48 : (code | 32) - 87;
 }
 
-/** Reads an id as text. To hand a blob over to JavaScript costs 1 µs, more than all other columns of a row together; a text costs a fifth. */
+/** Reads an id as text. A blob takes 1 µs to reach JavaScript, more than all other columns of a row together; a text takes a fifth. */
 export const idColumn = (column: string): string => `lower(hex(${column}))`;
 
-/** The id from what `idColumn` gives. */
 export function hexToId(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** What few jobs have is one JSON column, null for the many. */
+/** Rare fields share one JSON column, which is null for most jobs. */
 interface Extra {
   tags?: readonly string[];
   meta?: string;
@@ -89,7 +88,7 @@ const SUMMARY = [
 
 const FULL = [...SUMMARY, "payload", "result", "rank"] as const;
 
-/** Columns of a job without its bodies, and of a whole job, as readers below expect them. */
+/** Columns of a job without payload and result, and of a whole job, as the readers below expect them. */
 export const SUMMARY_COLUMNS: string = selected(SUMMARY);
 export const JOB_COLUMNS: string = selected(FULL);
 
@@ -104,13 +103,13 @@ export const rankOf = (row: Row): number => row[AT.rank] as number;
 export const queueIdOf = (row: Row): number => row[AT.queue] as number;
 export const laneOf = (row: Row): number => row[AT.lane] as number;
 
-/** What a search adds behind the columns of a summary; `isFound` is null where the payload has still to be looked at. */
+/** What a search adds after the columns of a summary. `isFound` is null if the payload must still be searched. */
 export function searchedOf(row: Row): { payloadBytes: number; isFound: boolean | null } {
   const [payloadBytes, isFound] = row.slice(SUMMARY.length) as [number, number | null];
   return { payloadBytes, isFound: isFound === null ? null : isFound === 1 };
 }
 
-/** The names that a row only has numbers for. */
+/** Names that a row has only numbers for. */
 export interface Names {
   readonly queue: string;
   readonly type: string;
@@ -126,7 +125,7 @@ export function readJob(row: Row, names: Names): Mutable<JobRecord> {
   return record;
 }
 
-/** A job as it is once its claim is written; the row is from just before. */
+/** The job after its claim; the row is from just before. */
 export function readClaimed(row: Row, names: Names, claim: ClaimFacts): LeasedRecord {
   const job = readJob(row, names) as Mutable<LeasedRecord>;
   job.status = "running";
@@ -141,7 +140,7 @@ export function readClaimed(row: Row, names: Names, claim: ClaimFacts): LeasedRe
   return job;
 }
 
-/** What a claim writes into a job, and what its queue says about its end. */
+/** What a claim writes into a job, and whether its queue keeps dead letters. */
 export interface ClaimFacts {
   readonly now: number;
   readonly leaseUntil: number;

@@ -1,6 +1,6 @@
 /**
- * What of a filter the database itself can tell: a row that it leaves out is never handed over, which costs twenty times as much as to look at
- * it. It may let too much through, where a text is stored as JSON: who gets a row looks more closely.
+ * The part of a filter that the database checks: handing a row over costs twenty times as much as looking at it there. Texts that are
+ * stored as JSON may let too much through, so the reader checks those rows again.
  */
 import type { Filter } from "../../core/filter.ts";
 import { type Search, searchFor, SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -12,23 +12,22 @@ export interface Conditions {
   /** For a `where`. */
   readonly text: string;
   readonly values: readonly (string | number)[];
-  /** Whether all that it lets through is meant. */
+  /** Whether every row that passes matches. */
   readonly isExact: boolean;
   readonly search: Search | null;
 }
 
-/** SQLite reads all of a value to look at its beginning: a larger payload has to be looked at by itself. */
+/** SQLite reads a whole value to look at its beginning, so a larger payload is searched on its own. */
 export const LARGE_PAYLOAD_BYTES: number = 4 * SEARCHED_PAYLOAD_BYTES;
 
-/** The group of a job's error. */
 export const ERROR_GROUP: string = `substr(error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 
-/** In: text. Whether it stands in the part of a payload that is looked through, which is measured in bytes. */
+/** In: text. Whether the searched part of a payload, measured in bytes, has it. */
 export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, ${SEARCHED_PAYLOAD_BYTES})), ?) > 0`;
-/** In: text. The same; null for a large one. */
+/** In: text. The same; null for a large payload. */
 export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${LARGE_PAYLOAD_BYTES} then ${IN_PAYLOAD} end)`;
 
-/** The conditions of a filter, but for times: these are a range of sequences. `leftOut` are queues whose jobs are not meant. */
+/** The conditions of a filter, except times: these are a range of sequences. `leftOut` are queues to skip. */
 export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly number[]): Conditions {
   const { status, type, queue, priority, tag, group, q } = filter;
   const texts = ["true"];
@@ -54,7 +53,7 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
   return { text: texts.join(" and "), values, isExact, search };
 }
 
-/** The queues of our own whose jobs a filter leaves out. */
+/** The internal queues that a filter leaves out. */
 export function leftOutBy(catalog: Catalog, { internal }: Pick<Filter, "internal">): number[] {
   return internal === true ? [] : catalog.internalQueues();
 }
@@ -65,7 +64,7 @@ function lanesWith(catalog: Catalog, isMeant: (type: string) => boolean): string
   return JSON.stringify(catalog.everyLane().flatMap(({ id, type }) => (isMeant(type) ? [id] : [])));
 }
 
-/** In: text, lanes whose type has it, the text and in JSON for key, extra and error, and its digits where it may be part of an id. */
+/** In: text, lanes whose type contains it, the text for the key, in JSON for extra and error, and its digits if it may be part of an id. */
 function searched(catalog: Catalog, search: Search): [text: string, ...values: string[]] {
   const { text, inJson } = search;
   const lanes = lanesWith(catalog, (type) => search.isInText(type));

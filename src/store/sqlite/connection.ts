@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Row } from "./codec.ts";
 
-/** A database with its statements prepared once, on first use. Rows come as arrays. */
+/** A database whose statements are prepared on first use. Rows are arrays. */
 export class Connection {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -21,17 +21,17 @@ export class Connection {
     return this.#prepared(text).all(...values) as unknown as Row[];
   }
 
-  /** How many rows it changed. */
+  /** Returns how many rows it changed. */
   run(text: string, ...values: SQLInputValue[]): number {
     return this.#prepared(text).run(...values).changes as number;
   }
 
-  /** The single number that a statement answers. */
+  /** Returns the single number that a statement selects. */
   number(text: string, ...values: SQLInputValue[]): number | null {
     return (this.get(text, ...values)?.[0] as number | null | undefined) ?? null;
   }
 
-  /** Whether its statements still work: a caller may close a connection and open it again, which ends them all. */
+  /** Whether its statements still work: they end when a caller closes its connection and opens it again. */
   get isAlive(): boolean {
     try {
       return this.#probe.get() !== undefined;

@@ -5,8 +5,8 @@ import { MillraceError } from "../../core/errors.ts";
 import { migrate } from "./migrations.ts";
 
 /**
- * How long a call may block the event loop while another process writes. What takes longer is tried again by a timer, so that beats,
- * timers and requests go on meanwhile.
+ * How long a call may block the event loop while another process writes. After that a timer tries again, so that heartbeats, timers and
+ * requests go on meanwhile.
  */
 export const BUSY_TIMEOUT_MS = 5;
 
@@ -16,25 +16,24 @@ export interface OpenOptions {
   readonly path: string;
   /** FULL survives a power cut; NORMAL may lose the newest commits in one, but is never inconsistent. */
   readonly synchronous: "full" | "normal";
-  /** What SQLite says its version is. */
   readonly sqliteVersion: string;
 }
 
 export interface OpenedDatabase {
   readonly db: DatabaseSync;
-  /** Whether other connections, of other processes or threads, may use the file at the same time. */
+  /** Whether other connections, also of other processes or threads, may use the file at the same time. */
   readonly shareable: boolean;
-  /** Call after the database was closed. */
+  /** Call it after closing the database. */
   readonly release: () => void;
 }
 
-/** Opens the file, made ready: WAL, schema at its newest, readable by its owner alone. */
+/** Opens the file in WAL mode, with the newest schema, readable only by its owner. */
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const path = resolve(options.path);
   createPrivately(path);
   refuseNetworkFile(path);
-  const shareable = bearsSeveralConnections(options.sqliteVersion);
-  const release = shareable ? () => {} : claimAlone(path, options.sqliteVersion);
+  const shareable = allowsSeveralConnections(options.sqliteVersion);
+  const release = shareable ? () => {} : lockExclusively(path, options.sqliteVersion);
   let db: DatabaseSync | null = null;
   try {
     db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, allowExtension: false, defensive: true });
@@ -55,18 +54,18 @@ function cannotOpen(path: string, error: unknown): unknown {
 }
 
 /**
- * SQLite before 3.51.3 (and 3.52.0) can corrupt a WAL file that several connections use, by a race that is rare but real. There one
- * process may use the file, and that one without a second connection.
+ * SQLite before 3.51.3 (and 3.52.0) can corrupt a WAL file that several connections use, through a rare race. With such a version, only one
+ * process may use the file, with one connection.
  */
-export function bearsSeveralConnections(version: string): boolean {
+export function allowsSeveralConnections(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
   if (major !== 3) return major > 3;
   if (minor === 52) return patch > 0;
   return minor > 51 || (minor === 51 && patch >= 3);
 }
 
-/** Holds an exclusive lock beside the file until the returned function is called. A dead process holds none. */
-export function claimAlone(path: string, version: string): () => void {
+/** Holds an exclusive lock beside the file until you call the returned function. It ends with the process. */
+export function lockExclusively(path: string, version: string): () => void {
   const owner = `${path}-owner`;
   createPrivately(owner);
   const lock = new DatabaseSync(owner, { timeout: 0 });
@@ -78,7 +77,7 @@ export function claimAlone(path: string, version: string): () => void {
     if (!isBusy(error)) throw storeError(error);
     throw new MillraceError(
       "unsupported_store",
-      `${path} is in use by another process, and SQLite ${version} cannot share it safely: install the newest release of Node 24 or later, which brings a newer SQLite`,
+      `${path} is in use by another process, and SQLite ${version} cannot share it safely. Install the newest release of Node 24 or later, which has a newer SQLite`,
     );
   }
 }
@@ -90,11 +89,11 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0xfe534d42, "SMB2"],
 ]);
 
-/** WAL needs memory that all users of the file share, so two machines on one file corrupt it. */
+/** WAL needs shared memory, so two machines that use one file corrupt it. */
 function refuseNetworkFile(path: string): void {
   const kind = NETWORK_FILE_SYSTEMS.get(statfsSync(path).type);
   if (kind === undefined) return;
-  throw new MillraceError("unsupported_store", `${path} is on a network file system (${kind}), where SQLite is not safe: use a local disk`);
+  throw new MillraceError("unsupported_store", `${path} is on a network file system (${kind}), where SQLite is not safe. Use a local disk`);
 }
 
 function prepare(db: DatabaseSync, options: OpenOptions): void {
@@ -102,19 +101,19 @@ function prepare(db: DatabaseSync, options: OpenOptions): void {
   if (mode !== "wal") {
     throw new MillraceError(
       "unsupported_store",
-      `SQLite could not switch ${options.path} to WAL (it stays "${String(mode)}"): put the file on a local disk, not a network file system`,
+      `SQLite could not switch ${options.path} to WAL mode (it stays "${String(mode)}"). Put the file on a local disk, not a network file system`,
     );
   }
   db.exec(`pragma synchronous = ${options.synchronous}; pragma cache_size = -16000; pragma foreign_keys = off`);
   migrate(db);
 }
 
-/** The file is made with mode 0600 before SQLite opens it: -wal and -shm take its mode, and payloads are nobody else's. */
+/** Creates the file with mode 0600 before SQLite opens it, because -wal and -shm copy its mode, and payloads are private. */
 function createPrivately(path: string): void {
   try {
     if (existsSync(path)) return;
     closeSync(openSync(path, "a", 0o600));
-    chmodSync(path, 0o600); // the umask may have taken more, never less
+    chmodSync(path, 0o600); // the umask may have removed some bits
   } catch (error) {
     throw new MillraceError("store_unavailable", `the SQLite file ${path} cannot be created: ${(error as Error).message}`, {
       cause: error,
@@ -144,13 +143,13 @@ export function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
-/** What a caller is told when SQLite itself fails. */
+/** The error that a caller gets when SQLite fails. */
 export function storeError(error: unknown): unknown {
   const code = primaryCode(error);
   if (code === null) return error;
   const message = (error as Error).message;
   if (code === SQLITE_FULL) {
-    return new MillraceError("store_full", "the disk of the SQLite file is full: free some space, then try again", { cause: error });
+    return new MillraceError("store_full", "the disk of the SQLite file is full. Free some space, then try again", { cause: error });
   }
   return new MillraceError("store_unavailable", `SQLite answered with an error: ${message}`, { cause: error });
 }

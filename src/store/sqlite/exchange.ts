@@ -5,7 +5,7 @@ import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note,
 import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
 import {
   ADD_LOG,
-  CLAIM_FAR_JOB,
+  CLAIM_REMOTE_JOB,
   CLAIM_JOB,
   COMPLETE_GRANTED,
   COMPLETE_JOB,
@@ -43,7 +43,7 @@ function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
 
 const ID = new Uint8Array(ID_BYTES);
 
-/** The plain end in one statement. */
+/** Completes a job in one statement if the transition changes nothing else. */
 function completeJob(tx: Transaction, lease: Lease, { result, runMs }: PlainEnd, mark: number, grant: Grant | undefined): boolean {
   const { fence } = lease;
   const id = idToBlob(lease.id, ID);
@@ -60,21 +60,21 @@ function completeJob(tx: Transaction, lease: Lease, { result, runMs }: PlainEnd,
 }
 
 function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number): void {
-  tx.ledger.move(queue, priority, STATE.running, STATE.completed);
-  tx.ledger.count(queue, "completed");
-  tx.ledger.time(queue, "run", runMs);
-  tx.ledger.time(queue, "wait", startedAt - runAt);
+  tx.counts.move(queue, priority, STATE.running, STATE.completed);
+  tx.counts.count(queue, "completed");
+  tx.counts.time(queue, "run", runMs);
+  tx.counts.time(queue, "wait", startedAt - runAt);
 }
 
 function holds(job: Facts | null, fence: number): job is Facts {
   return job !== null && job.state === STATE.running && job.fence === fence;
 }
 
-/** Why a lease does not hold, or `ok` for the repeat of the settlement that ended it. */
+/** Why a lease does not hold, or `ok` if this settlement ended it before. */
 function answerRefused(job: Facts | null, fence: number, mark: number | null): LeaseAnswer {
   if (job === null) return "stale";
   if (job.settled === mark) return "ok";
-  // A cancel raises the fence by one, and where it ended a lease it leaves its end in the row.
+  // A cancel raises the fence by one. If it ended a lease, it leaves the end of that lease in the row.
   return job.state === STATE.cancelled && job.fence === fence + 1 && job.leaseUntil !== null ? "cancelled" : "stale";
 }
 
@@ -99,9 +99,9 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
   tx.on.run(SET_LOG_COUNT, present + kept.length, job.seq);
 }
 
-/** Takes jobs queue by queue until the claim is filled; or, where its answer was lost, gives what it took before. */
+/** Takes jobs queue by queue until the claim is filled. If the claim's answer was lost, returns what it took before. */
 export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
-  // An answer inside this process is never lost: only workers far away have their turns written down.
+  // An answer within this process is never lost, so only the turns of remote workers are stored.
   const isCounted = claim.turn > 0 && !claim.local;
   const isLate = isCounted && isOvertaken(tx, claim);
   const taken = isCounted && claim.again ? takenBefore(tx, claim) : [];
@@ -126,7 +126,7 @@ export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
   return taken;
 }
 
-/** Whether a repeat of this claim was here before it. A repeat leaves a mark. */
+/** Whether a repeat of this claim came before it. Each repeat leaves a mark. */
 function isOvertaken(tx: Transaction, { workerId, turn, again }: Claim): boolean {
   const name = `claim ${workerId} ${turn}`;
   const [wasHere = false] = readMarks(tx, [name]);
@@ -146,18 +146,18 @@ function takenBefore(tx: Transaction, { workerId, turn, leaseMs }: Claim): Lease
 function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseMs, turn, local }: Claim): LeasedRecord {
   const leaseUntil = tx.now + leaseMs;
   if (local) tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, workerId, seqOf(row));
-  else tx.on.run(CLAIM_FAR_JOB, leaseUntil, tx.now, tx.now, workerId, turn, seqOf(row));
+  else tx.on.run(CLAIM_REMOTE_JOB, leaseUntil, tx.now, tx.now, workerId, turn, seqOf(row));
   const { deadLetters } = queue.settings;
   const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId, deadLetters });
-  tx.ledger.move(queue.id, job.priority, STATE.pending, STATE.running);
+  tx.counts.move(queue.id, job.priority, STATE.pending, STATE.running);
   return job;
 }
 
-/** A statement has an arm for each lane; beyond this many it would take longer to plan than to run. */
+/** A statement has one arm per lane; with more than this, planning takes longer than running. */
 const MOST_ARMS = 64;
 const NO_LANE = -1;
 
-/** The first jobs over all lanes. Where one statement does not take them all: the first of each group of lanes, merged. */
+/** The first jobs of all lanes. If one statement cannot take all lanes, merges the first jobs of each group of lanes. */
 function firstReady(tx: Transaction, lanes: readonly number[], limit: number): Row[] {
   if (lanes.length === 0) return [];
   if (lanes.length <= MOST_ARMS) return tx.on.all(textFor(lanes.length, limit), ...padded(lanes)).slice(0, limit);
@@ -168,7 +168,7 @@ function firstReady(tx: Transaction, lanes: readonly number[], limit: number): R
 
 const TEXTS = new Map<number, string>();
 
-/** Arms and limit are rounded up, so that few statements serve all: a row too many is read and left, a lane too many is empty. */
+/** Rounds arms and limit up, so that few statements serve all: extra rows are ignored, extra lanes are empty. */
 function textFor(lanes: number, limit: number): string {
   const arms = powerOfTwo(lanes);
   const most = roundedUp(limit);
@@ -187,18 +187,18 @@ function powerOfTwo(least: number): number {
   return 2 ** Math.ceil(Math.log2(least));
 }
 
-/** To eighths of a power of two: at most an eighth is read in vain, and there are at most 64 texts for each number of arms. */
+/** Rounds to eighths of a power of two: at most an eighth is read in vain, with at most 64 texts for each number of arms. */
 function roundedUp(limit: number): number {
   const step = Math.max(1, powerOfTwo(limit) / 16);
   return Math.ceil(limit / step) * step;
 }
 
-/** Whether a power cut may not undo it. */
+/** Whether it must survive a power cut. */
 export function isDurable(settlements: readonly Settlement[], claims: readonly Claim[]): boolean {
   return settlements.length > 0 || claims.some((claim) => !claim.local);
 }
 
-/** What the end of an attempt needs to know of the job, as it was when this process claimed it. */
+/** What the end of an attempt needs to know about the job, from when this process claimed it. */
 interface Grant {
   readonly seq: number;
   readonly fence: number;
@@ -208,12 +208,12 @@ interface Grant {
   readonly runAt: number;
 }
 
-/** More than any process has slots; what is left over from leases that were lost goes with the oldest. */
+/** More than any process has slots. Lost leases leave entries behind; the oldest are dropped. */
 const MOST = 20_000;
 
 /**
- * The leases that were granted here. A completion that finds its job by row number and has nothing to read takes 3 µs; one that looks it up
- * by id and returns what counts takes 8. It is a hint: the write still checks id, state and fence, and without it the long way is taken.
+ * The leases that this process was granted. A completion that finds its job by row number and reads nothing takes 3 µs; one that looks it
+ * up by id and returns what to count takes 8. The write still checks id, state and fence; without an entry the slow way is taken.
  */
 export class GrantedLeases {
   readonly #grants = new Map<string, Grant>();
@@ -223,7 +223,7 @@ export class GrantedLeases {
     this.#grants.set(id, grant);
   }
 
-  /** Gives the grant and forgets it: a lease ends once. */
+  /** Removes and returns the grant: a lease ends once. */
   take(id: string, fence: number): Grant | undefined {
     const grant = this.#grants.get(id);
     if (grant === undefined || grant.fence !== fence) return undefined;

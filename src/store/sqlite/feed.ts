@@ -6,7 +6,7 @@ import { ADD_NEWS, LAST_NEWS, NEXT_DUE, RAISE_SIGNAL, READ_META, READ_NEWS, READ
 import type { View } from "./transaction.ts";
 import type { Writer } from "./writer.ts";
 
-/** How often other processes' commits are looked for, and how often after a minute in which nothing happened. */
+/** How often to check for commits of other processes, and how often after a minute without any. */
 const POLL_MS = 5;
 const QUIET_POLL_MS = 20;
 const QUIET_AFTER_MS = 60_000;
@@ -16,10 +16,10 @@ const NEWS_TOPIC = "news";
 const DUE_TOPIC: Hint["topic"] = "due";
 
 /**
- * How processes that share a file hear of each other. SQLite tells nothing by itself, but `data_version` changes when another connection
- * commits, and asking costs 2 µs. Then the signals table says which topics it was about, so that a busy neighbour does not wake everyone.
+ * How processes that share a file hear of each other. SQLite sends no signals, but `data_version` changes when another connection commits,
+ * and asking for it takes 2 µs. Then the signals table says which topics changed, so that a busy process does not wake all others.
  * (Watching the WAL file was measured: no faster, and 12,000 wake-ups a second under load.)
- * What this process commits itself rings here directly.
+ * This process's own commits send their hints directly.
  */
 export class SqliteFeed implements Feed {
   readonly #writer: Writer;
@@ -102,7 +102,7 @@ export class SqliteFeed implements Feed {
     this.#poll = null;
   }
 
-  /** Real time, not the injected clock: this is about when other processes happen to write. */
+  /** Uses real time, not the injected clock: other processes write in real time. */
   #pollLater(): void {
     const quiet = performance.now() - this.#lastChange > QUIET_AFTER_MS;
     this.#poll = setTimeout(() => this.#look(), quiet ? QUIET_POLL_MS : POLL_MS);
@@ -132,7 +132,7 @@ export class SqliteFeed implements Feed {
     }
   }
 
-  /** What became due is not in the signal; which job is the next is one step down an index. */
+  /** The signal does not say when the job is due; the earliest one is one step down an index. */
   #tellDue(): void {
     const runAt = this.#view.on.number(NEXT_DUE);
     if (runAt !== null) this.#watchers.tell({ topic: "due", inMs: Math.max(0, runAt - this.#view.now) });
@@ -150,7 +150,7 @@ export class SqliteFeed implements Feed {
         for (const [seq, text] of rows) {
           const missed = seq - this.#newsRead - 1;
           this.#newsRead = seq;
-          // Numbers are given without holes: what is not there was swept before it could be read.
+          // Numbers have no holes: a missing one was swept before it could be read.
           if (missed > 0) this.#listeners.tell([{ event: "gap", at: this.#view.now, missed }]);
           this.#listeners.tell(JSON.parse(text) as Event[]);
         }
@@ -165,11 +165,11 @@ function readTopic(topic: string): Hint {
   return { topic: topic as Exclude<Hint["topic"], "work" | "due"> };
 }
 
-/** A hint that is lost costs a delay. An error here (a busy file) must not cost more. */
+/** A lost hint only costs a delay, so an error here (a busy file) must not cost more. */
 function quietly(look: () => void): void {
   try {
     look();
   } catch {
-    // The next look will tell.
+    // The next look will find it.
   }
 }

@@ -8,13 +8,13 @@ const MOST_AHEAD_MS = DAY_MS;
 /**
  * The time of the file: one clock for all processes that share it, which never goes back and never stands still.
  *
- * The machine's clock may be set back while jobs run. A process that started before and one that started after would then judge the same
- * lease by times that differ by the step. So the latest time that any process used is kept in the file, and while the machine's clock is
- * behind it, time goes on from there by the monotonic clock.
+ * The machine's clock may be set back while jobs run. Processes that started before and after that would then judge the same lease by
+ * different times. So the file keeps the latest time that any process used. While the machine's clock is behind it, time goes on from there
+ * by the monotonic clock.
  *
- * A time that is more than a day ahead of the machine's clock is not followed: that clock was plainly wrong and has been set right, and the
- * file would be poisoned for good. That holds for what the file says and for what a process remembers alike: else one that ran through the
- * correction would go on in the wrong time, and see the fresh leases of others as expired.
+ * A time more than a day ahead of the machine's clock is ignored: that clock was wrong and has been corrected, and the file would be wrong
+ * for good. This applies to the file and to what a process remembers: otherwise a process that ran through the correction would stay in the
+ * wrong time, and see the fresh leases of others as expired.
  */
 export class FileTime {
   readonly #on: Connection;
@@ -27,7 +27,7 @@ export class FileTime {
     this.#clock = clock;
   }
 
-  /** Now, and from now on the least that any process will see. Call inside a write transaction. */
+  /** Now. No process will see an earlier time after this. Call it inside a write transaction. */
   take(): number {
     const floor = this.#on.number(READ_META, "time") ?? 0;
     const now = this.#notBefore(floor);
@@ -35,7 +35,7 @@ export class FileTime {
     return this.#remember(now);
   }
 
-  /** Now, for a look outside of a write. */
+  /** Now, outside of a write transaction. */
   peek(): number {
     return this.#remember(this.#notBefore(this.#on.number(READ_META, "time") ?? 0));
   }

@@ -9,7 +9,7 @@ import type { Connection } from "./connection.ts";
 import { COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
-/** Dead letters by error. They are found by queue and end; where there are too many, each queue shows its latest. */
+/** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
 export function groupErrors({ on, catalog }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const places = placesOf(on, catalog, query);
   const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES;
@@ -27,7 +27,7 @@ interface Place {
   readonly count: number;
 }
 
-/** Where there are such jobs, by the tallies: at most as many places as jobs may be looked at. */
+/** The queues and states that have such jobs, by the tallies: at most as many as jobs may be looked at. */
 function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] {
   const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   return queues

@@ -9,7 +9,7 @@ import type { Transaction } from "./transaction.ts";
 
 const ID = new Uint8Array(ID_BYTES);
 
-/** Inserts one job, or says why not. What it refuses leaves nothing behind. */
+/** Inserts one job, or says why not. A refused job leaves nothing behind. */
 export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
   const id = idToBlob(job.id, ID);
   const queue = tx.catalog.queue(job.queue);
@@ -47,14 +47,14 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   );
   if (changed === 0) return answerKnownId(tx, id)!;
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
-  tx.ledger.move(queue.id, job.priority, null, state);
-  tx.ledger.count(queue.id, "enqueued");
-  if (state === STATE.pending) tx.ring({ topic: "work", queue: job.queue });
-  else if (state === STATE.scheduled) tx.ring({ topic: "due", inMs: runAt - now });
+  tx.counts.move(queue.id, job.priority, null, state);
+  tx.counts.count(queue.id, "enqueued");
+  if (state === STATE.pending) tx.sendHint({ topic: "work", queue: job.queue });
+  else if (state === STATE.scheduled) tx.sendHint({ topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };
 }
 
-/** The same id again: the first answer was lost on its way. */
+/** The same id again: its first answer was lost. */
 function answerKnownId(tx: Transaction, id: Uint8Array): InsertAnswer | null {
   const row = tx.on.get(FIND_JOB, id);
   if (row === undefined) return null;
@@ -78,11 +78,11 @@ function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob): InsertAnswe
   return same ? { kind: "known", job: record } : { kind: "conflict", id: record.id };
 }
 
-/** Only a queue with a capacity pays for the check. */
+/** Only a queue with a capacity needs the query. */
 function isFull(tx: Transaction, queue: QueueRow): boolean {
   const { capacity } = queue.settings;
   if (capacity === null) return false;
-  return tx.on.number(COUNT_WAITING, queue.id)! + tx.ledger.waitingAdded(queue.id) >= capacity;
+  return tx.on.number(COUNT_WAITING, queue.id)! + tx.counts.waitingAdded(queue.id) >= capacity;
 }
 
 function read(tx: Transaction, row: Row): ReturnType<typeof readJob> {

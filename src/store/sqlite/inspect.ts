@@ -2,13 +2,13 @@ import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
-import { bearsSeveralConnections, claimAlone, storeError } from "./database.ts";
+import { allowsSeveralConnections, lockExclusively, storeError } from "./database.ts";
 import { SCHEMA_VERSION, versionOf } from "./migrations.ts";
 import { parseSqliteUrl } from "./url.ts";
 
 const LOOK_TIMEOUT_MS = 500;
 
-/** Looks at the file of a `sqlite:` URL. One that is not there yet is not made. */
+/** Reports on the file of a `sqlite:` URL. Does not create it. */
 export function inspectSqlite(url: string, sqliteVersion: string = process.versions.sqlite ?? "0"): StoreReport {
   const { path, synchronous } = parseSqliteUrl(url);
   const file = resolve(path);
@@ -21,10 +21,10 @@ export function inspectSqlite(url: string, sqliteVersion: string = process.versi
 }
 
 function schemaOf(file: string, sqliteVersion: string): number {
-  const release = bearsSeveralConnections(sqliteVersion) ? () => {} : claimAlone(file, sqliteVersion);
+  const release = allowsSeveralConnections(sqliteVersion) ? () => {} : lockExclusively(file, sqliteVersion);
   let db: DatabaseSync | null = null;
   try {
-    // Not opened read-only: the last one to close a WAL file tidies up beside it, and who may not write cannot.
+    // Not opened read-only: the last to close a WAL file removes the files beside it, which needs write access.
     db = new DatabaseSync(file, { timeout: LOOK_TIMEOUT_MS, allowExtension: false, defensive: true });
     db.exec("pragma query_only = on");
     return versionOf(db);
@@ -37,24 +37,24 @@ function schemaOf(file: string, sqliteVersion: string): number {
 }
 
 function fileFinding(file: string): StoreFinding {
-  if (!existsSync(file)) return { grade: "good", message: `${file} is not there yet: the first use makes it` };
+  if (!existsSync(file)) return { grade: "good", message: `${file} does not exist yet: the first use creates it` };
   const isPrivate = process.platform === "win32" || (statSync(file).mode & 0o077) === 0;
   return isPrivate
-    ? { grade: "good", message: `${file} can be read by its owner only` }
-    : { grade: "doubtful", message: `${file} can be read by others on this machine, payloads included: chmod 600 ${file}` };
+    ? { grade: "good", message: `only its owner can read ${file}` }
+    : { grade: "doubtful", message: `other users of this machine can read ${file}, payloads included: run chmod 600 ${file}` };
 }
 
 function sharingFinding(version: string): StoreFinding {
-  return bearsSeveralConnections(version)
+  return allowsSeveralConnections(version)
     ? { grade: "good", message: "several processes may share the file" }
     : {
         grade: "doubtful",
-        message: `SQLite ${version} cannot be shared safely, so one process at a time may use the file: install the newest release of Node 24 or later`,
+        message: `SQLite ${version} cannot share the file safely, so only one process at a time may use it: install the newest release of Node 24 or later`,
       };
 }
 
 function durabilityFinding(synchronous: "full" | "normal"): StoreFinding {
   return synchronous === "full"
-    ? { grade: "good", message: "synchronous=full: what was accepted survives a power cut" }
-    : { grade: "doubtful", message: "synchronous=normal: a power cut may take the newest jobs" };
+    ? { grade: "good", message: "synchronous=full: accepted jobs survive a power cut" }
+    : { grade: "doubtful", message: "synchronous=normal: a power cut may lose the newest jobs" };
 }

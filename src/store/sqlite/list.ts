@@ -28,45 +28,44 @@ import {
 } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
-/** A list that searches stops when it has read so much of payloads: nobody else in this process gets on meanwhile. */
+/** A search stops after reading this many bytes of payloads, because it blocks this process meanwhile. */
 const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
-/** So many candidates are looked at by one statement; where payloads are searched, fewer. */
-const STRETCH = 2000;
-const SEARCHED_STRETCH = 250;
+/** How many candidates one statement looks at; fewer if it searches payloads. */
+const BATCH = 2000;
+const SEARCHED_BATCH = 250;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
 /**
- * Lists newest first, which is by falling sequence. Two ways lead there: jobs of a few statuses with few members are picked through the
- * indexes that hold them; otherwise one walks down the table. Both look at MAX_CANDIDATES jobs at most.
+ * Lists newest first, by falling sequence. If few jobs have the wanted statuses, their sequences are picked from the indexes of these
+ * statuses; otherwise it walks down the table. Both look at MAX_CANDIDATES jobs at most.
  */
 export function listJobs({ on, catalog }: View, query: ListQuery): Page {
-  return new Look(on, catalog, query).list(query.limit);
+  return new Scan(on, catalog, query).list(query.limit);
 }
 
-/** How many jobs a list would find among the candidates that it looks at. */
 export function countMatches({ on, catalog }: View, filter: Filter): { count: number; isCapped: boolean } {
-  return new Look(on, catalog, filter).count();
+  return new Scan(on, catalog, filter).count();
 }
 
-/** Candidates that are left after the database's own filter, newest first, and from below which sequence the next are; null: there are none. */
-interface Stretch {
+/** Candidates that passed the database's filter, newest first, and below which sequence the next ones are (null: there are none). */
+interface Batch {
   readonly rows: readonly Row[];
   readonly next: number | null;
 }
 
-/** One look through the candidates of a filter. */
-class Look {
+/** One pass through the candidates of a filter. */
+class Scan {
   readonly #on: Connection;
   readonly #catalog: Catalog;
   readonly #filter: Filter;
   readonly #range: Range;
-  /** The candidates, where they are few. */
+  /** The sequences of the candidates, if they are few. */
   readonly #picked: readonly number[] | null;
   readonly #isMeant: Matcher;
-  /** Queues of our own whose jobs are no candidates. */
+  /** Internal queues to skip. */
   readonly #leftOut: readonly number[];
-  /** How many bytes of payloads were read. */
+  /** Payload bytes read so far. */
   #bytes = 0;
 
   constructor(on: Connection, catalog: Catalog, query: Filter & { readonly cursor?: string | undefined }) {
@@ -82,14 +81,14 @@ class Look {
   list(limit: number): Page {
     const jobs: JobSummaryRecord[] = [];
     let below: number | null = null;
-    for (const { rows, next } of this.#stretches(() => limit - jobs.length)) {
+    for (const { rows, next } of this.#batches(() => limit - jobs.length)) {
       for (const row of rows) {
         const job = this.#jobIn(row);
         if (job !== null) jobs.push(job);
-        if (jobs.length === limit || this.#isTired) return { jobs, cursor: encodeCursor(seqOf(row)) };
+        if (jobs.length === limit || this.#hasReadEnough) return { jobs, cursor: encodeCursor(seqOf(row)) };
       }
       below = next;
-      if (this.#isTired) break;
+      if (this.#hasReadEnough) break;
     }
     return { jobs, cursor: below === null ? null : encodeCursor(below) };
   }
@@ -99,10 +98,10 @@ class Look {
     if (where.isExact && this.#picked === null) return this.#countAtOnce(where);
     let count = 0;
     let below: number | null = null;
-    for (const { rows, next } of this.#stretches(() => MAX_CANDIDATES)) {
+    for (const { rows, next } of this.#batches(() => MAX_CANDIDATES)) {
       count += rows.filter((row) => this.#jobIn(row) !== null).length;
       below = next;
-      if (this.#isTired) break;
+      if (this.#hasReadEnough) break;
     }
     return { count, isCapped: below !== null && this.#hasBelow(below) };
   }
@@ -114,23 +113,23 @@ class Look {
     return { count, isCapped: end !== null && this.#hasBelow(end) };
   }
 
-  get #isTired(): boolean {
+  get #hasReadEnough(): boolean {
     return this.#bytes >= MOST_PAYLOAD_BYTES;
   }
 
-  #stretches(room: () => number): Iterable<Stretch> {
-    return this.#picked === null ? this.#walk(room) : this.#fetch(this.#picked);
+  #batches(spaceLeft: () => number): Iterable<Batch> {
+    return this.#picked === null ? this.#walk(spaceLeft) : this.#fetch(this.#picked);
   }
 
-  *#walk(room: () => number): Generator<Stretch> {
+  *#walk(spaceLeft: () => number): Generator<Batch> {
     const { text, values, search } = conditionsOf(this.#catalog, this.#filter, this.#leftOut);
-    const size = search === null ? STRETCH : SEARCHED_STRETCH;
+    const size = search === null ? BATCH : SEARCHED_BATCH;
     const statement = search === null ? walkJobs(text) : searchJobs(text);
     const given = search === null ? values : [search.text, ...values];
     let { below } = this.#range;
     for (let looked = 0; looked < MAX_CANDIDATES; looked += size) {
       const end = this.#nthBelow(below, size - 1);
-      const asked = room();
+      const asked = spaceLeft();
       const rows = this.#on.all(statement, ...given, below, end ?? this.#range.from, asked);
       if (search !== null) this.#bytes += this.#on.number(SMALL_PAYLOAD_BYTES, below, end ?? this.#range.from) ?? 0;
       const next = rows.length === asked ? seqOf(rows.at(-1)!) : end;
@@ -140,21 +139,21 @@ class Look {
     }
   }
 
-  *#fetch(seqs: readonly number[]): Generator<Stretch> {
-    // What is searched for is looked for here: a statement that leaves rows out does not tell how much it read.
+  *#fetch(seqs: readonly number[]): Generator<Batch> {
+    // The search is not a condition of the statement: left-out rows would not tell how much was read.
     const { text, values } = conditionsOf(this.#catalog, { ...this.#filter, q: undefined }, this.#leftOut);
     const search = this.#filter.q === undefined ? null : searchFor(this.#filter.q);
     const statement = search === null ? lookAtJob(text) : searchJob(text);
     const given = search === null ? values : [search.text, ...values];
-    for (let at = 0; at < seqs.length; at += SEARCHED_STRETCH) {
-      const some = seqs.slice(at, at + SEARCHED_STRETCH);
+    for (let at = 0; at < seqs.length; at += SEARCHED_BATCH) {
+      const some = seqs.slice(at, at + SEARCHED_BATCH);
       const rows = some.map((seq) => this.#on.get(statement, ...given, seq)).filter((row) => row !== undefined);
       if (search !== null) for (const row of rows) if (searchedOf(row).isFound !== null) this.#bytes += searchedOf(row).payloadBytes;
-      yield { rows, next: at + SEARCHED_STRETCH < seqs.length ? some.at(-1)! : null };
+      yield { rows, next: at + SEARCHED_BATCH < seqs.length ? some.at(-1)! : null };
     }
   }
 
-  /** The job, if it is meant. */
+  /** The job, if it matches. */
   #jobIn(row: Row): JobSummaryRecord | null {
     const job = readSummary(row, this.#catalog.namesOf(laneOf(row)));
     return this.#isMeant(job, (search) => this.#isInPayload(row, search)) ? job : null;
@@ -172,8 +171,8 @@ class Look {
   }
 
   /**
-   * The sequence of the candidate that `passed` others stand before, if there are so many; or, where too many of our own stand between, of the
-   * last job that one gets to.
+   * The sequence of the candidate after `passed` others, or null if there are fewer. If too many internal jobs are in between, the sequence
+   * of the last job that may be looked at.
    */
   #nthBelow(below: number, passed: number, most: number = (passed + 1) * (MAX_PASSED / MAX_CANDIDATES)): number | null {
     const { from } = this.#range;
@@ -183,7 +182,7 @@ class Look {
   }
 }
 
-/** The seqs of all jobs of the wanted statuses, newest first, if the tallies say that they are few; else null. */
+/** The sequences of all jobs in the wanted statuses, newest first, if the tallies say that they are few; else null. */
 function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
   if (query.status === undefined) return null;
   const all = catalog.allQueues();
@@ -202,7 +201,7 @@ interface Pick {
   readonly seqs: (below: number) => number[];
 }
 
-/** Pending, ended and blocked jobs can be picked by queue. The indexes of running and later ones are not by queue: they are picked over all. */
+/** Pending, ended and blocked jobs can be picked by queue. The indexes of running and waiting jobs do not have the queue. */
 function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
   const countIn = (some: readonly QueueRow[], which = state): number =>
     some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);
@@ -215,7 +214,7 @@ function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonl
     return { count: countIn(queues), seqs: (below) => lanes.flatMap((lane) => read(SEQS_OF_LANE, lane, below)) };
   }
   if (state === STATE.running) return { count: countIn(all), seqs: (below) => read(SEQS_RUNNING, state, below) };
-  // Those that wait for their time stand in one index: to find a few of one status there, all of both are looked at.
+  // Scheduled and retrying jobs share one index: to find one status, it reads both.
   const count = countIn(all, STATE.scheduled) + countIn(all, STATE.retrying);
   return { count, seqs: (below) => read(SEQS_DUE, state, below) };
 }
@@ -226,7 +225,7 @@ interface Range {
   readonly below: number;
 }
 
-/** Sequence and time of creation rise together, so a range of dates is a range of sequences, found by halving. */
+/** Creation times rise with the sequence, so a range of dates is a range of sequences, found by binary search. */
 function seqRange(on: Connection, query: Filter & { readonly cursor?: string | undefined }): Range {
   const top = on.number(HIGHEST_SEQ)! + 1;
   const from = query.from === undefined ? 0 : firstSeqAt(on, query.from, top);
@@ -247,7 +246,7 @@ function firstSeqAt(on: Connection, time: number, top: number): number {
   return low;
 }
 
-/** With a check, so that a cursor somebody changed is refused and does not quietly list from elsewhere. */
+/** Has a check digit, so that a changed cursor is refused instead of listing from elsewhere. */
 function encodeCursor(seq: number): string {
   return `s${seq.toString(36)}.${checkOf(seq)}`;
 }
@@ -260,6 +259,6 @@ function decodeCursor(cursor: string): number {
   const [, digits = "", check] = /^s([0-9a-z]{1,10})\.([0-9a-z]{1,2})$/.exec(cursor) ?? [];
   const seq = Number.parseInt(digits, 36);
   if (!Number.isSafeInteger(seq) || check !== checkOf(seq) || cursor !== encodeCursor(seq))
-    throw new MillraceError("invalid_cursor", "cursor must be one that list gave out", { field: "cursor" });
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
   return seq;
 }

@@ -35,7 +35,7 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
   deleteJob(tx, job.seq);
-  tx.ledger.move(job.queue, job.priority, job.state, null);
+  tx.counts.move(job.queue, job.priority, job.state, null);
   return { kind: "ok", was, job: summary };
 }
 
@@ -55,7 +55,7 @@ export function findJob({ on, catalog }: View, id: string): JobRecord | null {
   return row === undefined ? null : readJob(row, catalog.namesOf(laneOf(row)));
 }
 
-/** The history, and the attempt that the job's own row still tells of. */
+/** The history, and the latest attempt from the job's own row. */
 export function attemptsOf({ on }: View, id: string): Attempt[] {
   const row = on.get(FACTS_OF_JOB, idToBlob(id));
   if (row === undefined) return [];

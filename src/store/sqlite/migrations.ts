@@ -2,10 +2,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { MillraceError } from "../../core/errors.ts";
 
 /**
- * The schema, step by step. A step that was released is never edited: the next change is a new step at the end.
+ * The schema, step by step. A released step is never edited: the next change is a new step at the end.
  *
- * One table holds every job, from insert to prune. A second table for running or finished ones was measured and costs more b-tree work
- * than it saves. Partial indexes keep the hot paths small: each holds only the rows of its state, so finished jobs slow nothing.
+ * One table holds every job, from insert to prune. A second table for running or finished jobs was measured and costs more b-tree work
+ * than it saves. Each partial index holds only the rows of its state, so finished jobs slow nothing down.
  */
 export const STEPS: readonly string[] = [
   `
@@ -152,22 +152,22 @@ export const STEPS: readonly string[] = [
     events text not null
   );
   `,
-  // Which claim of its worker took a running job, where the worker is far away and may not have had the answer.
+  // The claim of a remote worker that took a running job; its answer may have been lost.
   "alter table millrace_job add column turn int",
-  // What all processes may take only so much of: the time at which nothing will be in use.
+  // Allowances that all processes share: the time at which nothing will be in use.
   "create table millrace_allowance (name text primary key, free_at real not null) without rowid",
-  // How often attempts were lost, and may be. Null in rows of a version that did not know of it: then max_retries decides.
+  // How often attempts were lost, and may be. Null in rows of an older version: then max_retries decides.
   "alter table millrace_job add column lost_count int not null default 0; alter table millrace_job add column max_lost int",
-  // What every process shall know for a while, such as sessions that were ended.
+  // What all processes must know for a while, such as ended sessions.
   "create table millrace_mark (name text primary key, expires_at int not null) without rowid",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;
 
 /**
- * Brings the file to the present schema, or refuses one that a newer Millrace made. Every process does it at start: the write lock lets
- * one work while the others wait, and a step that is cut off leaves no trace, because it is one transaction.
- * The version is in a table of our own: `user_version` belongs to the application that shares the file with us.
+ * Brings the file to the present schema, or refuses one that a newer Millrace made. Every process does this at start: the write lock lets
+ * one work while the others wait. It is one transaction, so an interrupted step leaves no trace.
+ * The version is in our own table, because `user_version` belongs to the application that shares the file.
  */
 export function migrate(db: DatabaseSync): void {
   if (versionOf(db) === SCHEMA_VERSION) return;
@@ -185,7 +185,7 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** Everything that a new file is made of, as a script for sqlite3. */
+/** Everything in a new file, as a script for sqlite3. */
 export function schemaScript(): string {
   return [
     `-- Millrace, schema ${SCHEMA_VERSION}, for a SQLite file that has no tables of Millrace yet.`,
@@ -198,7 +198,7 @@ export function schemaScript(): string {
   ].join("\n");
 }
 
-/** The version of our schema in the file; 0 when it has none. */
+/** The version of our schema in the file; 0 if it has none. */
 export function versionOf(db: DatabaseSync): number {
   const known = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'").get();
   if (known === undefined) return 0;
@@ -208,6 +208,6 @@ export function versionOf(db: DatabaseSync): number {
 function tooNew(found: number): MillraceError {
   return new MillraceError(
     "unsupported_store",
-    `the SQLite file has Millrace schema ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}: install the newer version that wrote it`,
+    `the SQLite file has Millrace schema ${found}, and this Millrace knows only up to ${SCHEMA_VERSION}. Install the newer version that wrote it`,
   );
 }

@@ -1,6 +1,6 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
-import { COUNTER, LEVELS, readFigures, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
+import { COUNTER, counterRows, LEVELS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
@@ -13,7 +13,7 @@ import {
   READ_COUNTS,
   READ_QUEUE_COUNTS,
   SET_QUEUE,
-  STANDING_OF_JOB,
+  POSITION_OF_JOB,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -44,11 +44,10 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
     queue.id,
   );
   tx.catalog.forgetSettings();
-  tx.ring({ topic: "queues" });
-  if (change.paused === false) tx.ring({ topic: "work", queue: name });
+  tx.sendHint({ topic: "queues" });
+  if (change.paused === false) tx.sendHint({ topic: "work", queue: name });
 }
 
-/** Of each queue that has pending jobs, when the longest due of them was due. */
 export function oldestPending({ on, catalog, now }: View): { now: number; queues: OldestPending[] } {
   const oldest = new Map<string, number>();
   for (const lane of catalog.readyLanes()) {
@@ -60,8 +59,8 @@ export function oldestPending({ on, catalog, now }: View): { now: number; queues
 }
 
 /**
- * The first of a lane by rank; with strict priority, the first of each priority in it: their ranks lie apart by more than all times there are,
- * so that one can jump from one priority to the next.
+ * The due time of the lane's first job by rank; with strict priority, of its first job in each priority. There ranks of different
+ * priorities are further apart than any two times, so it can jump from one priority to the next.
  */
 function* headsOf(on: Connection, lane: number, isStrict: boolean): Generator<number> {
   for (let from = -Number.MAX_SAFE_INTEGER; ;) {
@@ -70,14 +69,13 @@ function* headsOf(on: Connection, lane: number, isStrict: boolean): Generator<nu
     const [rank, runAt] = head;
     yield runAt;
     if (!isStrict) return;
-    // By its rank and not by its priority: while a queue is being ranked anew, some have the rank of the old head start.
+    // By rank, not by priority: during a rerank, some jobs still have the rank of the old head start.
     from = (Math.floor(rank / STRICT_HEAD_START_MS) + 1) * STRICT_HEAD_START_MS;
   }
 }
 
-/** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */
 export function countAhead({ on, catalog }: View, id: string, types: readonly string[] | "*", most: number): number | null {
-  const found = on.get(STANDING_OF_JOB, idToBlob(id)) as [seq: number, queue: number, state: number, rank: number] | undefined;
+  const found = on.get(POSITION_OF_JOB, idToBlob(id)) as [seq: number, queue: number, state: number, rank: number] | undefined;
   if (found === undefined || found[2] !== STATE.pending) return null;
   const [seq, queue, , rank] = found;
   let count = 0;
@@ -89,9 +87,8 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 }
 
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  const rows = countRows(on, catalog, query);
-  const byPeriod = Map.groupBy(rows, ([queue, at]) => `${queue}@${at}`);
-  return { now, rows: [...byPeriod.values()].map((ofPeriod) => toCounterRow(catalog, ofPeriod)) };
+  const cells = countRows(on, catalog, query).map(([queue, ...rest]) => [catalog.queueById(queue).name, ...rest] as const);
+  return { now, rows: counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }
 
 function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [number, number, number, number][] {
@@ -105,10 +102,4 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
     if (queue !== null) rows = on.all(READ_QUEUE_COUNTS, step, from, to, queue.id);
   }
   return rows as [number, number, number, number][];
-}
-
-function toCounterRow(catalog: Catalog, rows: [number, number, number, number][]): CounterRow {
-  const [queue, at] = rows[0]!;
-  const cells = rows.map(([, , metric, value]) => [metric, value] as const);
-  return { queue: catalog.queueById(queue).name, at, ...readFigures(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }

@@ -36,13 +36,13 @@ export function putSchedule(tx: Transaction, spec: ScheduleSpec, nextTick: numbe
       ? tx.on.run(ADD_SCHEDULE, spec.name, text, paused, nextVersion(tx), nextTick, tx.now, tx.now)
       : tx.on.run(SET_SCHEDULE, text, paused, nextTick, tx.now, nextVersion(tx), spec.name, expected);
   if (changed === 0) return false;
-  tx.ring({ topic: "schedules" });
+  tx.sendHint({ topic: "schedules" });
   return true;
 }
 
 export function removeSchedule(tx: Transaction, name: string): boolean {
   if (tx.on.run(DELETE_SCHEDULE, name) === 0) return false;
-  tx.ring({ topic: "schedules" });
+  tx.sendHint({ topic: "schedules" });
   return true;
 }
 
@@ -55,7 +55,7 @@ export function takeTick(tx: Transaction, { name, version, tick, nextTick, job }
   return "ticked";
 }
 
-/** One count for all schedules, so that a name that is removed and made again never has a version for the second time. */
+/** One counter for all schedules, so that a name that is removed and made again never has an old version. */
 function nextVersion(tx: Transaction): number {
   return tx.on.number(COUNT_META, "schedule_version")!;
 }

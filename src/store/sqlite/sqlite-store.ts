@@ -20,7 +20,7 @@ import { parseSqliteUrl } from "./url.ts";
 import { CallersTransactions } from "./within.ts";
 import { Writer } from "./writer.ts";
 
-/** Opens (and makes, if need be) the file of a `sqlite:` URL. */
+/** Opens the file of a `sqlite:` URL, and creates it if needed. */
 export async function openSqliteStore(
   url: string,
   options: { clock: Clock; deadlineMs: number; sqliteVersion?: string; onLocked?: (() => void) | undefined },
@@ -46,7 +46,7 @@ interface SqliteStoreOptions {
   readonly onLocked?: (() => void) | undefined;
 }
 
-/** The contract on one file. Each verb is a few statements inside the transaction of its tick (see writer.ts). */
+/** The contract on one file. Each verb is a few statements in the transaction of its tick (see writer.ts). */
 export function storeOver(db: DatabaseSync, options: SqliteStoreOptions): Store {
   const { path, clock, shareable, release } = options;
   const writer = new Writer(new Connection(db), { ...options, onCommit: (hints) => feed.committed(hints) });
@@ -77,8 +77,8 @@ const VERBS: Verbs<Writer> = {
       settled: settlements.map((settlement) => settleJob(tx, settlement)),
       claimed: claims.map((claim) => claimJobs(tx, claim)),
     })),
-  extend: softly((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
-  note: softly((tx, notes) => notes.map((note) => writeNote(tx, note))),
+  extend: withoutSync((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
+  note: withoutSync((tx, notes) => notes.map((note) => writeNote(tx, note))),
   change: durably((tx, ids, move) => ids.map((id) => changeJob(tx, id, move))),
   remove: durably((tx, ids, from) => ids.map((id) => removeJob(tx, id, from))),
   find: reading((view, ids) => ids.map((id) => findJob(view, id))),
@@ -87,11 +87,11 @@ const VERBS: Verbs<Writer> = {
   count: reading(countMatches),
   attempts: reading(attemptsOf),
   logs: reading(logsOf),
-  promote: softly(promoteJobs),
+  promote: withoutSync(promoteJobs),
   expired: reading(expiredJobs),
-  prune: softly(pruneJobs),
-  sweep: softly(sweep),
-  rerank: softly(rerankJobs),
+  prune: withoutSync(pruneJobs),
+  sweep: withoutSync(sweep),
+  rerank: withoutSync(rerankJobs),
   queues: reading(queueStates),
   configure: durably(configureQueue),
   oldest: reading(oldestPending),
@@ -102,10 +102,10 @@ const VERBS: Verbs<Writer> = {
   removeSchedule: durably(removeSchedule),
   dueSchedules: reading(dueSchedules),
   tick: durably((tx, ticks) => ticks.map((tick) => takeTick(tx, tick))),
-  register: softly(registerWorker),
-  unregister: softly(unregisterWorker),
+  register: withoutSync(registerWorker),
+  unregister: withoutSync(unregisterWorker),
   workers: reading(livingWorkers),
-  spend: softly((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
+  spend: withoutSync((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
   mark: durably(setMark),
   marked: reading(readMarks),
 };
@@ -113,17 +113,17 @@ const VERBS: Verbs<Writer> = {
 type Work<Sees, Args extends unknown[], Answer> = (sees: Sees, ...args: Args) => Answer;
 type Verb<Args extends unknown[], Answer> = (writer: Writer, ...args: Args) => Promise<Answer>;
 
-/** In the transaction of this tick; the answer waits for the disk. */
+/** Runs in the transaction of this tick; the answer waits for the disk. */
 function durably<Args extends unknown[], Answer>(work: Work<Transaction, Args, Answer>): Verb<Args, Answer> {
   return (writer, ...args) => writer.run(true, (tx) => work(tx, ...args));
 }
 
-/** The same for what a power cut may undo: who asked is dead then too, or asks again. */
-function softly<Args extends unknown[], Answer>(work: Work<Transaction, Args, Answer>): Verb<Args, Answer> {
+/** The same for work that a power cut may undo: the caller is then gone too, or asks again. */
+function withoutSync<Args extends unknown[], Answer>(work: Work<Transaction, Args, Answer>): Verb<Args, Answer> {
   return (writer, ...args) => writer.run(false, (tx) => work(tx, ...args));
 }
 
-/** At once, outside of any transaction. */
+/** Runs at once, outside of any transaction. */
 function reading<Args extends unknown[], Answer>(look: Work<View, Args, Answer>): Verb<Args, Answer> {
   return (writer, ...args) => writer.read((view) => look(view, ...args));
 }

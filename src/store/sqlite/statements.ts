@@ -1,8 +1,8 @@
 /**
- * Every SQL text of this engine. Above each stand its inputs, in order, and what an answer means.
+ * Every SQL text of this engine. The comment above each has its inputs, in order, and what an answer means.
  *
- * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. The
- * doubled conditions below are for it; test/unit/store/sqlite/plans.test.ts asserts that each hot statement gets its index.
+ * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. So
+ * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { STATE } from "../numbers.ts";
@@ -13,7 +13,7 @@ import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "
 const PENDING = `state = ${STATE.pending}`;
 const WAITS_FOR_TIME = `state <= ${STATE.retrying}`;
 const RUNNING = `state = ${STATE.running}`;
-/** Jobs that have ended, and blocked ones: what stays as it is until someone acts. Each is found there by its queue and state. */
+/** Ended and blocked jobs, which change only if someone acts. The index has their queue and state. */
 const AT_REST = `state >= ${STATE.completed}`;
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -23,7 +23,7 @@ const QUEUE_COLUMNS = "id, name, paused, capacity, head_start, dead_letters, kee
 /** In: name. */
 export const FIND_QUEUE = `select ${QUEUE_COLUMNS} from millrace_queue where name = ?`;
 export const ALL_QUEUES = `select ${QUEUE_COLUMNS} from millrace_queue order by name`;
-/** Out: the queues that are our own. */
+/** Out: the internal queues. */
 export const INTERNAL_QUEUES = `select id from millrace_queue where instr(name, '${INTERNAL_MARK}') > 0`;
 /** In: name, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
 export const ADD_QUEUE =
@@ -34,30 +34,30 @@ export const SET_QUEUE =
 /** In: reranked_to, id. */
 export const SET_RERANKED = "update millrace_queue set reranked_to = ? where id = ?";
 
-/** In: the highest lane id that is known. Out: the lanes that came since. */
+/** In: the highest known lane id. Out: newer lanes. */
 export const NEW_LANES = "select id, queue, type from millrace_lane where id > ? order by id";
 /** In: queue, type. Out: id. */
 export const FIND_LANE = "select id from millrace_lane where queue = ? and type = ?";
 /** In: id. Out: queue, type. */
 export const FIND_LANE_BY_ID = "select queue, type from millrace_lane where id = ?";
-/** Out: every lane in which a job is pending. Jumps from lane to lane in the index, however many jobs stand in each. */
+/** Out: every lane with a pending job. Jumps from lane to lane in the index, however many jobs each has. */
 export const READY_LANES = `with recursive ready (lane) as (
     select min(lane) from millrace_job where ${PENDING}
     union all
     select (select min(lane) from millrace_job where ${PENDING} and lane > ready.lane) from ready where ready.lane is not null
   ) select lane from ready where lane is not null`;
-/** In: lane, rank. Out: rank and due time of the first job of the lane from that rank on. */
+/** In: lane, rank. Out: rank and due time of the lane's first job from that rank on. */
 export const HEAD_OF_LANE = `select rank, run_at from millrace_job where ${PENDING} and lane = ? and rank >= ? order by rank, seq limit 1`;
 /** In: lane, rank, most. Out: how many jobs of the lane have a lower rank. */
 export const COUNT_RANKED_BEFORE = `select count(*) from (select 1 from millrace_job where ${PENDING} and lane = ? and rank < ? limit ?)`;
-/** In: lane, rank, seq, most. Out: how many jobs of the lane have the same rank and came earlier. */
+/** In: lane, rank, seq, most. Out: how many jobs of the lane have the same rank and were inserted earlier. */
 export const COUNT_CAME_BEFORE = `select count(*) from (select 1 from millrace_job where ${PENDING} and lane = ? and rank = ? and seq < ? limit ?)`;
-/** In: id. Out: where a job stands. */
-export const STANDING_OF_JOB = "select seq, queue, state, rank from millrace_job where id = ?";
+/** In: id. */
+export const POSITION_OF_JOB = "select seq, queue, state, rank from millrace_job where id = ?";
 /** In: queue, type. */
 export const ADD_LANE = "insert into millrace_lane (queue, type) values (?, ?) on conflict do nothing";
 
-/** In: queue. Out: how many wait there, which is what a capacity bounds. */
+/** In: queue. Out: how many jobs wait there, which the capacity limits. */
 export const COUNT_WAITING = `select coalesce(sum(count), 0) from millrace_tally where queue = ? and state < ${STATE.running}`;
 export const ALL_TALLIES = "select queue, state, level, count from millrace_tally where count <> 0";
 /** In: queue, state. */
@@ -76,8 +76,8 @@ export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_
 // ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * In: id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra, created_at,
- * updated_at.
+ * In: id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra,
+ * created_at, updated_at.
  * No change: the id is known.
  */
 export const INSERT_JOB = `insert into millrace_job
@@ -85,14 +85,14 @@ export const INSERT_JOB = `insert into millrace_job
     updated_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
-/** In: queue, key. Out: whose it is, and (once the job is pruned) until when and how it ended. */
+/** In: queue, key. Out: its job, and (once the job is pruned) when the key expires and how the job ended. */
 export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?`;
-/** In: queue, key, job, fingerprint. Takes the key over from a job whose key has expired. */
+/** In: queue, key, job, fingerprint. Replaces a key that has expired. */
 export const PUT_KEY =
   "insert or replace into millrace_key (queue, key, job, fingerprint, expires_at, state) values (?, ?, ?, ?, null, null)";
-/** In: queue, key, job. Frees a key only if it is still that job's. */
+/** In: queue, key, job. Frees a key only if that job still has it. */
 export const DROP_KEY = "delete from millrace_key where queue = ? and key = ? and job = ?";
-/** In: expires_at, state, queue, key, job. The job goes, its key stays. */
+/** In: expires_at, state, queue, key, job. Keeps the key of a pruned job. */
 export const OUTLIVE_KEY = "update millrace_key set expires_at = ?, state = ? where queue = ? and key = ? and job = ?";
 /** In: now, limit. */
 export const DROP_EXPIRED_KEYS = `delete from millrace_key where (queue, key) in
@@ -102,49 +102,49 @@ export const DROP_EXPIRED_KEYS = `delete from millrace_key where (queue, key) in
 
 /**
  * In: a lane for each arm. Out: the first jobs of these lanes, by rank and sequence.
- * One index scan a lane; SQLite merges them lazily and stops at the limit, whatever stands in the lanes behind it. The limit is part of the
- * text: with a bound one SQLite plans the statement anew each time it runs, which costs ten times as much as running it.
+ * One index scan per lane; SQLite merges them lazily and stops at the limit, however many jobs follow. The limit is part of the text: with
+ * a bound limit SQLite plans the statement again for each run, which costs ten times as much as running it.
  */
 export function readyJobs(lanes: number, limit: number): string {
   const arm = `select ${JOB_COLUMNS} from millrace_job where lane = ? and ${PENDING}`;
   return `${Array.from({ length: lanes }, () => arm).join(" union all ")} order by rank, seq limit ${limit}`;
 }
 /**
- * In: lease_until, started_at, updated_at, worker, seq. A statement a job: one `update … where seq in (select …) returning` for all of them takes
- * 10 µs a job in batches of 100, and 200 µs for a single one; a select and this take 6 and 110.
+ * In: lease_until, started_at, updated_at, worker, seq. One statement per job: one `update … where seq in (select …) returning` for all
+ * takes 10 µs per job in batches of 100, and 200 µs for a single one; a select and this take 6 and 110.
  */
 export const CLAIM_JOB = `update millrace_job
   set ${RUNNING}, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, progress = null
   where seq = ?`;
 
-/** The same for a worker that is far away. In: lease_until, started_at, updated_at, worker, turn, seq. */
-export const CLAIM_FAR_JOB = `update millrace_job
+/** The same for a remote worker. In: lease_until, started_at, updated_at, worker, turn, seq. */
+export const CLAIM_REMOTE_JOB = `update millrace_job
   set ${RUNNING}, fence = fence + 1, attempt = attempt + 1, lease_until = ?, started_at = ?, updated_at = ?, worker = ?, turn = ?, progress = null
   where seq = ?`;
 
-/** In: worker, turn. Out: what that claim took and is still running. */
+/** In: worker, turn. Out: the jobs which that claim took and which still run. */
 export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where ${RUNNING} and worker = ? and turn = ? order by rank, seq`;
 /** In: lease_until, seq. */
 export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = ?";
 
-/** The plain end (see core/lifecycle.ts), apart because it is hot. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: where it counts. */
+/** The plain end (see core/lifecycle.ts), a hot path. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: what to count. */
 export const COMPLETE_JOB = `update millrace_job
   set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where id = ? and ${RUNNING} and fence = ? returning queue, priority, started_at, run_at`;
 
-/** The same for a lease that was granted here. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
+/** The same for a lease that this process was granted. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
 export const COMPLETE_GRANTED = `update millrace_job
   set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where seq = ? and id = ? and ${RUNNING} and fence = ?`;
 
-/** In: id. Out: what a transition needs to know of the job that it changes. */
+/** In: id. Out: what a transition needs to know about the job. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
   ended_at, run_ms, error, key, key_ttl, lost_count from millrace_job where id = ?`;
 
 /**
- * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at, run_ms, key,
- * lease_until, updated_at, seq.
- * The condition was checked in this transaction.
+ * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at,
+ * run_ms, key, lease_until, updated_at, seq.
+ * The caller has checked the condition in this transaction.
  */
 export const APPLY_TRANSITION = `update millrace_job
   set state = ?, fence = ?, attempt = ?, retry_count = ?, lost_count = ?, snoozes = ?, run_at = ?, rank = ?,
@@ -172,46 +172,46 @@ export const SET_LOG_COUNT = "update millrace_job set log_count = ? where seq = 
 export const FIND_JOB = `select ${JOB_COLUMNS} from millrace_job where id = ?`;
 /** In: seq. */
 export const FIND_SUMMARY = `select ${SUMMARY_COLUMNS} from millrace_job where seq = ?`;
-/** In: seq. Out: the nearest job at or below it, and when that was created. */
+/** In: seq. Out: the nearest job at or below it, and when it was created. */
 export const CREATED_AT = "select seq, created_at from millrace_job where seq <= ? order by seq desc limit 1";
 
 const SEARCHED_COLUMNS = `${SUMMARY_COLUMNS}, octet_length(payload), ${IN_SMALL_PAYLOAD}`;
-/** In: what is searched for, what the conditions take, seq to start below, seq to end at, limit. Newest first. */
+/** In: search text, values of the conditions, seq to start below, seq to end at, limit. Newest first. */
 export const searchJobs = (where: string): string =>
   `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
 /** The same without a search. */
 export const walkJobs = (where: string): string =>
   `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
-/** In: as above, but one seq instead of two and a limit. */
+/** In: as above, but a single seq and no limit. */
 export const searchJob = (where: string): string => `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq = ?`;
 export const lookAtJob = (where: string): string => `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq = ?`;
-/** In: text, seq. Out: 1 if the text stands in the payload. */
+/** In: text, seq. Out: 1 if the payload contains the text. */
 export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq = ?`;
-/** In: what the conditions take, seq to start below, seq to end at. */
+/** In: values of the conditions, seq to start below, seq to end at. */
 export const countJobs = (where: string): string => `select count(*) from millrace_job where ${where} and seq < ? and seq >= ?`;
-/** In: seq to start below, seq to end at, n. Out: the seq that n others are passed over to get to. */
+/** In: seq to start below, seq to end at, n. Out: the seq of the job after n others. */
 export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
 /**
- * The same where jobs of some queues are not counted. In: seq to start below, seq to end at, how many to look at at most, those queues, n. The
- * rows come in the order of the inner statement, which is read no further than needed.
+ * The same without the jobs of some queues. In: seq to start below, seq to end at, how many to look at at most, those queues, n. The rows
+ * come in the order of the inner statement, which is read no further than needed.
  */
 export const NTH_CANDIDATE_BELOW = `select seq from (select seq, queue from millrace_job where seq < ? and seq >= ? order by seq desc limit ?)
   where queue not in (select value from json_each(?)) limit 1 offset ?`;
-/** In: seq to start below, seq to end at. Out: the bytes of payloads that are searched without being looked at by themselves. */
+/** In: seq to start below, seq to end at. Out: the bytes of payloads that are small enough to be searched by the statement itself. */
 export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
   where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
 
 /** In: lane, seq to start below. Out: seqs of its pending jobs. */
 export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ?`;
-/** In: state, seq to start below. Out: seqs, read through an index that holds few jobs but those of this state, in no order. */
+/** In: state, seq to start below. Out: seqs, unordered, read through an index that has few other jobs. */
 export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due where ${WAITS_FOR_TIME} and state = ? and seq < ?`;
 export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ?`;
 /** In: state, seq to start below, queue. */
 export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended where ${AT_REST} and state = ? and seq < ? and queue = ?`;
 
 /**
- * In: queue, state, how many of those that ended last to look at; then from, to, lowest and highest priority, tag (each null: any).
- * Out: group of errors, lane, how many, first and last end, the id of the last.
+ * In: queue, state, how many of the last ended jobs to look at; then from, to, lowest and highest priority, tag (each null: any).
+ * Out: error group, lane, count, first and last end, the id of the last.
  */
 export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
@@ -251,7 +251,7 @@ export const DELETE_JOB = "delete from millrace_job where seq = ?";
 export const DELETE_ATTEMPTS = "delete from millrace_attempt where job = ?";
 export const DELETE_LOGS = "delete from millrace_log where job = ?";
 
-/** In: from (exclusive), to (inclusive), queue. Out: pending jobs there whose rank may be of another head start. */
+/** In: from (exclusive), to (inclusive), queue. Out: pending jobs there whose rank may have the old head start. */
 export const JOBS_TO_RERANK = `select seq, priority, run_at from millrace_job where seq > ? and seq <= ? and queue = ? and ${PENDING}`;
 /** In: rank, seq. */
 export const SET_RANK = "update millrace_job set rank = ? where seq = ?";
@@ -327,7 +327,7 @@ export const READ_MARK = "select expires_at from millrace_mark where name = ?";
 
 /** In: name. */
 export const READ_META = "select value from millrace_meta where name = ?";
-/** In: name. Out: the next number of that count. */
+/** In: name. Out: the next number. */
 export const COUNT_META = "insert into millrace_meta values (?, 1) on conflict do update set value = value + 1 returning value";
 /** In: name, value. */
 export const WRITE_META = "insert into millrace_meta values (?, ?) on conflict do update set value = excluded.value";

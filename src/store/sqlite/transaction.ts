@@ -2,22 +2,22 @@ import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
 import type { GrantedLeases } from "./exchange.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Counts } from "./counts.ts";
 
-/** What a look outside of a transaction sees. */
+/** What a read outside of a transaction works with. */
 export interface View {
   readonly on: Connection;
   readonly catalog: Catalog;
-  /** The store's time; read from the file each time that it is asked for. */
+  /** The store's time; each access reads it from the file. */
   readonly now: number;
 }
 
-/** What a piece of work sees while its transaction is open. Its time is the same for all that happens in it. */
+/** What a write works with. Its time is the same throughout the transaction. */
 export interface Transaction extends View {
-  /** Adds up what changes; written once, before the commit. */
-  readonly ledger: Ledger;
-  /** What this process claimed; null in a caller's transaction. */
+  /** Adds up what changes; written once before the commit. */
+  readonly counts: Counts;
+  /** The leases of this process; null in a caller's transaction. */
   readonly granted: GrantedLeases | null;
-  /** Tells all processes, once the commit is done. */
-  ring(hint: Hint): void;
+  /** Sends the hint to all processes after the commit. */
+  sendHint(hint: Hint): void;
 }

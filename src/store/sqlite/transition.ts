@@ -7,7 +7,7 @@ import { encodeError } from "../stored-error.ts";
 import { ADD_ATTEMPT, APPLY_TRANSITION, DROP_KEY, FACTS_OF_JOB } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What a transition needs to know of the job that it changes. */
+/** What a transition needs to know about the job. */
 export interface Facts {
   readonly id: Uint8Array;
   readonly seq: number;
@@ -60,8 +60,8 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
 }
 
 /**
- * Writes a transition whose condition was checked in this transaction. `mark` is that of the settlement that it is, to recognise its repeat; null
- * for a change that somebody asked for.
+ * Writes a transition. The caller has checked its condition in this transaction. `mark` identifies a settlement, to recognise its repeat;
+ * it is null for a change that somebody asked for.
  */
 export function applyTransition(tx: Transaction, job: Facts, transition: Transition, mark: number | null): void {
   const to = STATE[transition.to];
@@ -72,7 +72,7 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
   const runAt = transition.delayMs === null ? job.runAt : tx.now + transition.delayMs;
   const queue = tx.catalog.queueById(job.queue);
 
-  if (isTerminal(statusOf(job.state))) leaveTheEnd(tx, job);
+  if (isTerminal(statusOf(job.state))) leaveTerminalStatus(tx, job);
   else if (ends && !isTerminal(transition.to)) {
     tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, tx.now, runMs, "failed", error);
   }
@@ -81,8 +81,8 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
     to,
     job.fence + (transition.bumpFence ? 1 : 0),
     job.attempt - (transition.giveBackAttempt ? 1 : 0),
-    retriesAfter(job, transition),
-    lossesAfter(job, transition),
+    countAfter(job.retryCount, transition.retries),
+    countAfter(job.lostCount, transition.losses),
     snoozesAfter(job, transition),
     runAt,
     transition.to === "pending" ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
@@ -93,29 +93,24 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
     isTerminal(transition.to) ? tx.now : null,
     runMs,
     keepsKey(tx, job) ? job.key : null,
-    // Left behind where a cancel ended a lease: its holder is then told so, and not that it is stale.
+    // Kept if a cancel ended the lease: its holder is then answered `cancelled`, not `stale`.
     wasRunning && transition.to === "cancelled" ? job.leaseUntil : null,
     tx.now,
     job.seq,
   );
   countTransition(tx, job, transition, runMs);
-  // By a cancel, or by upkeep: its holder may not know.
+  // A cancel or upkeep ended it: its holder may not know.
   const endsOthersLease = wasRunning && (mark === null || transition.losses === "add");
-  ringAfter(tx, transition, endsOthersLease, queue.name, runAt);
+  sendHints(tx, transition, endsOthersLease, queue.name, runAt);
 }
 
 function writesError(transition: Transition, wasRunning: boolean): boolean {
   return transition.error !== undefined && (wasRunning || !transition.errorOnlyIfRunning);
 }
 
-function retriesAfter(job: Facts, transition: Transition): number {
-  if (transition.retries === "reset") return 0;
-  return job.retryCount + (transition.retries === "add" ? 1 : 0);
-}
-
-function lossesAfter(job: Facts, transition: Transition): number {
-  if (transition.losses === "reset") return 0;
-  return job.lostCount + (transition.losses === "add" ? 1 : 0);
+function countAfter(count: number, change: "keep" | "add" | "reset"): number {
+  if (change === "reset") return 0;
+  return count + (change === "add" ? 1 : 0);
 }
 
 function snoozesAfter(job: Facts, transition: Transition): number {
@@ -123,32 +118,32 @@ function snoozesAfter(job: Facts, transition: Transition): number {
   return job.snoozes + (transition.countSnooze ? 1 : 0);
 }
 
-/** The row's facts about its last attempt are about to be overwritten. `insert or ignore`: they may be in the history already. */
-function leaveTheEnd(tx: Transaction, job: Facts): void {
+/** The row's facts about its last attempt are about to be overwritten. `insert or ignore`: the history may have them already. */
+function leaveTerminalStatus(tx: Transaction, job: Facts): void {
   if (!keepsKey(tx, job)) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
   if (job.attempt === 0) return;
   const outcome = attemptOutcome(statusOf(job.state));
   tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, job.endedAt, job.runMs, outcome, job.error);
 }
 
-/** A key that has expired by time may be another job's by now. Only a cancelled job can come back after that. */
+/** An expired key may belong to another job by now. Only a cancelled job can come back after that. */
 function keepsKey(tx: Transaction, job: Facts): boolean {
   return job.key !== null && !(job.state === STATE.cancelled && job.endedAt! + job.keyTtlMs! <= tx.now);
 }
 
 function countTransition(tx: Transaction, job: Facts, transition: Transition, runMs: number | null): void {
-  tx.ledger.move(job.queue, job.priority, job.state, STATE[transition.to]);
+  tx.counts.move(job.queue, job.priority, job.state, STATE[transition.to]);
   const counter = counterOf(transition.to);
-  if (counter !== null) tx.ledger.count(job.queue, counter);
-  if (transition.losses === "add") tx.ledger.count(job.queue, "lost");
+  if (counter !== null) tx.counts.count(job.queue, counter);
+  if (transition.losses === "add") tx.counts.count(job.queue, "lost");
   if (job.state === STATE.running && countsTimes(transition)) {
-    tx.ledger.time(job.queue, "run", runMs!);
-    tx.ledger.time(job.queue, "wait", job.startedAt! - job.runAt);
+    tx.counts.time(job.queue, "run", runMs!);
+    tx.counts.time(job.queue, "wait", job.startedAt! - job.runAt);
   }
 }
 
-function ringAfter(tx: Transaction, transition: Transition, endsLease: boolean, queue: string, runAt: number): void {
-  if (transition.to === "pending") tx.ring({ topic: "work", queue });
-  if (transition.to === "retrying" || transition.to === "scheduled") tx.ring({ topic: "due", inMs: Math.max(0, runAt - tx.now) });
-  if (endsLease) tx.ring({ topic: "lease" });
+function sendHints(tx: Transaction, transition: Transition, endsLease: boolean, queue: string, runAt: number): void {
+  if (transition.to === "pending") tx.sendHint({ topic: "work", queue });
+  if (transition.to === "retrying" || transition.to === "scheduled") tx.sendHint({ topic: "due", inMs: Math.max(0, runAt - tx.now) });
+  if (endsLease) tx.sendHint({ topic: "lease" });
 }

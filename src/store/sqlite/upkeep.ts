@@ -30,8 +30,8 @@ export function promoteJobs(tx: Transaction, limit: number, tell = false): Promo
   for (const [seq, queueId, state, priority, runAt] of due) {
     const queue = tx.catalog.queueById(queueId);
     tx.on.run(PROMOTE_JOB, rank(runAt, priority, queue.settings.headStartMs), tx.now, seq);
-    tx.ledger.move(queueId, priority, state, STATE.pending);
-    tx.ring({ topic: "work", queue: queue.name });
+    tx.counts.move(queueId, priority, state, STATE.pending);
+    tx.sendHint({ topic: "work", queue: queue.name });
   }
   const answer = { moved: due.length, nextInMs: untilNext(tx.on.number(NEXT_DUE), tx.now) };
   if (!tell) return answer;
@@ -79,18 +79,18 @@ function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: numb
   let removed = 0;
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
     if (beyond <= 0 && job.endedAt >= tx.now - rule.ageMs) break;
-    if (job.key !== null) letKeyOutlive(tx, queue, job);
+    if (job.key !== null) keepKey(tx, queue, job);
     deleteJob(tx, job.seq);
-    tx.ledger.move(queue, job.priority, job.state, null);
+    tx.counts.move(queue, job.priority, job.state, null);
     beyond--;
     removed++;
   }
   return removed;
 }
 
-/** What is written and what this transaction has added so far. */
+/** The stored tally and what this transaction has added to it. */
 function tallyOf(tx: Transaction, queue: number, state: number): number {
-  return tx.on.number(TALLY_OF_STATE, queue, state)! + tx.ledger.added(queue, state);
+  return tx.on.number(TALLY_OF_STATE, queue, state)! + tx.counts.added(queue, state);
 }
 
 function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {
@@ -100,7 +100,7 @@ function earliestEnded(tx: Transaction, queue: number, before: number, limit: nu
     .slice(0, limit);
 }
 
-function letKeyOutlive(tx: Transaction, queue: number, job: Ended): void {
+function keepKey(tx: Transaction, queue: number, job: Ended): void {
   tx.on.run(OUTLIVE_KEY, job.endedAt + job.keyTtlMs!, job.state, queue, job.key, job.id);
 }
 
@@ -118,7 +118,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   return { removed };
 }
 
-/** Walks the table by sequence, a stretch a call. What is inserted meanwhile has the new rank already. */
+/** Walks the table by sequence, `limit` rows per call. Jobs that are inserted meanwhile have the new rank already. */
 export function rerankJobs(tx: Transaction, name: string, limit: number): boolean {
   const queue = tx.catalog.findQueue(name);
   if (queue === null || queue.rerankedTo === null) return false;

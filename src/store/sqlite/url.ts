@@ -5,7 +5,7 @@ export function parseSqliteUrl(url: string): { path: string; synchronous: "full"
   const [location = "", query = ""] = url.replace(/^sqlite:(\/\/(?=\/))?/i, "").split("?", 2);
   const path = decode(location);
   if (path.startsWith("//")) {
-    throw new MillraceError("invalid_input", `url must be sqlite:${path.slice(2)} for a file here, or sqlite:/… for one by its full path`, {
+    throw new MillraceError("invalid_input", `url must be sqlite:${path.slice(2)} for a relative path, or sqlite:/… for a full path`, {
       field: "url",
     });
   }
@@ -18,7 +18,7 @@ export function parseSqliteUrl(url: string): { path: string; synchronous: "full"
   const synchronous = parameters.get("synchronous") ?? "full";
   const unknown = [...parameters.keys()].find((name) => name !== "synchronous");
   if (unknown !== undefined || (synchronous !== "full" && synchronous !== "normal")) {
-    throw new MillraceError("invalid_input", "url of SQLite may be followed by ?synchronous=full or ?synchronous=normal only", {
+    throw new MillraceError("invalid_input", "url of SQLite accepts only the parameters ?synchronous=full and ?synchronous=normal", {
       field: "url",
     });
   }
@@ -29,7 +29,7 @@ function decode(location: string): string {
   try {
     return decodeURIComponent(location);
   } catch {
-    throw new MillraceError("invalid_input", `url has a % that begins no character: write %25 for a % in the name of a file`, {
+    throw new MillraceError("invalid_input", "url has a % that does not begin a valid escape: write %25 for a % in a file name", {
       field: "url",
     });
   }

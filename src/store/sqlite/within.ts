@@ -8,14 +8,14 @@ import { Connection } from "./connection.ts";
 import { settleJob } from "./exchange.ts";
 import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
-import { Ledger } from "./ledger.ts";
+import { Counts } from "./counts.ts";
 import { topicOf } from "./writer.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Our verbs inside a transaction of the caller's own, on the caller's own connection to the same file. Nothing is retried and nothing is
- * remembered afterwards, because the caller may roll back. Other processes, and ours, hear of it by the commit's change of data_version.
+ * Our verbs inside the caller's own transaction, on the caller's own connection to the same file. Nothing is retried or remembered, because
+ * the caller may roll back. All processes, this one included, notice the commit by its change of data_version.
  */
 export class CallersTransactions {
   readonly #path: string;
@@ -40,17 +40,17 @@ export class CallersTransactions {
 
   #run<Answer>(on: Connection, work: (tx: Transaction) => Answer): Answer {
     const topics = new Set<string>();
-    const ledger = new Ledger();
+    const counts = new Counts();
     const tx: Transaction = {
       on,
       now: new FileTime(on, this.#clock).take(),
       catalog: new Catalog(on),
-      ledger,
+      counts,
       granted: null,
-      ring: (hint) => topics.add(topicOf(hint)),
+      sendHint: (hint) => topics.add(topicOf(hint)),
     };
     const answer = work(tx);
-    ledger.write(on, tx.now);
+    counts.write(on, tx.now);
     for (const topic of topics) on.run(RAISE_SIGNAL, topic);
     return answer;
   }
@@ -65,7 +65,7 @@ export class CallersTransactions {
     if (!this.#shareable) {
       throw new MillraceError(
         "unsupported_store",
-        "tx is a second connection to the file, which this version of SQLite cannot bear safely: install the newest release of Node 24 or later",
+        "tx is a second connection to the file, which this version of SQLite does not support safely: install the newest release of Node 24 or later",
         { field: "tx" },
       );
     }
@@ -85,7 +85,7 @@ export class CallersTransactions {
       .find((row) => row["name"] === "main");
     const file = String(main?.["file"] ?? "");
     if (file === "" || realpathSync(file) !== realpathSync(this.#path)) {
-      throw new MillraceError("invalid_transaction", `tx is a transaction on ${file || "a database in memory"}, not on ${this.#path}`, {
+      throw new MillraceError("invalid_transaction", `tx is a transaction on ${file || "an in-memory database"}, not on ${this.#path}`, {
         field: "tx",
       });
     }

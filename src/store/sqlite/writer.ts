@@ -7,45 +7,46 @@ import type { Connection } from "./connection.ts";
 import { isBusy, storeError } from "./database.ts";
 import { FileTime } from "./file-time.ts";
 import { GrantedLeases } from "./exchange.ts";
-import { Ledger } from "./ledger.ts";
+import { Counts } from "./counts.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
 export interface WriterOptions {
   readonly clock: Clock;
-  /** How long work may wait for a file that others keep locked. */
+  /** How long a call may wait while others keep the file locked. */
   readonly deadlineMs: number;
   /** Whether commits wait for the disk. */
   readonly fullSync: boolean;
   readonly onCommit: (hints: readonly Hint[]) => void;
-  /** Told each time that a group has to wait because another process writes. */
+  /** Called each time a group has to wait because another process writes. */
   readonly onLocked?: (() => void) | undefined;
 }
 
 interface Work {
   readonly run: (tx: Transaction) => unknown;
-  /** Whether the answer must wait until the disk has it. */
+  /** Whether the answer waits for the disk. */
   readonly durable: boolean;
-  /** By the monotonic clock: when it is given up, if the file stays locked. */
+  /** When it fails if the file stays locked, by the monotonic clock. */
   readonly deadline: number;
   readonly resolve: (answer: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Everything that is asked for in one tick is one transaction, with one fsync: an fsync costs as much as forty inserts.
+ * All writes of one tick are one transaction with one fsync: an fsync costs as much as forty inserts.
  *
- * When a piece of work throws, the whole transaction is undone and each piece runs again alone, so that the error is its own. When
- * another process holds the write lock, the group waits by a timer: at most BUSY_TIMEOUT_MS of each try block the event loop.
+ * If one of them throws, the whole transaction is rolled back and each runs again alone, so that only the faulty one fails. If another
+ * process holds the write lock, the group waits by a timer: each try blocks the event loop for at most BUSY_TIMEOUT_MS.
  */
 export class Writer {
   readonly #on: Connection;
   readonly #options: WriterOptions;
   readonly #time: FileTime;
   readonly #catalog: Catalog;
-  readonly #view: View;
+  /** For reads outside of a transaction. */
+  readonly view: View;
   readonly #granted = new GrantedLeases();
-  readonly #ledger = new Ledger();
+  readonly #counts = new Counts();
   #waiting: Work[] = [];
   #sync: "full" | "normal" = "full";
   #busyTries = 0;
@@ -59,7 +60,7 @@ export class Writer {
     this.#options = options;
     const time = (this.#time = new FileTime(on, options.clock));
     const catalog = (this.#catalog = new Catalog(on));
-    this.#view = {
+    this.view = {
       on,
       catalog,
       get now() {
@@ -68,12 +69,7 @@ export class Writer {
     };
   }
 
-  /** Outside of a transaction. */
-  get view(): View {
-    return this.#view;
-  }
-
-  /** Runs in the transaction of this tick; resolves after its commit. The work may run more than once. */
+  /** Runs in the transaction of this tick; resolves after its commit. `run` may be called more than once. */
   run<Answer>(durable: boolean, run: (tx: Transaction) => Answer): Promise<Answer> {
     if (this.#isGivenUp) return Promise.reject(givenUp());
     if (this.#waiting.length >= MOST_WAITING) return Promise.reject(tooManyWaiting("the SQLite file"));
@@ -86,14 +82,14 @@ export class Writer {
     });
   }
 
-  /** Runs at once, outside of any transaction, with settings looked up anew; waits and tries again while the file is busy. */
+  /** Runs at once, outside of any transaction, with fresh settings; tries again while the file is busy. */
   async read<Answer>(run: (view: View) => Answer): Promise<Answer> {
     const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
     for (let tries = 0; ; tries++) {
       if (this.#isGivenUp) throw givenUp();
       try {
         this.#catalog.forgetSettings();
-        return run(this.#view);
+        return run(this.view);
       } catch (error) {
         if (!isBusy(error) || this.#options.clock.monotonic() >= deadline) throw storeError(error);
         await new Promise((resolve) => setTimeout(resolve, retryPause(tries)));
@@ -101,7 +97,7 @@ export class Writer {
     }
   }
 
-  /** Fails what waits for the file, and what comes. */
+  /** Fails all calls that wait for the file, and later ones. */
   giveUp(): void {
     this.#isGivenUp = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
@@ -109,7 +105,7 @@ export class Writer {
     this.#tellIdle();
   }
 
-  /** Resolves when what was asked for has finished. Nobody may ask for more. */
+  /** Resolves when all calls have finished. There must be no new ones. */
   async close(): Promise<void> {
     if (this.#scheduled) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -121,7 +117,7 @@ export class Writer {
   #flush(): void {
     this.#retry = null;
     const group = this.#waiting;
-    // It was given up between two ticks.
+    // `giveUp` was called between two ticks.
     if (group.length === 0) return;
     this.#waiting = [];
     const left = this.#commitGroup(group);
@@ -130,7 +126,7 @@ export class Writer {
       this.#retry = setTimeout(() => this.#flush(), retryPause(this.#busyTries++));
       return;
     }
-    // A listener that was rung by the commit may have asked for more meanwhile.
+    // A listener that got the commit's hints may have called again.
     if (this.#waiting.length > 0) return this.#flushSoon();
     this.#tellIdle();
   }
@@ -140,7 +136,7 @@ export class Writer {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Returns what has to wait because the file is busy. */
+  /** Returns the calls that have to wait because the file is busy. */
   #commitGroup(group: Work[]): Work[] {
     try {
       this.#runTogether(group);
@@ -149,7 +145,7 @@ export class Writer {
       this.#rollBack();
       if (isBusy(error)) {
         this.#options.onLocked?.();
-        return this.#keepHopeful(group, error);
+        return this.#failExpired(group, error);
       }
       if (group.length === 1) {
         group[0]!.reject(storeError(error));
@@ -173,16 +169,16 @@ export class Writer {
       on: this.#on,
       now: this.#time.take(),
       catalog,
-      ledger: this.#ledger,
+      counts: this.#counts,
       granted: this.#granted,
-      ring: (hint) => {
+      sendHint: (hint) => {
         const topic = topicOf(hint);
         const before = hints.get(topic);
         if (before?.topic !== "due" || hint.topic !== "due" || hint.inMs < before.inMs) hints.set(topic, hint);
       },
     };
     const answers = group.map((work) => work.run(tx));
-    this.#ledger.write(this.#on, tx.now);
+    this.#counts.write(this.#on, tx.now);
     for (const topic of hints.keys()) this.#on.run(RAISE_SIGNAL, topic);
     db.exec("commit");
     this.#busyTries = 0;
@@ -198,16 +194,16 @@ export class Writer {
   }
 
   #rollBack(): void {
-    this.#ledger.forget();
+    this.#counts.forget();
     this.#catalog.forget();
     // A full disk makes SQLite roll back by itself.
     if (this.#on.db.isTransaction) this.#on.db.exec("rollback");
   }
 
-  /** What may wait on; the rest is told that its time is over. */
-  #keepHopeful(group: Work[], error: unknown): Work[] {
+  /** Fails the calls whose deadline has passed, and returns the others. */
+  #failExpired(group: Work[], error: unknown): Work[] {
     const now = this.#options.clock.monotonic();
-    const failure = stayedLocked("until the deadline", error);
+    const failure = stillLocked("at the deadline", error);
     return group.filter((work) => {
       if (now < work.deadline) return true;
       work.reject(failure);
@@ -222,16 +218,16 @@ export function topicOf(hint: Hint): string {
 
 const LONGEST_PAUSE_MS = 25;
 
-/** Random, so that processes that met do not meet again; longer with each try, so that a long lock leaves the event loop free. */
+/** Random, so that two processes do not collide again; growing, so that a long lock leaves the event loop free. */
 function retryPause(tries: number): number {
   return 1 + Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** Math.min(tries, 10));
 }
 
-function stayedLocked(howLong: string, cause: unknown): MillraceError {
-  const who = "by another process, or by an open transaction of this one (pass that as { tx })";
-  return new MillraceError("store_unavailable", `the SQLite file stayed locked ${howLong}: ${who}`, { cause });
+function stillLocked(when: string, cause: unknown): MillraceError {
+  const who = "another process, or an open transaction of this one (pass that one as { tx })";
+  return new MillraceError("store_unavailable", `the SQLite file was still locked ${when} by ${who}`, { cause });
 }
 
 function givenUp(): MillraceError {
-  return stayedLocked("when the client was closed", null);
+  return stillLocked("when the client was closed", null);
 }

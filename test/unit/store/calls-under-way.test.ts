@@ -7,7 +7,7 @@ test("a call is refused at once while ten thousand others wait", async () => {
   const waiting = Array.from({ length: 10_000 }, () => calls.run(() => gate.promise));
   await expect(calls.run(async () => 1)).rejects.toMatchObject({
     code: "store_unavailable",
-    message: "10000 calls wait for a server already: try again later",
+    message: "10000 calls already wait for a server. Try again later",
     retryAfterMs: 1_000,
   });
   gate.resolve();

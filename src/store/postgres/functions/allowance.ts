@@ -1,10 +1,10 @@
-/** What all processes may take only so much of. */
+/** Allowances that all processes share. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
-import { impatiently, NOW, PLANNED } from "./snippets.ts";
+import { NOW, PLANNED, SHORT_LOCK_TIMEOUT } from "./snippets.ts";
 
 /**
- * In: names, units, and the times in which they come back. Out: for each, in order, what was taken and how long to wait. As takeShare in
- * core/allowance.ts says. The rows are locked in the order of their names, so that two calls never wait for each other.
+ * In: names, units, and the times in which they come back. Out: for each, in order, what was taken and how long to wait, as takeShare in
+ * core/allowance.ts defines. Rows are locked in the order of their names, so that two calls never wait for each other.
  */
 export const spend = (s: string, digest: string): string => `
 create or replace function ${s}.spend_${digest}(p_now bigint, p_names text[], p_units float8[], p_times float8[]) returns float8[] ${PLANNED} as $$
@@ -18,7 +18,7 @@ declare
   v_left float8;
   v_taken float8;
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   for v_ask in
     select i.name, i.units, i.per, i.ord::int as ord from unnest(p_names, p_units, p_times) with ordinality i(name, units, per, ord)
     order by i.name collate "C", i.ord

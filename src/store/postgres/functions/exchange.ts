@@ -1,4 +1,4 @@
-/** Ended leases out, new ones in: settlements, then claims, in one call and one commit. */
+/** Settlements, then claims, in one call and one commit. */
 import { counterMetric, STATE } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { leaseAnswer } from "../answers.ts";
@@ -7,20 +7,20 @@ import {
   addDeltas,
   addMoves,
   applied,
-  arrive,
-  bringIn,
   bucket,
   changed,
   hasEnded,
-  impatiently,
+  insertByState,
+  insertItems,
   newState,
   NOW,
   PLANNED,
+  SHORT_LOCK_TIMEOUT,
   tallyOf,
   TRANSITION,
 } from "./snippets.ts";
 
-/** The plain end (see core/lifecycle.ts), apart because it is hot. Tells how many were applied. */
+/** The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied. */
 const complete = (s: string): string => `
   with gone as (
     delete from ${s}.running r using unnest(p_ids, p_fences, p_marks, p_results, p_runs) i(id, fence, mark, new_result, new_run_ms)
@@ -46,7 +46,7 @@ const complete = (s: string): string => `
   })})
   select count(*) into v_done from gone`;
 
-/** What every other settlement says, one JSON object each: the transition that the core decided. */
+/** The other settlements, one JSON object each: the transition that the core decided. */
 const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, ${TRANSITION})`;
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
@@ -58,7 +58,7 @@ const settleOthers = (s: string): string => `
   ), after as materialized (
     select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark" })})::${s}.ready as p
     from gone g
-  ), ${arrive(s, "to_state")}
+  ), ${insertByState(s, "to_state")}
   , history as (
     insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
     select (p).id, number, (p).worker, (p).started_at, v_now, ran_ms, 'failed', (p).error from after where ends and not ${hasEnded("to_state")}
@@ -73,14 +73,14 @@ const settleOthers = (s: string): string => `
   select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = ${STATE.pending})
   into v_done, v_others, v_woken from after`;
 
-/** The leases that a call is about, each with whether it is settled only if it has run out. */
+/** The leases of a call, each with whether it is settled only if it has run out. */
 const LEASES = `select i.ord, i.id, i.fence, i.mark, false as done, false as if_expired
     from unnest(p_ids, p_fences, p_marks) with ordinality i(id, fence, mark, ord)
   union all select i.ord, i.id, i.fence, case when not i.if_expired then i.mark end, i.ord = any(v_others), i.if_expired from ${OTHERS}`;
 
 /**
- * Of these leases (id, fence), finds those whose rows somebody else holds, without waiting. They are left out, and all others are locked for
- * what follows.
+ * Finds which of these leases (id, fence) have rows that others hold, without waiting, and leaves them out. All others are locked for what
+ * follows.
  */
 export const leaveHeldLeasesOut = (s: string, leases: string): string => `
   with free as materialized (
@@ -90,9 +90,10 @@ export const leaveHeldLeasesOut = (s: string, leases: string): string => `
   where not exists (select from free f where f.id = r.id)`;
 
 /**
- * Why those that were not applied were not, in the order of their numbers, as LEASE_ANSWERS counts: ok if it was, or is the repeat of one that
- * was; locked if the lease holds, but somebody else's transaction holds its row. A cancel that ended a lease leaves its time behind and raises
- * the fence by one. A lease that is settled only if it has run out is stale then, too: its reaper shall not wait (see `exchange` in store.ts).
+ * The answers for settlements that were not all applied, in the order of their numbers, as in LEASE_ANSWERS: ok if it was applied, or
+ * repeats one that was; locked if the lease holds, but another transaction holds its row. A cancel that ended a lease keeps its time and
+ * raises the fence by one. A lease that is settled only if it has run out is then stale instead: a reclaim must not wait (see `exchange` in
+ * store.ts).
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}
@@ -100,26 +101,26 @@ export const refusals = (s: string, items: string): string => `
     when st.state = ${STATE.running} and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
 
-/** What every job says that follows a settlement, one JSON object each, with the number of that settlement. */
+/** The follow-up jobs, one JSON object each, with the number of their settlement. */
 const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, blocked boolean, max_retries smallint,
   max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text)`;
 
 const DUE_AT = "(case when i.blocked then v_now else v_now + i.delay end)";
 
-/** Brings in the jobs that follow what was settled. One whose id is known came with the first try of this very call. */
+/** Inserts the follow-up jobs of applied settlements. A known id was inserted by the first try of this call. */
 const follow = (s: string): string => `
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
     where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and not exists (select from ${s}.job j where j.id = i.id)
-  )${bringIn(s)}`;
+  )${insertItems(s)}`;
 
 /**
- * Whether a claim repeats another, and whether it is late: a repeat of it was here before, so nobody waits for its answer.
+ * Whether a claim repeats another, and whether it is late: a repeat came before it, so nobody waits for its answer.
  *
- * A repeat must not overtake its first try, which may stand in its commit: it would not see what that one was granted, and take more. So they
- * take turns. (Turn 0 is of one who repeats nothing.) And it must not be overtaken by a try that the network delivers late. So it leaves a mark
- * for those: for the whole turn if its worker repeats it, else for the tries that this store has given up, because other looks of the same turn
- * may follow (a long poll makes several). Cost for all others: two looks into the index of a table that is nearly empty.
+ * A repeat must not overtake its first try while that one commits: it would not see the granted jobs, and take more. So they take turns by
+ * a lock. (Turn 0 never repeats.) And a try that the network delivers late must not take jobs after its repeat. So the repeat leaves a
+ * mark: for the whole turn if its worker repeats it, otherwise for the tries that this store gave up, because other looks of the same turn
+ * may follow (a long poll makes several). Cost for all others: two lookups in the index of a nearly empty table.
  */
 const knowRepeats = (s: string): string => `
     if v_claim.turn > 0 then perform pg_advisory_xact_lock(hashtextextended('${s}.claim ' || v_claim.worker, v_claim.turn)); end if;
@@ -133,16 +134,16 @@ const leaveMarks = (s: string): string => `
       where name is not null
       on conflict (name) do update set expires_at = excluded.expires_at`;
 
-/** Lower than any rank, and far enough from the least number that a head start may be added. */
+/** Lower than any rank, and far enough from the smallest number to add a head start. */
 const BEFORE_ALL = "(-4e18)::bigint";
 
-/** How many rows of a lane one look goes through at most. */
+/** The most rows of a lane that one look reads. */
 const LONGEST_STEP = 4000;
 
-/** Of more lanes than this, only those that hold a job are looked at. */
+/** With more lanes than this, only those with a job are looked at. */
 const MANY_LANES = 64;
 
-/** Hops from one lane that holds a job to the next, whatever number of lanes there ever was. */
+/** Jumps from one lane with jobs to the next, however many lanes there ever were. */
 const lanesWithJobs = (s: string): string => `
   with recursive held(lane) as (
     (select lane from ${s}.ready order by lane limit 1)
@@ -152,7 +153,7 @@ const lanesWithJobs = (s: string): string => `
   select array_agg(l.id), array_agg(l.lead), array_agg(l.floor) into v_lanes, v_leads, v_floors
   from held h join unnest(v_lanes, v_leads, v_floors) l(id, lead, floor) on l.id = h.lane`;
 
-/** One lane is read in order, past what others are taking at this moment. */
+/** Reads one lane in order, and skips rows that others are taking. */
 const takeFromLane = (s: string): string => `
   return query with gone as (
     delete from ${s}.ready where ctid = any(array(
@@ -161,9 +162,9 @@ const takeFromLane = (s: string): string => `
   )${grant(s)}`;
 
 /**
- * Several lanes are merged. First one looks, without locks, at the heads of each, from where the last look ended. What stands behind the last
- * seen row of a lane that was not seen whole is not known, so the look ends at the lowest of these (v_rank, v_seq; null: all lanes were seen
- * whole). Cost: the rows looked at, which are four for each that is wanted, and those that others are taking.
+ * Merges several lanes. First it looks at the heads of each without locks, from where the last look ended. In a lane that was not read to
+ * its end, the rows after the last one are unknown, so the look ends at the lowest of these last rows (v_rank, v_seq; null: all lanes were
+ * read to their end). Cost: the rows looked at, which are four for each wanted one, and those that others are taking.
  */
 const lookAtLanes = (s: string): string => `
   with peek as materialized (
@@ -178,8 +179,8 @@ const lookAtLanes = (s: string): string => `
     (select rank from bound), (select seq from bound) into v_seen, v_rank, v_seq`;
 
 /**
- * Then the first ones over all are locked by where they stand, past what others are taking. A row of `ready` never changes, and none that
- * this call could see makes room for another before the call has ended, so the place is theirs.
+ * Then it locks the first rows of all lanes by their ctid, and skips those that others are taking. A row of `ready` never changes, and its
+ * ctid is not reused before this call has ended.
  */
 const takeSeen = (s: string): string => `
   return query with gone as (
@@ -189,7 +190,7 @@ const takeSeen = (s: string): string => `
     returning *
   )${grant(s)}`;
 
-/** `v_now` is when the call began. If it then had to wait for a locked row, it may meet a job that came since, and must not start before it. */
+/** `v_now` is when the call began. If it then waited for a lock, it may find a newer job, and must not start it before it was due. */
 const CLAIMED_AT = "greatest(v_now, s.run_at)";
 
 /** What a claim changes of a job. */
@@ -202,7 +203,7 @@ const GRANTED = {
   worker: "v_claim.worker",
 };
 
-/** Gives a lease on each of the rows that are gone from `ready`, and answers the jobs in order. */
+/** Grants a lease on each row removed from `ready`, and answers the jobs in order. */
 const grant = (s: string): string => `, moved as (
     insert into ${s}.running select ${changed("s", { ...GRANTED, state: `${STATE.running}`, turn: "v_claim.turn", progress: "null" })} from gone s
   ), counted as (${addMoves(s, "gone", STATE.pending, STATE.running)})
@@ -210,11 +211,11 @@ const grant = (s: string): string => `, moved as (
   from gone s join ${s}.job j on j.id = s.id order by s.run_at - s.priority * v_queue.head_start, s.seq`;
 
 /**
- * In: whether the transaction is ours (and not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
- * plain ends as columns (ids, fences, marks, results, run times); other settlements, the jobs that follow settlements, and claims as JSON.
- * Out: first, unless all is well, a row with claim -1: how each settlement was answered (null: all ok) and the queues that have work by it; then
- * the jobs that were claimed, in order, each with the number of its claim and its queue's word on dead letters; among them, with claim -2, the
- * word that a look from the bottom of the lanes took long (see read-starts.ts).
+ * In: whether the transaction is ours (not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
+ * plain ends as columns (ids, fences, marks, results, run times); other settlements, follow-up jobs, and claims as JSON.
+ * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
+ * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters; among them, with claim -2, a row
+ * that says that a look from the bottom of the lanes was slow (see read-starts.ts).
  */
 export const exchange = (s: string, digest: string): string => `
 create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
@@ -246,7 +247,7 @@ declare
   v_seq bigint;
   v_seen tid[];
 begin
-  if p_ours then ${impatiently}; end if;
+  if p_ours then ${SHORT_LOCK_TIMEOUT}; end if;
   if p_careful then
     ${leaveHeldLeasesOut(s, LEASES)};
   end if;
@@ -314,11 +315,11 @@ begin
         end if;
         v_want := v_want - v_got;
         exit when v_want <= 0;
-        -- What was seen and not taken is being taken by others: one goes on behind it, with longer steps.
+        -- What was seen and not taken is being taken by others: go on after it, with longer steps.
         v_depth := least(v_depth * 2, ${LONGEST_STEP});
         continue when v_rank is not null;
         exit when not v_lifted;
-        -- Too little above the floors: what there is may stand below.
+        -- Too few above the floors: others may be below.
         v_floors := array_fill(0::bigint, array[cardinality(v_lanes)]);
         v_lifted := false;
         v_rank := ${BEFORE_ALL};

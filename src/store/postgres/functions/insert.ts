@@ -1,16 +1,16 @@
-/** Jobs come in. */
+/** Inserting jobs. */
 import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { bringIn, impatiently, isKeptForATime, newState, NOW, PLANNED, waitAtMost } from "./snippets.ts";
+import { insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
 
-/** A column in which all jobs are alike may be given as its first value alone: `unnest` fills up with nulls. */
+/** A column with equal values may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
 
 /**
- * The hot way, for jobs of which nothing needs to be looked up: no key, no fixed time, no id twice. All come in or none: an id that is known
- * already fails the statement (23505), and the caller goes the careful way.
- * Answers the time, or null, having done nothing: one of the queues has a capacity.
- * The deltas are what the caller added up: all jobs come in, so it knows.
+ * The fast way, for jobs that need no lookup: no key, no fixed time, no id twice. Inserts all or none: a known id fails the statement
+ * (23505), and the caller takes the careful way.
+ * Answers the time; or null, having done nothing, if one of the queues has a capacity.
+ * The caller has added up the deltas, because all jobs come in.
  */
 export const enqueue = (s: string, digest: string): string => `
 create or replace function ${s}.enqueue_${digest}(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
@@ -42,22 +42,22 @@ begin
   return v_now;
 end $$;`;
 
-/** The items of a careful insert, numbered from 1 in the caller's order, each with what was decided about it so far. */
+/** The items of a careful insert, numbered from 1 in the caller's order, each with the decision so far. */
 const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
   p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, v_kinds) with ordinality
   i(id, queue, lane, priority, delay, run_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint,
     blocked, kind, ord)`;
 
-/** When an item is due. One that is blocked is due now, as far as it tells. */
+/** When an item is due. A blocked one says now. */
 const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
-/** Whether an item will count against a capacity. */
+/** Whether an item counts against a capacity. */
 const COUNTS = `i.kind = ${ADMITTED.created} and i.blocked is not true`;
 
 export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_priorities smallint[], p_delays bigint[], p_run_ats bigint[],
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
   p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[], p_blocked boolean[]`;
 
-/** Finds the items whose key is known and somebody else holds its row. The keys of all others are locked for what follows. */
+/** Finds the items with a known key whose row others hold. The keys of all other items are locked for what follows. */
 const leaveItemsOfHeldKeysOut = (s: string): string => `
   with free_key as materialized (
     select k.queue, k.key from ${s}.key k join ${ITEMS} on k.queue = i.queue and k.key = i.key order by k.queue, k.key for update of k skip locked
@@ -67,15 +67,15 @@ const leaveItemsOfHeldKeysOut = (s: string): string => `
     and not exists (select from free_key f where f.queue = k.queue and f.key = k.key))`;
 
 /**
- * How long one waits for a key that nobody else can see yet. Not less, because waiting for a page of the table counts as well; but where this
- * many were held, the others probably are, too, and all together must not take long.
+ * How long to wait for a key that is not committed yet. Not less, because waiting for a page of the table counts, too. But after
+ * MOST_PATIENT_WAITS held keys the others are probably held as well, and all together must not take long.
  */
 const KEY_PATIENCE_MS = 10;
 const MOST_PATIENT_WAITS = 20;
 
 /**
- * A key that somebody else has inserted and not committed cannot be seen, only met: one at a time, each in a step of its own that is undone
- * when it would have to wait.
+ * A key that another transaction has inserted and not committed is invisible and only found by inserting: one at a time, each in its own
+ * subtransaction, which is rolled back if it would have to wait.
  */
 const insertFreeKeys = (s: string): string => `
   ${waitAtMost(KEY_PATIENCE_MS)};
@@ -88,20 +88,20 @@ const insertFreeKeys = (s: string): string => `
       if v_waits = ${MOST_PATIENT_WAITS} then ${waitAtMost(1)}; end if;
     end;
   end loop;
-  ${impatiently}`;
+  ${SHORT_LOCK_TIMEOUT}`;
 
 /**
- * The careful way: looks at ids, keys and capacities. No id and no key may be in one call twice.
+ * The careful way: checks ids, keys and capacities. No id and no key may be in one call twice.
  *
- * `p_locks`: rows that others might change are locked first, each kind in one order: queues with a capacity, so that their inserts come one
- * after the other, and keys that exist, so that one that has expired changes hands once. Without it (inside a caller's transaction) only new
- * rows are written: a key that has expired must be gone before, and the capacity is what is committed.
+ * `p_locks`: rows that others may change are locked first, each kind in one order: queues with a capacity, so that their inserts come one
+ * after the other, and existing keys, so that an expired one changes hands once. Without it (inside a caller's transaction) only new rows
+ * are written: an expired key must be gone before, and the capacity is checked against what is committed.
  *
- * `p_careful`: does not wait for keys that somebody else holds, but leaves those items out. Queues are waited for all the same: their rows are
- * held by calls like this one, for a moment each, and left out they would make single calls of a whole batch, which hold them longer.
+ * `p_careful`: does not wait for keys that others hold, but leaves out those items. It still waits for queues: their rows are held by calls
+ * like this one, for a moment each; leaving them out would split a batch into single calls, which hold them longer.
  *
- * Answers for each item (ord) its kind, one of ADMITTED, and what belongs to it: created and knownId tell state, created_at and run_at; knownKey,
- * pruned and conflict the holder of the key, pruned its state as well; full the capacity in run_at.
+ * Answers each item (ord) with its kind, one of ADMITTED, and details: created and knownId have state, created_at and run_at; knownKey,
+ * pruned and conflict the holder of the key, pruned also its state; full the capacity in run_at.
  */
 export const admit = (s: string, digest: string): string => `
 create or replace function ${s}.admit_${digest}(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
@@ -118,7 +118,7 @@ declare
   v_waits int := 0;
 begin
   if p_locks then
-    ${impatiently};
+    ${SHORT_LOCK_TIMEOUT};
     perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
     if p_careful then
       ${leaveItemsOfHeldKeysOut(s)};
@@ -130,8 +130,8 @@ begin
 
   select array_agg(kind order by ord), array_agg(holder order by ord), array_agg(state order by ord) into v_kinds, v_holders, v_states
   from (
-    -- A caller's transaction may be in REPEATABLE READ: then it sees a key that was freed since it began beside the one that it took itself.
-    -- (offset 0: else the server relies on the key's being unique, and looks at one of the two.)
+    -- A caller's transaction may be in REPEATABLE READ: then it sees both a key that was freed since it began and the one that it took itself.
+    -- (offset 0: otherwise the server relies on the key being unique, and looks at only one of the two.)
     select distinct on (i.ord) i.ord, k.job as holder, k.state,
       (case when j.id is not null then ${ADMITTED.knownId}
         when i.ord = any(v_held) then ${ADMITTED.leftOut}
@@ -149,7 +149,7 @@ begin
   ) looked;
 
   if exists (select from ${s}.queue where id = any(p_queues) and capacity is not null) then
-    -- Added up once a queue, not once a job: there may be thousands of deltas that are not folded yet.
+    -- Added up once per queue, not per job: there may be thousands of unfolded deltas.
     with bounded as materialized (select id, capacity from ${s}.queue where id = any(p_queues) and capacity is not null)
     , waiting as materialized (
       select queue, sum(amount) as amount from (
@@ -178,14 +178,14 @@ begin
       select i.queue, i.key, i.id, i.fingerprint from ${ITEMS} where i.kind = ${ADMITTED.created} and i.key is not null order by i.queue, i.key
       on conflict do nothing;
     end if;
-    -- A key that somebody else inserted a moment ago: its insert was waited for, and now it can be seen.
+    -- A key that another call inserted a moment ago: we waited for that insert, and can see it now.
     select array_agg((case when i.kind = ${ADMITTED.created} and i.key is not null and k.job is null then ${ADMITTED.overtaken} else i.kind end)::smallint order by i.ord)
     into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key and k.job = i.id;
   end if;
 
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
-  )${bringIn(s)};
+  )${insertItems(s)};
 
   return query
     select i.ord::int, i.kind,
@@ -199,14 +199,14 @@ begin
     order by i.ord;
 end $$;`;
 
-/** Drops keys whose time is over, so that a caller's transaction finds them gone and has nothing to update. */
+/** Drops expired keys, so that a caller's transaction has nothing to update. */
 export const freeKeys = (s: string, digest: string): string => `
 create or replace function ${s}.free_keys_${digest}(p_now bigint, p_queues int[], p_keys text[]) returns void ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   perform from ${s}.key k join unnest(p_queues, p_keys) i(queue, key) on k.queue = i.queue and k.key = i.key
     order by k.queue, k.key for update of k;
   v_now := ${NOW};

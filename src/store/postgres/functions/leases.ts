@@ -1,9 +1,9 @@
-/** What is said under a lease: that it shall last, and how the job fares. */
+/** Calls of a lease's holder: extend it, write progress and log lines. */
 import { MAX_LOG_LINES } from "../../../core/job.ts";
 import { leaveHeldLeasesOut, refusals } from "./exchange.ts";
-import { impatiently, NOW, PLANNED } from "./snippets.ts";
+import { NOW, PLANNED, SHORT_LOCK_TIMEOUT } from "./snippets.ts";
 
-/** In: leases as columns. Out: an answer each, as `refusals` numbers them; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
+/** In: leases as columns. Out: an answer for each, as in `refusals`; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
 export const extend = (s: string, digest: string): string => `
 create or replace function ${s}.extend_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_fences int[], p_leases bigint[]) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
@@ -12,7 +12,7 @@ declare
   v_done int[];
   v_held uuid[] := '{}';
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   if p_careful then
     ${leaveHeldLeasesOut(s, "select id, fence from unnest(p_ids, p_fences) i(id, fence)")};
   end if;
@@ -32,7 +32,7 @@ end $$;`;
 
 const NOTES = "json_to_recordset(p_notes) as i(ord int, id uuid, fence int, new_progress text, lines json)";
 
-/** In: notes as JSON, no lease twice. Out: as `extend`. Lines beyond the most that a job may have are dropped. */
+/** In: notes as JSON, no lease twice. Out: as `extend`. Lines beyond the limit of a job are dropped. */
 export const note = (s: string, digest: string): string => `
 create or replace function ${s}.note_${digest}(p_now bigint, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
@@ -41,7 +41,7 @@ declare
   v_done int[];
   v_held uuid[] := '{}';
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   if p_careful then
     ${leaveHeldLeasesOut(s, `select id, fence from ${NOTES}`)};
   end if;

@@ -1,4 +1,4 @@
-/** Jobs are managed: moves that somebody asked for, and removal. */
+/** Managing jobs: moves that somebody asked for, and removal. */
 import { counterMetric, STATE } from "../../numbers.ts";
 import { PLACES } from "../tables.ts";
 import { CHANGED } from "../answers.ts";
@@ -6,26 +6,26 @@ import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import {
   addDeltas,
   applied,
-  arrive,
   attemptOutcome,
   bucket,
   hasEnded,
-  impatiently,
+  insertByState,
   isKeptForATime,
   NOW,
   PLANNED,
+  SHORT_LOCK_TIMEOUT,
   tallyOf,
   TRANSITION,
 } from "./snippets.ts";
 
-/** How often one looks for jobs that move while one looks. */
+/** How often to look for jobs that move meanwhile. */
 const MOST_LOOKS = 5;
 
-/** The jobs that are left and have a key, each with the key's row. */
+/** The remaining jobs that have a key, each with the key's row. */
 const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
   join ${s}.key k on k.queue = l.queue and k.key = j.key`;
 
-/** Of the jobs that are left, those whose key (if it meets the condition) nobody else holds; these keys are locked for what follows. */
+/** The remaining jobs whose key (if it meets the condition) nobody else holds; these keys are locked for what follows. */
 const leaveJobsOfHeldKeysOut = (s: string, condition: string): string => `
   with free_key as materialized (
     select k.queue, k.key from ${keysOfLeft(s)} where ${condition} order by k.queue, k.key for update of k skip locked
@@ -34,7 +34,7 @@ const leaveJobsOfHeldKeysOut = (s: string, condition: string): string => `
   )
   select array_agg(i.id) into v_free from unnest(v_left) i(id) where not exists (select from held h where h.id = i.id)`;
 
-/** Of the jobs that are free so far, those in these places whose rows nobody else holds; they are locked for what follows. */
+/** Of these jobs, those in these tables whose rows nobody else holds; they are locked for what follows. */
 const leaveHeldJobsOut = (s: string, places: readonly string[]): string => `
   with ${places
     .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_free) and state = any(p_from) for update skip locked)`)
@@ -50,11 +50,11 @@ const answerLeftOut = (s: string): string => `
 /**
  * Applies one transition to each job (no id twice) whose state is one of p_from.
  *
- * A job may move while one looks: it was claimed a moment ago and is no longer where it was seen. So those that are in none of the wanted
- * states are looked at again, until each was moved, or seen in a state that forbids it, or is gone.
- * A job that leaves its end takes its key's row first: whether its key has expired is decided once, for it and for one who wants the key.
+ * A job may move meanwhile: it was just claimed and is no longer where it was seen. So jobs that were not found in a wanted state are
+ * looked at again, until each was moved, or seen in a state that forbids it, or is gone.
+ * A job that leaves a terminal state locks its key's row first, so that only one call decides whether the key has expired.
  *
- * `p_careful`: rows that somebody else holds, of jobs or of their keys, are not waited for; after a few looks they are left out.
+ * `p_careful`: does not wait for rows of jobs or keys that others hold; after a few looks they are left out.
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
@@ -72,7 +72,7 @@ declare
   t record;
 begin
   select * into t from json_to_record(p_transition) as r(${TRANSITION});
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
     if not ${hasEnded("t.to_state")} and p_from && '{${PLACES.ended.join()}}'::smallint[] then
@@ -106,7 +106,7 @@ begin
         g.run_at as was_due, t.timed and g.state = ${STATE.running} as timed,
         row(${applied("g", "t")})::${s}.ready as p
       from gone g
-    ), ${arrive(s, "t.to_state")}
+    ), ${insertByState(s, "t.to_state")}
     , history as (
       insert into ${s}.attempt (job, number, worker, started_at, ended_at, run_ms, outcome, error)
       select (p).id, number, (p).worker, was_started, coalesce(was_ended, v_now), case when was = ${STATE.running} then (p).run_ms else was_run_ms end,
@@ -148,7 +148,7 @@ begin
   ${answerLeftOut(s)};
 end $$;`;
 
-/** Deletes jobs whose state is one of p_from, all of them ends, with all that is theirs; a key only if it still is. Out: as `change`, with the job as it was. */
+/** Deletes jobs in one of the terminal states p_from with all their data; a key only if still theirs. Out: as `change`, with the job before. */
 export const remove = (s: string, digest: string): string => `
 create or replace function ${s}.remove_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[])
   returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
@@ -160,7 +160,7 @@ declare
   v_seen uuid[];
   v_states smallint[];
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   for look in 1..${MOST_LOOKS} loop
     v_free := v_left;
     if p_careful then
@@ -176,7 +176,7 @@ begin
       , counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
       select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}
       from unnest(p_ids) with ordinality i(id, ord) join s on s.id = i.id join j on j.id = i.id;
-    -- What is still there is in another state; what came into a wanted one since one looked is deleted by the next turn.
+    -- A job that still exists is in another state; one that entered a wanted state meanwhile is deleted in the next turn.
     select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state <> all(p_from)),
       array_agg(st.state) filter (where st.state <> all(p_from))
     into v_left, v_seen, v_states

@@ -1,9 +1,9 @@
-/** Jobs and figures are looked at. Functions too: to plan one of these anew costs more than to run it. */
+/** Reading jobs and figures. These are functions because planning them each time costs more than running them. */
 import { FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
 
-/** In: ids. Out: the jobs that are there, in no order. */
+/** In: ids. Out: the jobs that exist, unordered. */
 export const find = (s: string, digest: string): string => `
 create or replace function ${s}.find_${digest}(p_ids uuid[]) returns table (${JOB_RETURNS}) stable ${PLANNED} as $$
 #variable_conflict use_column
@@ -11,7 +11,7 @@ begin
   return query select ${JOB_COLUMNS} from unnest(p_ids) i(id) join ${s}.job j on j.id = i.id join ${s}.state s on s.id = i.id;
 end $$;`;
 
-/** In: id. Out: the history, and the attempt that the job's own row tells of, if the history has not that number; in order. */
+/** In: id. Out: the history, and the attempt in the job's own row if the history does not have it; in order. */
 export const attempts = (s: string, digest: string): string => `
 create or replace function ${s}.attempts_${digest}(p_id uuid) returns table (out_number int, out_worker text, out_started_at bigint, out_ended_at bigint,
   out_run_ms float8, out_outcome text, out_error text) stable ${PLANNED} as $$
@@ -28,9 +28,9 @@ begin
 end $$;`;
 
 /**
- * In: limit. Out: running jobs whose lease has run out, the longest first, each with its queue's word on dead letters; then, unless the limit
- * was reached, a row of nulls with the time until the next lease runs out (null: none).
- * Cost: all of `running`, dead rows too, which somebody's open transaction may keep by the million; see `expiredJobs`.
+ * In: limit. Out: running jobs whose lease has run out, the longest first, each with whether its queue keeps dead letters; then, unless the
+ * limit was reached, a row of nulls with the time until the next lease runs out (null: none).
+ * Cost: all of `running` with its dead rows, of which an open transaction may keep millions; see `expiredJobs`.
  */
 export const expired = (s: string, digest: string): string => `
 create or replace function ${s}.expired_${digest}(p_now bigint, p_limit int) returns table (out_next bigint, out_dead_letters boolean, ${SUMMARY_RETURNS})

@@ -16,34 +16,34 @@ import {
 } from "../../numbers.ts";
 import { PLACES } from "../tables.ts";
 
-/** The server's time in whole milliseconds. A test may rule it: then it is given. */
+/** The server's time in whole milliseconds, or the time that a test gives. */
 export const NOW = "coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
 
 /**
- * How every function on a hot path is planned: once, by its indexes. The tables change from empty to a million rows and back within
- * seconds, so what statistics say about them is never true; a plan that was made while a table was small would scan it when it is large.
- * (Each setting costs a call some 5 µs, so there are only those that are needed.)
+ * How functions on a hot path are planned: once, by their indexes. The tables go from empty to a million rows and back within seconds, so
+ * their statistics are never true; a plan for a small table would scan it when it is large.
+ * (Each setting costs a call about 5 µs, so there are only the needed ones.)
  */
 export const PLANNED = "language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off";
 
-/** How functions that add up figures are planned: once, but as the server thinks best. */
+/** How functions that add up figures are planned: once, as the server thinks best. */
 export const PLANNED_FREELY = "language plpgsql stable set plan_cache_mode = force_generic_plan set jit = off";
 
-/** From here on a wait for what others hold fails the statement after so long. */
+/** From here on a wait for a lock fails the statement after `ms`. */
 export const waitAtMost = (ms: number): string => `perform set_config('lock_timeout', '${ms}', true)`;
 
 /**
- * No call of ours waits long for a row that somebody else holds (a caller's transaction may be open for minutes): it fails, and is made again,
- * if it has many items without those that are held.
+ * No call waits long for a row that others hold (a caller's transaction may be open for minutes): it fails and is made again, with several
+ * items without those that are held.
  */
 const PATIENCE_MS = 100;
-export const impatiently: string = waitAtMost(PATIENCE_MS);
+export const SHORT_LOCK_TIMEOUT: string = waitAtMost(PATIENCE_MS);
 
-/** The number of the level that a priority counts under. */
+/** The level number of a priority. */
 const levelOf = (priority: string): string =>
   `(case ${THRESHOLDS.map(({ level, from }) => `when ${priority} >= ${from} then ${level}`).join(" ")} else 0 end)`;
 
-/** Whether a priority counts under this level. */
+/** Whether a priority has this level. */
 function isOfLevel(level: number): string {
   const from = THRESHOLDS.find((threshold) => threshold.level === level)?.from;
   const above = THRESHOLDS.find((threshold) => threshold.level === level + 1)?.from;
@@ -51,7 +51,7 @@ function isOfLevel(level: number): string {
   return above === undefined ? `priority >= ${from}` : `priority between ${from} and ${above - 1}`;
 }
 
-/** The metric of the tally of a state and a priority: of one that is known here, or of one that only a row tells. */
+/** The tally metric of a state and a priority. A text as state is a column. */
 export function tallyOf(state: number | string, priority: string): string {
   if (typeof state === "number") return `${tallyMetric(state, 0)} + ${levelOf(priority)}`;
   const later = FIRST_LATER_TALLY - FIRST_LATER_STATE * LEVELS.length;
@@ -67,25 +67,25 @@ export const isBucket = (metric: string): string => `(${metric} >= ${FIRST_BUCKE
 export const isTallyOfEnded = (metric: string): string =>
   `(${metric} between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.dead, LEVELS.length - 1)})`;
 
-/** Whether a state is an end. */
+/** Whether a state is terminal. */
 export const hasEnded = (state: string): string => `(${state} between ${STATE.completed} and ${STATE.dead})`;
-/** Whether a job in this state is kept for a time only, and so is its key. */
+/** Whether a job in this state, and so its key, is kept only for a time. */
 export const isKeptForATime = (state: string): string => `${state} in (${STATE.completed}, ${STATE.cancelled})`;
 
 const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(bucket)).reverse();
 
-/** The metric of a time in a histogram: the number of bounds below it. `width_bucket` counts bounds at or below, so all is negated. */
+/** The histogram metric of a time: the number of bounds below it. `width_bucket` counts bounds at or below, so everything is negated. */
 export const bucket = (time: TimeKind, ms: string): string =>
   `(${firstBucketOf(time) + BUCKETS - 1} - width_bucket(-(${ms})::float8, '{${BOUNDS.join(",")}}'::float8[]))`;
 
-/** Turns rows (queue, metric, amount) into one row of `delta` a queue. */
+/** Adds rows (queue, metric, amount) as one row of `delta` per queue. */
 export const addDeltas = (schema: string, rows: string): string => `
   insert into ${schema}.delta (at, queue, metrics, amounts)
   select v_now, queue, array_agg(metric), array_agg(amount) from (
     select queue, metric::smallint, sum(amount)::int as amount from (${rows}) cells group by queue, metric having sum(amount) <> 0
   ) sums group by queue`;
 
-/** The same for rows of a place that all move from one state to another, counted by level: for hot paths. */
+/** The same for rows that all move from one state to another, counted by level: for hot paths. */
 export const addMoves = (
   schema: string,
   moved: string,
@@ -103,10 +103,10 @@ export const addMoves = (
   ) counted`;
 
 /**
- * Puts new jobs where they belong and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its
- * queue, when it is due (`due_at`), and its state (`new_state`).
+ * Inserts new jobs and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its queue, when it
+ * is due (`due_at`), and its state (`new_state`).
  */
-export const bringIn = (schema: string): string => `
+export const insertItems = (schema: string): string => `
   , body as (
     insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
@@ -123,17 +123,17 @@ export const bringIn = (schema: string): string => `
      cross join lateral (values (${tallyOf("i.new_state", "i.priority")}), (${counterMetric("enqueued")})) c(metric)`,
   )}`;
 
-/** The state of a new item `i` that is due then. */
+/** The state of a new item `i` that is due at that time. */
 export const newState = (dueAt: string): string =>
   `(case when i.blocked then ${STATE.blocked} when ${dueAt} > v_now then ${STATE.scheduled} else ${STATE.pending} end)::smallint`;
 
-/** Puts each row `p` of `after` where its new state stands: no transition leads to a lease. */
-export const arrive = (schema: string, to: string): string =>
+/** Puts each row `p` of `after` into the table of its new state; no transition leads to `running`. */
+export const insertByState = (schema: string, to: string): string =>
   (["ready", "due", "ended", "blocked"] as const)
     .map((place) => `to_${place} as (insert into ${schema}.${place} select (p).* from after where ${to} in (${PLACES[place].join()}))`)
     .join("\n  , ");
 
-/** The columns of a place, in order. */
+/** The columns of each table of PLACES, in order. */
 export const PLACE_COLUMNS = [
   "seq",
   "run_at",
@@ -163,16 +163,16 @@ export const PLACE_COLUMNS = [
 
 export type PlaceColumn = (typeof PLACE_COLUMNS)[number];
 
-/** All columns of a place, as they are in `from` but for the changed ones. */
+/** All these columns, from `from` or changed. */
 export function changed(from: string, changes: Partial<Record<PlaceColumn, string>>): string {
   return PLACE_COLUMNS.map((name) => changes[name] ?? `${from}.${name}`).join(", ");
 }
 
-/** What a transition says, as encodeTransition in codec.ts writes it: the columns of a JSON object. */
+/** The columns of a transition in JSON, as encodeTransition in codec.ts writes it. */
 export const TRANSITION = `to_state smallint, bump int, give_back int, reset boolean, retry int, reset_losses boolean, loss int, snooze int, delay bigint,
   keep_result boolean, new_result text, keep_error boolean, new_error text, error_if_running boolean, ends boolean, new_run_ms float8, counter smallint, timed boolean`;
 
-/** All columns of a place after a transition. A cancel that ends a lease leaves its time behind. */
+/** All these columns after a transition. A cancel that ends a lease keeps the time of the lease. */
 export const applied = (job: string, transition: string, changes: Partial<Record<PlaceColumn, string>> = {}): string =>
   changed(job, {
     run_at: `coalesce(v_now + ${transition}.delay, ${job}.run_at)`,
@@ -192,7 +192,7 @@ export const applied = (job: string, transition: string, changes: Partial<Record
     ...changes,
   });
 
-/** How the last attempt of a job in this state ended, where its row tells it. */
+/** How the last attempt of a job in this state ended. */
 export const attemptOutcome = (state: string): string =>
   `(case ${state} when ${STATE.running} then 'running' when ${STATE.completed} then 'completed' when ${STATE.cancelled} then 'cancelled'
     else 'failed' end)`;

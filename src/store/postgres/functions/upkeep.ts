@@ -1,14 +1,25 @@
-/** What is done on its own time. Any number of processes may call these at once. */
+/** Upkeep. Any number of processes may call these at once. */
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { LEVELS, STATE, STEP, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { addDeltas, changed, impatiently, isBucket, isCounted, isKeptForATime, isTallied, NOW, PLANNED, tallyOf } from "./snippets.ts";
+import {
+  addDeltas,
+  changed,
+  isBucket,
+  isCounted,
+  isKeptForATime,
+  isTallied,
+  NOW,
+  PLANNED,
+  SHORT_LOCK_TIMEOUT,
+  tallyOf,
+} from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
 /**
- * Makes due jobs pending, the longest due first, from p_floor on (see read-starts.ts; null: from the bottom). Out: how many, when the next one is
- * due, the queues that have work now, the time, when the latest of them was due, and whether it took longer than so few jobs should; with
- * p_tell also their ids and lanes.
+ * Makes due jobs pending, the longest due first, from p_floor on (see read-starts.ts; null: from the bottom). Out: how many, when the next
+ * one is due, the queues that have work now, the time, the latest due time taken, and whether it was slow for so few jobs; with p_tell also
+ * their ids and lanes.
  */
 export const promote = (s: string, digest: string): string => `
 create or replace function ${s}.promote_${digest}(p_now bigint, p_limit int, p_floor bigint, p_tell boolean, out out_moved int, out out_next bigint,
@@ -38,8 +49,8 @@ begin
 end $$;`;
 
 /**
- * Prunes one queue: completed and cancelled jobs, the earliest ended first, that ended more than p_age ago or are beyond the newest p_count.
- * Two that prune at once would both count what one of them is taking: so they take turns. Living keys stay, with their expiry.
+ * Prunes one queue: completed and cancelled jobs, the earliest ended first, that ended more than p_age ago or are beyond the newest
+ * p_count. Two calls at once would both count the jobs that one of them removes, so they take turns. Living keys stay until they expire.
  */
 export const prune = (s: string, digest: string): string => `
 create or replace function ${s}.prune_${digest}(p_now bigint, p_queue int, p_age bigint, p_count bigint, p_keep bigint, p_limit int) returns int ${PLANNED} as $$
@@ -49,7 +60,7 @@ declare
   v_beyond bigint;
   v_removed int;
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   perform pg_advisory_xact_lock(hashtext('${s}.prune'), p_queue);
   v_now := ${NOW};
   select coalesce(sum(amount), 0) - p_count into v_beyond from (
@@ -77,7 +88,7 @@ begin
   return v_removed;
 end $$;`;
 
-/** Adds deltas up into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded. */
+/** Folds deltas into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded. */
 export const fold = (s: string, digest: string): string => `
 create or replace function ${s}.fold_${digest}(p_limit int) returns int language plpgsql as $$
 #variable_conflict use_column
@@ -106,8 +117,8 @@ begin
 end $$;`;
 
 /**
- * Takes one tick: if the schedule's version is the given one and its last tick is earlier, inserts the job (if any) and moves it on.
- * Out: 0 ticked, 1 stale, 2 full; and how the job came in, as `admit` says.
+ * Takes one tick: if the schedule has the given version and its last tick is earlier, inserts the job (if any) and moves the schedule on.
+ * Out: 0 ticked, 1 stale, 2 full; and the state of the job, as `admit` answers it.
  */
 export const tick = (s: string, digest: string): string => `
 create or replace function ${s}.tick_${digest}(p_now bigint, p_name text, p_version bigint, p_tick bigint, p_next bigint, ${ADMIT_PARAMETERS},
@@ -117,7 +128,7 @@ declare
   v_now bigint := ${NOW};
   v_job record;
 begin
-  ${impatiently};
+  ${SHORT_LOCK_TIMEOUT};
   out_answer := 0;
   if exists (select from ${s}.job where id = p_ids[1]) then return; end if;
   update ${s}.schedule set version = nextval('${s}.schedule_version'), updated_at = v_now, last_tick = coalesce(p_tick, last_tick),

@@ -1,9 +1,9 @@
-/** Where pending jobs stand, for people who wait for them. All of it is read from the heads of lanes, or counted up to a bound. */
+/** Positions of pending jobs. Read from the heads of lanes, or counted up to a limit. */
 import { NOW, PLANNED } from "./snippets.ts";
 
 /**
- * Out: each queue that has pending jobs, and when the longest due of them was due; and a row without a queue that has the time. Jumps from lane
- * to lane in the index, however many jobs stand in each.
+ * Out: each queue with pending jobs, and when its longest due job was due; and a row without a queue that has the time. Jumps from lane to
+ * lane in the index, however many jobs each has.
  */
 export const oldest = (s: string, digest: string): string => `
 create or replace function ${s}.oldest_${digest}(p_now bigint) returns table (out_queue text, out_run_at bigint) stable ${PLANNED} as $$
@@ -21,8 +21,8 @@ begin
 end $$;`;
 
 /**
- * In: id, types (null: any), most. Out: how many pending jobs of its queue and these types would be claimed before it; null when it is not
- * pending. A job of the same rank would stand, in a lane of another priority, where that priority's head start puts it.
+ * In: id, types (null: any), most. Out: how many pending jobs of its queue and these types would be claimed before it; null if it is not
+ * pending. In a lane of another priority, a job of the same rank is where that priority's head start puts it.
  */
 export const ahead = (s: string, digest: string): string => `
 create or replace function ${s}.ahead_${digest}(p_id uuid, p_types text[], p_most int) returns int stable ${PLANNED} as $$

@@ -6,7 +6,7 @@ import { INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
-/** After TRANSITION: the plain end of a job (see core/lifecycle.ts), for which EXCHANGE does what transition() would do by cutting and joining. */
+/** After TRANSITION: the plain end of a job (see core/lifecycle.ts). EXCHANGE does what transition() would, by cutting bytes. */
 const COMPLETE = `
 local stamp = ${ENDED.pack({ over: "now" })}
 local stamps = stamp .. stamp -- updatedAt and over
@@ -198,9 +198,9 @@ end
 `;
 
 /**
- * After TIME: a try of a claim that arrives after its repeat takes nothing, because nobody waits for its answer. A repeat leaves a mark for it:
- * one for the whole turn, with the name of who asked, if the worker repeats it; one for the very try if the store does, because other looks of
- * the same turn may follow.
+ * After TIME: a try of a claim that arrives after its repeat takes nothing, because nobody waits for its answer. The repeat leaves a mark
+ * for it: if the worker repeats, for the whole turn, with the name of the repeat; if the store repeats, for this try only, because other
+ * looks of the same turn may follow.
  */
 const REPEATS = `
 local function markOf(name) return B .. 'y:' .. name end
@@ -218,7 +218,7 @@ end
 
 const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, TAKE, REPEATS, ALWAYS];
 
-/** Settles, then claims; the figures are not written yet. */
+/** Settles, then claims. Does not write the counts yet. */
 const BODY = `
 local p = 3
 local shapes = {}
@@ -322,18 +322,18 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
 /**
  * Settles leases and grants others, in one partition.
  *
- * In: now; number of shapes, each as SHAPE_NAMES says; number of settlements, (three digits for the shape and the id, fence, run time
- *     or "", and what the shape has of delay, result and error) each; number of claims, the name of this try ("": none),
- *     (worker, turn, mode, name of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each.
- *     mode: "n" claims; "a" gives what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.
- * Out: { now, a letter a settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type) …,
- *     names of queues without dead letters, rings }
+ * In: now; number of shapes, each as in SHAPE_NAMES; number of settlements, (three digits for the shape and the id, fence, run time or "",
+ *     and what the shape has of delay, result and error) each; number of claims, the name of this try ("": none), (worker, turn, mode, name
+ *     of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each. mode: "n" claims; "a" returns
+ *     what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.
+ * Out: { now, a letter per settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type)
+ *     …, names of queues without dead letters, hints }
  */
 export const EXCHANGE: Script = script("exchange", ...PARTS, BODY, "writeLedger()", ANSWER);
 
 /**
- * Inserts what follows the settlements that were applied. Behind BODY, p is at a list of their numbers, by commas; jobs stand behind it, one
- * for each number.
+ * Inserts the follow-up jobs of applied settlements. After BODY, p is at a comma-separated list of their numbers, followed by one job for
+ * each number.
  */
 const FOLLOW = `
 local work = rings.work
@@ -358,9 +358,9 @@ end
 `;
 
 /**
- * The same where jobs follow: apart, because few settlements have any, and every call pays for every function of its script.
+ * The same with follow-up jobs. A separate script, because few settlements have any, and every call pays for every function of its script.
  *
- * In: as above; then the numbers of the settlements that are followed, by commas, and a job for each as INSERT_JOBS reads them. The queues of
- *     these jobs are in the registry.
+ * In: as above; then the numbers of the settlements with follow-up jobs, separated by commas, and a job for each as INSERT_JOBS reads them.
+ *     The queues of these jobs are registered.
  */
 export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FOLLOW, ANSWER);

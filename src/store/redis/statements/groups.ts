@@ -4,11 +4,11 @@ import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * Counts dead and failed jobs by the group of their error and their lane, a stretch at a time, those that ended last first. A body is read only where a filter asks for what it alone knows.
+ * Counts dead and failed jobs by error group and lane, one stretch per call, last ended first. Reads a body only if a filter needs it.
  *
- * In: now; how many to pass over, how many to look at; the states wanted; lowest and highest priority, created at or after, created
- *     before, tag (each "": any).
- * Out: { (group, lane, how many, first end, last end, id of the last) …, how many were looked at, lanes }
+ * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag
+ *     (each "": any).
+ * Out: { (group, lane, count, first end, last end, id of the last) …, how many were looked at, lanes }
  */
 export const GROUPS: Script = script(
   "groups",

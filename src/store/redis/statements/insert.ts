@@ -4,10 +4,10 @@ import { WAITING } from "../../../core/job.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
-/** How many jobs one list of the index of creation holds: as many as fill a block of 8 KiB, which the allocator has without waste. */
+/** How many jobs one list of the creation index has: as many as fill a block of 8 KiB, which the allocator provides without waste. */
 const CHUNK = 340;
 
-/** Where in the argument of a job its id begins, the length of its key, and the key. */
+/** Where the id, the length of the key, and the key begin in the argument of a job. */
 const ID_FROM = 1 + KIND_DIGITS;
 const LENGTH_FROM = ID_FROM + ID_CHARS;
 const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
@@ -15,12 +15,12 @@ const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
 export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, ${LENGTH_FROM - 1})`;
 
 /**
- * After LEDGER. Reads jobs from the arguments, from `p` on, and decides and stores each. Nothing is written before all is decided.
+ * After LEDGER. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
  *
  * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: digits for the kind, the id,
- *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so there is only one.
- *   when: "" now, "d<ms>" after so long, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
- * Jobs of a kind have all but id, sequence, key and body in common, and are counted together.
+ *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so a job is only one.
+ *   when: "" now, "d<ms>" after that time, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
+ * Jobs of a kind differ only in id, sequence, key and body, and are counted together.
  */
 export const INSERT_JOBS = `
 local p
@@ -259,12 +259,12 @@ end
 /**
  * Stores jobs of one partition.
  *
- * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are in the registry; the places of the
- *     jobs in the whole call, joined by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
- * Out: "register", when a queue has to be put into the registry first and nothing was done; else
- *     { now, base, letters, details, bodies of known keys: (body, record) …, lanes as (number, queue, type) …, rings }
- *     A letter a job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is (id), p that job is
- *     gone (id, state), c the key is another's (id), f the queue is full (capacity); details has what stands in brackets, in order.
+ * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are registered; the indexes of the jobs
+ *     in the whole call, separated by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
+ * Out: "register" if a queue must be registered first and nothing was done; else { now, base, letters, details, bodies of known keys:
+ *     (body, record) …, lanes as (number, queue, type) …, hints } One letter per job: P new and pending, S new and scheduled, B new and
+ *     blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
+ *     another job has the key (id), f the queue is full (capacity). details has the values in brackets, in order.
  */
 export const INSERT: Script = script(
   "insert",

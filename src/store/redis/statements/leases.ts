@@ -4,8 +4,8 @@ import { RECORDS, REFUSAL, TIME } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
- * Moves the ends of leases.
- * In: now; (id, fence, lease) each. Out: a letter each: o ok, s stale, c cancelled.
+ * Extends leases.
+ * In: now; (id, fence, lease) each. Out: one letter each: o ok, s stale, c cancelled.
  */
 export const EXTEND: Script = script(
   "extend",
@@ -40,7 +40,7 @@ return table.concat(answers)
 
 /**
  * Writes progress and log lines.
- * In: now; most lines that a job keeps; (id, fence, progress or "", number of lines, lines …) each. Out: a letter each, as above.
+ * In: now; the most lines of a job; (id, fence, progress or "", number of lines, lines …) each. Out: one letter each, as above.
  */
 export const NOTE: Script = script(
   "note",

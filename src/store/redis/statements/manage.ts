@@ -5,8 +5,8 @@ import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
- * After RECORDS and LEDGER: nothing of a job is left but, if the caller wants, its key. The index of creation is cleared too: a list that
- * holds no job any more disappears by itself, and its place in the zset with it.
+ * After RECORDS and LEDGER: removes all of a job except its key, which is left to the caller. It also clears the creation index: an empty
+ * list disappears, and its entry in the zset with it.
  */
 export const FORGET = `
 local function forget(id, body, record)
@@ -33,8 +33,9 @@ end
 
 /**
  * Applies a move.
- * In: now; the states it is for; delay or ""; run time or ""; result; error; its shape; ids.
- * Out: { answers, lanes, rings }; an answer is "" missing, a number (the state that forbade it), or { was, body, record } without bodies.
+ * In: now; the states it applies to; delay or ""; run time or ""; result; error; its shape; ids.
+ * Out: { answers, lanes, hints }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
+ * and result.
  */
 export const CHANGE: Script = script(
   "change",
@@ -83,8 +84,8 @@ return { answers, laneNames(), ringList() }
 );
 
 /**
- * Deletes jobs that are over.
- * In: now; the states it is for; ids. Out: { answers, lanes } as above, with the job before it went.
+ * Deletes ended jobs.
+ * In: now; the states it applies to; ids. Out: { answers, lanes } as above, with the job as it was.
  */
 export const REMOVE: Script = script(
   "remove",

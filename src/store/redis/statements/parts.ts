@@ -1,4 +1,4 @@
-/** Parts that scripts share. Each says what it needs to stand before it. */
+/** Parts that scripts share. Each names the parts that must come before it. */
 import { counterOf } from "../../../core/counters.ts";
 import { BUCKETS, STEPS_PER_DOUBLING } from "../../../core/histogram.ts";
 import { STATUSES } from "../../../core/job.ts";
@@ -8,7 +8,7 @@ import { ATTEMPT_OUTCOME, COUNTER, firstFieldOf, LEVELS, STATE, THRESHOLDS } fro
 import { SHAPE_NAMES } from "../codec.ts";
 import { ATTEMPT, DUE, ENDED, HEAD, HEAD_FLAG, isSet, KEY, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 
-/** now, micros (real time, also when a test turns `now`), and B, the beginning of all names. */
+/** now, micros (real time, even if a test sets `now`), and B, the beginning of all names. */
 export const TIME = `
 local t = redis.call('TIME')
 local micros = t[1] * 1000000 + t[2]
@@ -19,8 +19,8 @@ local B = string.sub(KEYS[1], 1, -2)
 /**
  * State records and heads of bodies (see layout.ts), and bulk calls.
  *
- * What every job goes through is cut and joined from their bytes by the places of fields, because to unpack and pack twenty fields takes as
- * long as all commands for the job together.
+ * Hot paths cut and join the bytes at the positions of fields, because unpacking and packing twenty fields takes as long as all commands
+ * for the job together.
  */
 export const RECORDS = `
 local F = '${RECORD.format()}'
@@ -76,8 +76,8 @@ end
 `;
 
 /**
- * After RECORDS: queues and lanes that a call has to do with, each read once. What a call changes of a queue's figures is added up there. A
- * lane's number means nothing outside of its partition, and may change when the server lost data: replies always tell the names.
+ * After RECORDS: the queues and lanes of a call, each read once. They also collect the changes to a queue's counts. A lane's number means
+ * nothing outside its partition, and may change when the server loses data: replies always have the names.
  */
 export const LANES = `
 local queues, lanes = {}, {}
@@ -124,9 +124,7 @@ local function withoutDeadLetters()
 end
 `;
 
-/**
- * After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, of which only the minutes are kept.
- */
+/** After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, which are kept by minute only. */
 export const LEDGER = `
 local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
 
@@ -183,15 +181,15 @@ local function writeLedger()
 end
 `;
 
-/** Lua: the counter that a job entering a state raises, by the state. */
+/** Lua: the counter of each state that a job enters. */
 const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
   const counter = counterOf(status);
   return counter === null ? [] : [`[${STATE[status]}] = ${COUNTER[counter]}`];
 }).join(", ");
 
 /**
- * After LEDGER: one transition of one job, as the core decided it. Writes are gathered and made by flush(), figures by writeLedger().
- * Its shape is what SHAPE in codec.ts says.
+ * After LEDGER: one transition of one job, as the core decided it. It collects writes for flush() and counts for writeLedger(). SHAPE in
+ * codec.ts defines its shape.
  */
 export const TRANSITION = `
 local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
@@ -325,7 +323,7 @@ local function ringList()
 end
 `;
 
-/** After RECORDS: what lists show of a job: its body without the payload, its record without the result. */
+/** After RECORDS: a job as lists show it: its body without the payload, its record without the result. */
 export const SUMMARY = `
 local function summary(body, record)
   local _, _, text = keyIn(body)
@@ -335,7 +333,7 @@ local function summary(body, record)
 end
 `;
 
-/** After RECORDS: why a lease does not hold: c it was cancelled, s it is stale. */
+/** After RECORDS: why a lease does not hold: c cancelled, s stale. */
 export const REFUSAL = `
 local function refusal(state, flags, present, fence)
   if state == ${STATE.cancelled} and ${isSet("flags", RECORD_FLAG.leaseCancelled)} and present == fence + 1 then return 'c' end

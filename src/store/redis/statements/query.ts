@@ -25,7 +25,7 @@ return { bodies, records, laneNames() }
 `,
 );
 
-/** In: now; id. Out: nil; or { record, history … }; the record is "" for a job that nobody touched. */
+/** In: now; id. Out: nil; or { record, history … }; the record is "" if nothing has changed the job yet. */
 export const ATTEMPTS: Script = script(
   "attempts",
   TIME,
@@ -36,7 +36,7 @@ return { redis.call('HGET', B .. 's', id) or '', unpack(redis.call('LRANGE', B .
 `,
 );
 
-/** Whether that is enough. `placeOf` says whether what is searched for may be in a job, and where; `isTired` that enough was read. */
+/** Returns whether that is enough. `placeOf` says whether and where a job may have the search text; `isTired`, whether enough was read. */
 const SHOW = `
 local function show(id, body, record)
   body = body or redis.call('HGET', B .. 'j', id)
@@ -52,7 +52,7 @@ local function show(id, body, record)
 end
 `;
 
-/** Jobs are shown whatever is in them; with a tag, those that may have it: it is looked for in the JSON where tags are. */
+/** Shows all jobs; with a tag, those that may have it: it is searched for in the JSON that has the tags. */
 const SHOW_ALL = `
 local tag = ARGV[12]
 local function placeOf(_, body)
@@ -64,7 +64,7 @@ local function isTired() return false end
 ${SHOW}
 `;
 
-/** Jobs are only counted. What was created before a time ends it: all that comes behind is older still. */
+/** Only counts jobs. Ends at the first job that was created too early: all that follow are older. */
 const SHOW_NONE = `
 local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
 local function show(id, body)
@@ -79,7 +79,7 @@ local function show(id, body)
 end
 `;
 
-/** Jobs that have a text are counted; those that perhaps have it are shown. */
+/** Counts jobs whose payload has the text; shows those that may have it elsewhere. */
 const SHOW_DOUBTFUL = `
 local function show(id, body, record)
   body = body or redis.call('HGET', B .. 'j', id)
@@ -96,8 +96,8 @@ end
 `;
 
 /**
- * Where a text stands in a job, or may: what is beside the payload is compared as it is packed, and who reads the answer looks more
- * closely. It is enough for one call when so many bytes of bodies were read.
+ * Where a job has a text, or may have it: everything but the payload is compared in its packed form, and the reader of the answer checks
+ * again. It stops after reading a number of bytes of bodies.
  */
 const FIND_TEXT = `
 local text, inJson, isLikeId = ARGV[14], ARGV[15], ARGV[16] == '1'
@@ -165,13 +165,13 @@ end
 `;
 
 /**
- * Looks at jobs by falling sequence, from below a given one. A job is passed over by its state before its body is read, which may be large.
+ * Looks at jobs by falling sequence, from below a given one. Skips a job by its state before reading its body, which may be large.
  *
- * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to
- *     look at, at most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" if jobs of our
- *     own are meant, too.
- * Out: { jobs as (id, body, record, 1 if what is searched for stands in the payload) without bodies …, from below which sequence to go on ("":
- *     there are no more), how many were looked at, lanes, how many were shown, how many of those that were looked at are our own and left out }
+ * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to look at, at
+ *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" to include internal
+ *     jobs.
+ * Out: { jobs as (id, body, record, 1 if the payload has the search text) without payload and result …, below which sequence to go on ("":
+ *     there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped internal jobs }
  */
 const WAYS = `
 local function answer(last)
@@ -266,11 +266,11 @@ return walk(below, tonumber(ARGV[3]))
 
 export const LIST: Script = script("list", TIME, RECORDS, LANES, SUMMARY, WANTED, SHOW_ALL, WAYS);
 
-/** The same, without jobs: it tells how many there would be. */
+/** The same without jobs: only counts them. */
 export const COUNT: Script = script("count", TIME, RECORDS, LANES, WANTED, SHOW_NONE, WAYS);
 
-/** The same for jobs that have a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
+/** The same for jobs with a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
 export const SEARCH: Script = script("search", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW, WAYS);
 
-/** The same, counted: it tells how many have it in the payload, and shows those that perhaps have it elsewhere. */
+/** The same, counted: how many have it in the payload; shows those that may have it elsewhere. */
 export const COUNT_FOUND: Script = script("countFound", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW_DOUBTFUL, WAYS);

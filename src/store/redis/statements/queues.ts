@@ -1,11 +1,11 @@
 import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
 import { MEMBER, RECORD } from "../layout.ts";
 import { RECORDS, TIME } from "./parts.ts";
-import { ALWAYS, plainScript, type Script, script } from "./script.ts";
+import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
- * Changes settings of a queue. A new head start marks the lanes whose jobs have to be ranked anew.
- * In: now; queue; "1" if it is in the registry; (field, value) each. Out: "register" as with INSERT; else nothing.
+ * Changes settings of a queue. A new head start marks the lanes whose jobs need new ranks.
+ * In: now; queue; "1" if it is registered; (field, value) each. Out: "register" as with INSERT; else nothing.
  */
 export const CONFIGURE: Script = script(
   "configure",
@@ -26,8 +26,8 @@ end
 );
 
 /**
- * Gives pending jobs the rank of the present head start, lane by lane. A scan of a lane meets every job that stays in it, whatever else
- * comes, goes or is ranked anew meanwhile.
+ * Updates the ranks of pending jobs to the present head start, lane by lane. A scan of a lane meets every job that stays in it, even if
+ * others come, go or get new ranks meanwhile.
  * In: now; queue; about how many. Out: 1 while there is more to do.
  */
 export const RERANK: Script = script(
@@ -59,30 +59,5 @@ end
 redis.call('HDEL', key, 'lane', 'cursor')
 redis.call('SREM', todo, lane)
 return redis.call('EXISTS', todo)
-`,
-);
-
-/** Writes a worker's entry, also when memory is full (see ALWAYS). In: now; id; time to live; JSON. */
-export const REGISTER: Script = plainScript(
-  "register",
-  TIME,
-  `redis.call('HDEL', KEYS[1], '')`,
-  `redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f %.0f ', now + tonumber(ARGV[3]), now) .. ARGV[4])`,
-);
-
-/** Drops workers whose entry has expired. In: now; limit. Out: how many. */
-export const SWEEP_WORKERS: Script = plainScript(
-  "sweepWorkers",
-  TIME,
-  `
-local removed, all = 0, redis.call('HGETALL', KEYS[1])
-for index = 1, #all, 2 do
-  if removed == tonumber(ARGV[2]) then break end
-  if tonumber(string.match(all[index + 1], '^%d+')) <= now then
-    redis.call('HDEL', KEYS[1], all[index])
-    removed = removed + 1
-  end
-end
-return removed
 `,
 );

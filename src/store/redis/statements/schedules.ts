@@ -5,9 +5,9 @@ import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { plainScript, type Script, script } from "./script.ts";
 
 /**
- * How a schedule is read and written: see layout.ts.
+ * Reads and writes a schedule: see layout.ts.
  *
- * A version is the partition's own count × 1,024 + the number of the partition: no name ever has it twice, wherever it lived before.
+ * A version is the partition's own counter × 1,024 + the number of the partition: no name ever has one twice, wherever it was before.
  */
 const SCHEDULE_RECORDS = `
 local pack = struct.pack
@@ -35,7 +35,7 @@ end
 `;
 
 /**
- * Writes a schedule over the version that was seen.
+ * Writes a schedule if it has the expected version.
  * In: now; number of the partition; name; expected version or ""; "1" if paused; next tick or ""; JSON.
  * Out: 1 done; 0 somebody was faster; 2 it is about to move to another partition.
  */
@@ -55,10 +55,10 @@ return 1
 );
 
 /**
- * A schedule whose jobs are to go to a queue of another partition has to move there. No script can write in two partitions, so the move is
- * noted here first (DEPART) and then made by whoever meets the note: ARRIVE writes the new record, the directory is changed, LEAVE drops the
- * old one. Each step may be repeated.
- * In: now; name; expected version; the note. Out: 1 noted; 0 somebody was faster; 2 it is about to move already.
+ * A schedule whose jobs go to a queue of another partition has to move there. No script can write in two partitions, so the move is noted
+ * here first (DEPART), and any process that finds the note completes it: ARRIVE writes the new record, the directory is changed, LEAVE
+ * drops the old one. Each step may be repeated.
+ * In: now; name; expected version; the note. Out: 1 noted; 0 somebody was faster; 2 it is already about to move.
  */
 export const DEPART: Script = script(
   "depart",
@@ -76,9 +76,9 @@ return 1
 );
 
 /**
- * In: now; number of the partition; name; version that it had where it comes from; last tick or ""; createdAt; last job; "1" if paused; next
- * tick or ""; JSON. Out: nothing. A move that was made before, as its former version tells, is not made again: the schedule may have
- * been removed since.
+ * In: now; number of the partition; name; its version in the old partition; last tick or ""; createdAt; last job; "1" if paused; next tick
+ * or ""; JSON. Out: nothing. A move that was already made, as the old version shows, is not made again: the schedule may have been removed
+ * since.
  */
 export const ARRIVE: Script = script(
   "arrive",
@@ -92,7 +92,7 @@ writeSchedule(name, versionOf(ARGV[2]), ARGV[8] == '1', tonumber(ARGV[9]), tonum
 `,
 );
 
-/** In: now; name; version that it had. */
+/** In: now; name; its version. */
 export const LEAVE: Script = script(
   "leave",
   TIME,
@@ -136,7 +136,7 @@ return answer
 `,
 );
 
-/** In: now; limit. Out: { now, time until the next tick behind those (-1: none), (tick, name, record, note of a move or "") … } */
+/** In: now; limit. Out: { now, time until the next tick after those (-1: none), (tick, name, record, note of a move or "") … } */
 export const DUE_SCHEDULES: Script = script(
   "dueSchedules",
   TIME,
@@ -160,9 +160,9 @@ return answer
 
 /**
  * Takes one tick.
- * In: now; number of the partition; name; version; tick or ""; next tick or ""; "1" if the queue is in the registry; one job or none, as
+ * In: now; number of the partition; name; version; tick or ""; next tick or ""; "1" if the queue is registered; one job or none, as
  *     INSERT_JOBS reads them.
- * Out: "register" as with INSERT; else { "ticked", "stale" or "full", rings }
+ * Out: "register" as with INSERT; else { "ticked", "stale" or "full", hints }
  */
 export const TICK: Script = script(
   "tick",
@@ -196,7 +196,7 @@ return { letters[1] == 'f' and 'full' or 'ticked', ringList() }
 
 /**
  * Changes or drops an entry of the directory of schedules if nobody changed it meanwhile.
- * In: now; name; the entry as it was seen; the new one, or "" to drop it. Its only key is the directory.
+ * In: now; name; the entry as it was read; the new one, or "" to drop it. Its only key is the directory.
  */
 export const SET_ENTRY: Script = plainScript(
   "setEntry",

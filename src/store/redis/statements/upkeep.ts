@@ -6,7 +6,7 @@ import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
  * Makes due jobs pending, the longest due first.
- * In: now; limit; 1 to be told of them. Out: { how many, time until the next one is due (-1: none waits), rings, (id, lane) of each, lanes }
+ * In: now; limit; 1 to list them. Out: { how many, time until the next one is due (-1: none waits), hints, (id, lane) of each, lanes }
  */
 export const PROMOTE: Script = script(
   "promote",
@@ -45,9 +45,9 @@ return { #members, first[2] and math.max(0, first[2] - now) or -1, ringList(), t
 );
 
 /**
- * Looks for leases that have run out, the longest first.
- * In: now; limit. Out: { jobs as (end of lease, id, body, record) without bodies …, time until the next lease ends (-1: none), lanes, names of
- *     queues without dead letters }
+ * Finds leases that have run out, the longest first.
+ * In: now; limit. Out: { jobs as (end of lease, id, body, record) without payload and result …, time until the next lease ends (-1: none),
+ *     lanes, names of queues without dead letters }
  */
 export const EXPIRED: Script = script(
   "expired",
@@ -79,10 +79,9 @@ return { jobs, next, laneNames(), withoutDeadLetters() }
 );
 
 /**
- * Removes completed and cancelled jobs of a queue, the earliest ended first. Their keys stay, with their expiry.
- * In: now; queue; ageMs; count; keepAtLeastMs; limit. Out: { how many, 1 if there may be more }
- * The list of ended jobs still has those that were retried or removed since. Each entry tells when its job ended: if the job does not say the
- * same, the entry is dropped for nothing.
+ * Removes completed and cancelled jobs of a queue, the earliest ended first. Their keys stay until they expire.
+ * In: now; queue; ageMs; count; keepAtLeastMs; limit. Out: { how many, 1 if there may be more } The list of ended jobs still has those that
+ * were retried or removed since. Each entry has the end of its job: if the job has another one, the entry is just dropped.
  */
 export const PRUNE: Script = script(
   "prune",
@@ -135,8 +134,8 @@ return { removed, passed == 2 * limit and 1 or 0 }
 );
 
 /**
- * Drops keys that have expired and periods of counters past their keep.
- * In: now; keep of minutes; keep of hours; limit of each. Out: how many.
+ * Drops expired keys and periods of counters past their retention.
+ * In: now; how long to keep minutes and hours; limit of each. Out: how many.
  */
 export const SWEEP: Script = script(
   "sweep",
@@ -163,8 +162,8 @@ return removed
 );
 
 /**
- * Goes through the records of a partition, some a call, and puts running jobs back among the leases that are not there: after an eviction
- * or a hand that slipped nobody else would ever find them.
+ * Goes through the records of a partition, some per call, and adds running jobs that are missing among the leases: after an eviction or a
+ * manual mistake nothing else would ever find them.
  * In: now; cursor. Out: the next cursor, "0" at the end.
  */
 export const REPAIR: Script = script(

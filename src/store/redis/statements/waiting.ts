@@ -5,9 +5,9 @@ import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * When the longest due pending job of each queue was due. With strict priority the ranks of two priorities lie apart by more than all times
- * there are: so the first of each priority in a lane can be jumped to. While a queue is being ranked anew some have a rank of the old head
- * start, so when a job was due is read from the job.
+ * When the longest due pending job of each queue was due. With strict priority, ranks of different priorities are further apart than any
+ * two times, so it can jump to the first job of each priority in a lane. During a rerank some jobs have a rank of the old head start, so
+ * the due time is read from the job.
  * In: now; queues. Out: (queue, when) of each that has any.
  */
 export const OLDEST: Script = script(
@@ -46,9 +46,9 @@ return answer
 );
 
 /**
- * How many pending jobs of its queue and of these types stand before a pending one. Of jobs with its rank in other lanes, those that came
- * earlier are found by halving.
- * In: now; id; most; "*", or types …. Out: how many, at most so many; nil when it is not pending.
+ * How many pending jobs of its queue and of these types come before a pending one. Among jobs of the same rank in other lanes, a binary
+ * search finds those that were inserted earlier.
+ * In: now; id; most; "*", or types …. Out: the count, at most `most`; nil if it is not pending.
  */
 export const AHEAD: Script = script(
   "ahead",

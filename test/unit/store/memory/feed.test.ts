@@ -10,10 +10,10 @@ describe("hints", () => {
     const feed = new MemoryFeed();
     const heard: Hint[] = [];
     feed.watch((hint) => heard.push(hint));
-    feed.ringWork("mail");
-    feed.ringDue(500);
-    feed.ringDue(20);
-    feed.ringWork("mail");
+    feed.sendWorkHint("mail");
+    feed.sendDueHint(500);
+    feed.sendDueHint(20);
+    feed.sendWorkHint("mail");
     expect(heard).toEqual([]);
     await Promise.resolve();
     expect(heard).toEqual([
@@ -34,10 +34,10 @@ describe("hints", () => {
     });
     feed.watch(() => heard.push("second"));
     const stopLast = feed.watch(() => heard.push("last"));
-    feed.ring("queues");
+    feed.sendHint("queues");
     await Promise.resolve();
     expect(heard).toEqual(["first", "second"]);
-    feed.ring("queues");
+    feed.sendHint("queues");
     await Promise.resolve();
     expect(heard).toEqual(["first", "second", "second", "late"]);
   });
@@ -50,7 +50,7 @@ describe("hints", () => {
     feed.watch(listener);
     stop();
     stop();
-    feed.ring("lease");
+    feed.sendHint("lease");
     await Promise.resolve();
     expect(heard).toBe(1);
   });

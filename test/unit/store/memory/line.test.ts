@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Line, type Standing } from "../../../../src/store/memory/line.ts";
+import { Line, type LineItem } from "../../../../src/store/memory/line.ts";
 
-const inOrder = (a: Standing, b: Standing): number => a.order - b.order || a.seq - b.seq;
+const inOrder = (a: LineItem, b: LineItem): number => a.order - b.order || a.seq - b.seq;
 
-function standing(order: number, seq: number): Standing {
+function standing(order: number, seq: number): LineItem {
   return { order, seq, spot: 0 };
 }
 
-function drain(line: Line<Standing>): Standing[] {
-  const drained: Standing[] = [];
+function drain(line: Line<LineItem>): LineItem[] {
+  const drained: LineItem[] = [];
   for (let first = line.first; first !== undefined; first = line.first) {
     drained.push(first);
     line.remove(first);
@@ -26,8 +26,8 @@ describe("a line", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-        const line = new Line<Standing>();
-        const expected: Standing[] = [];
+        const line = new Line<LineItem>();
+        const expected: LineItem[] = [];
         for (const [seq, step] of steps.entries()) {
           if (step !== "removeFirst" && "add" in step) {
             const item = standing(step.add, seq);
@@ -48,7 +48,7 @@ describe("a line", () => {
   });
 
   test("stays in order when it is long enough to give back what is dead at its front and in its middle", () => {
-    const line = new Line<Standing>();
+    const line = new Line<LineItem>();
     const items = Array.from({ length: 5_000 }, (_, seq) => standing(seq, seq));
     for (const item of items) line.add(item);
     for (const item of items.slice(0, 3_000)) line.remove(item);
@@ -64,7 +64,7 @@ describe("a line", () => {
   });
 
   test("takes an item back that left it", () => {
-    const line = new Line<Standing>();
+    const line = new Line<LineItem>();
     const item = standing(1, 1);
     const other = standing(2, 2);
     for (const it of [item, other]) line.add(it);

@@ -75,9 +75,9 @@ describe("the goodbye of a connection outside of the pool", () => {
     // No timer ends it.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const hungUp = connections.hangUp(client);
+    const disconnected = connections.disconnect(client);
     connections.giveUp();
-    await hungUp;
+    await disconnected;
   });
 });
 

@@ -16,7 +16,7 @@ describe("a look at a server", () => {
         schema: { found: 0, wanted: SCHEMA_VERSION },
         findings: [
           { grade: "good", message: expect.stringMatching(/^version \d+ is 14 or newer$/) as string },
-          { grade: "good", message: "the database is in UTF8" },
+          { grade: "good", message: "the database encoding is UTF8" },
           { message: expect.stringMatching(/disk|fsync/) as string },
         ],
       });

@@ -73,7 +73,7 @@ describe("the schema", () => {
     await ask(`update ${schema}.meta set value = ${SCHEMA_VERSION + 1} where name in ('schema', 'works_from')`);
     await expect(openPostgresStore(url, options)).rejects.toMatchObject({
       code: "unsupported_store",
-      message: expect.stringContaining("install the newer version") as string,
+      message: expect.stringContaining("Install the newer version") as string,
     });
     expect(await ask(`select value from ${schema}.meta where name = 'schema'`)).toEqual([{ value: String(SCHEMA_VERSION + 1) }]);
   });

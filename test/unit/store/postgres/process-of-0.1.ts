@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { idMaker } from "../../../../src/lib/id.ts";
-import { fateOf } from "../../../../src/store/postgres/failures.ts";
+import { failureOf } from "../../../../src/store/postgres/failures.ts";
 
 /** A state and the metric that counts its jobs, as 0.1 numbered them. */
 const STATES = { retrying: 1, cancelled: 5, failed: 6, dead: 7 } as const;
@@ -95,7 +95,7 @@ export class ProcessOf01 {
       try {
         return (await this.#client.query<Record<string, unknown>>(text, [...values])).rows;
       } catch (error) {
-        if (!["again", "locked"].includes(fateOf(error))) throw error;
+        if (!["again", "locked"].includes(failureOf(error))) throw error;
         await setImmediate();
       }
     }

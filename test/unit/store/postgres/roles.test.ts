@@ -48,7 +48,7 @@ test("a role that may not make functions is told what to run when those of its v
   await runAsOwner(url, `delete from millrace.meta where name like 'functions%'`);
   await expect(connect(as("producer", url))).rejects.toMatchObject({
     code: "store_unavailable",
-    message: expect.stringMatching(/permission denied.*run "millrace migrate" with the URL of the role that owns it/) as string,
+    message: expect.stringMatching(/permission denied.*Run "millrace migrate" with the URL of the role that owns it/) as string,
   });
   await (await connect(as("app", url))).close();
   await (await connect(as("producer", url))).close();

@@ -8,7 +8,7 @@ import { JOB_DEFAULTS, type JobSettings, makeJob, readJobOptions } from "../../.
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
-import { bearsSeveralConnections, openDatabase } from "../../../../src/store/sqlite/database.ts";
+import { allowsSeveralConnections, openDatabase } from "../../../../src/store/sqlite/database.ts";
 import { SCHEMA_VERSION } from "../../../../src/store/sqlite/migrations.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
 import { parseSqliteUrl } from "../../../../src/store/sqlite/url.ts";
@@ -39,7 +39,7 @@ describe("the file", () => {
     db.exec(`update millrace_meta set value = ${SCHEMA_VERSION + 1} where name = 'schema'`);
     await expect(openSqliteStore(`sqlite:${path}`, options)).rejects.toMatchObject({
       code: "unsupported_store",
-      message: expect.stringContaining("install the newer version") as string,
+      message: expect.stringContaining("Install the newer version") as string,
     });
     expect(db.prepare("select value from millrace_meta where name = 'schema'").get()).toEqual({ value: SCHEMA_VERSION + 1 });
     db.close();
@@ -124,7 +124,7 @@ describe("a SQLite that cannot share a file safely", () => {
     ["3.53.4", true],
     ["4.0.0", true],
   ])("%s may be used by several connections: %s", (version, expected) => {
-    expect(bearsSeveralConnections(version)).toBe(expected);
+    expect(allowsSeveralConnections(version)).toBe(expected);
   });
 
   test("serves one process, refuses the second, and serves the next after the first has closed", async () => {
@@ -134,7 +134,7 @@ describe("a SQLite that cannot share a file safely", () => {
     expect(first.shareable).toBe(false);
     await expect(openSqliteStore(url, old)).rejects.toMatchObject({
       code: "unsupported_store",
-      message: expect.stringContaining("install the newest release of Node") as string,
+      message: expect.stringContaining("Install the newest release of Node") as string,
     });
     await first.configure("q", { capacity: 1 });
     const own = new DatabaseSync(":memory:");

@@ -35,7 +35,7 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ],
   ["a count of the newest", statements.countJobs("state in (4) and lane in (select value from json_each(?))"), "INTEGER PRIMARY KEY"],
   ["the n-th job that is not our own", statements.NTH_CANDIDATE_BELOW, "INTEGER PRIMARY KEY"],
-  ["where a job stands", statements.STANDING_OF_JOB, "sqlite_autoindex_millrace_job_1"],
+  ["where a job stands", statements.POSITION_OF_JOB, "sqlite_autoindex_millrace_job_1"],
   ["a search down from the newest", statements.searchJobs("state in (2)"), "INTEGER PRIMARY KEY"],
   ["counters of a period", statements.READ_COUNTS, "(step=? AND at>? AND at<?)"],
   ["waiting jobs in a list", statements.SEQS_DUE, "millrace_due"],

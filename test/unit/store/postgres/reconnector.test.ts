@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { Gate } from "../../../../src/store/postgres/gate.ts";
+import { Reconnector } from "../../../../src/store/postgres/reconnector.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 
 const REFUSED = new Error("connection refused");
@@ -11,49 +11,49 @@ describe("a server that takes no connections", () => {
   let clock: VirtualClock;
   let triesAt: number[];
   let answer: Error | null;
-  let gate: Gate;
+  let reconnector: Reconnector;
 
   beforeEach(() => {
     clock = new VirtualClock(0);
     triesAt = [];
     answer = REFUSED;
-    gate = new Gate({
+    reconnector = new Reconnector({
       clock,
       connect: async () => {
         triesAt.push(clock.monotonic());
         if (answer !== null) throw answer;
       },
-      isClosedBy: (error) => error === REFUSED,
+      meansUnreachable: (error) => error === REFUSED,
       pauseMs: (failures) => Math.min(1000, 100 * 2 ** failures),
     });
   });
 
   function wait(signal = new AbortController().signal): { readonly isOver: () => boolean } {
     let isOver = false;
-    void gate.pass(signal).then(() => (isOver = true));
+    void reconnector.untilReachable(signal).then(() => (isOver = true));
     return { isOver: () => isOver };
   }
 
   test("is tried by one for all, with pauses that grow, until it takes a connection", async () => {
-    gate.failed(REFUSED);
+    reconnector.failed(REFUSED);
     const calls = Array.from({ length: 100 }, () => wait());
     await clock.advance("5s");
     expect(triesAt).toEqual([100, 300, 700, 1500, 2500, 3500, 4500]);
-    expect([gate.isOpen, gate.lastError, calls.some(({ isOver }) => isOver())]).toEqual([false, REFUSED, false]);
+    expect([reconnector.isReachable, reconnector.lastError, calls.some(({ isOver }) => isOver())]).toEqual([false, REFUSED, false]);
     answer = null;
     await clock.advance("1s");
-    expect([gate.isOpen, calls.every(({ isOver }) => isOver())]).toEqual([true, true]);
+    expect([reconnector.isReachable, calls.every(({ isOver }) => isOver())]).toEqual([true, true]);
     expect(triesAt).toHaveLength(8);
   });
 
   test("is left alone when nobody waits, and those who come later keep the pause", async () => {
-    gate.failed(REFUSED);
+    reconnector.failed(REFUSED);
     const patience = new AbortController();
     const call = wait(patience.signal);
     await clock.advance(350);
     patience.abort();
     await clock.advance("1h");
-    expect([call.isOver(), gate.isOpen, triesAt]).toEqual([true, false, [100, 300]]);
+    expect([call.isOver(), reconnector.isReachable, triesAt]).toEqual([true, false, [100, 300]]);
     const since = clock.monotonic();
     wait();
     await clock.advance("1s");
@@ -61,18 +61,18 @@ describe("a server that takes no connections", () => {
   });
 
   test("that answers with another error lets all see it for themselves", async () => {
-    gate.failed(REFUSED);
+    reconnector.failed(REFUSED);
     const call = wait();
     answer = FORBIDDEN;
     await clock.advance(100);
-    expect([call.isOver(), gate.isOpen]).toEqual([true, true]);
-    gate.failed(FORBIDDEN);
-    expect(gate.isOpen).toBe(true);
+    expect([call.isOver(), reconnector.isReachable]).toEqual([true, true]);
+    reconnector.failed(FORBIDDEN);
+    expect(reconnector.isReachable).toBe(true);
   });
 
   test("is passed at once while it is open, or when there is no time left", async () => {
     const free = wait();
-    gate.failed(REFUSED);
+    reconnector.failed(REFUSED);
     const late = wait(AbortSignal.abort());
     await clock.settle();
     expect([free.isOver(), late.isOver(), triesAt]).toEqual([true, true, []]);
@@ -82,12 +82,12 @@ describe("a server that takes no connections", () => {
     const comeAndLeave = async (calls: number): Promise<void> => {
       for (let call = 0; call < calls; call++) {
         const patience = new AbortController();
-        const passing = gate.pass(patience.signal);
+        const passing = reconnector.untilReachable(patience.signal);
         patience.abort();
         await passing;
       }
     };
-    gate.failed(REFUSED);
+    reconnector.failed(REFUSED);
     await comeAndLeave(1_000);
     const before = heapInUse();
     await comeAndLeave(100_000);

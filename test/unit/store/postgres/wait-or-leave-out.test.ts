@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Connections } from "../../../../src/store/postgres/connections.ts";
 import type { Driver } from "../../../../src/store/postgres/driver.ts";
 import { LOCKED } from "../../../../src/store/postgres/failures.ts";
-import { waitOrLeaveOut } from "../../../../src/store/postgres/patience.ts";
+import { waitOrLeaveOut } from "../../../../src/store/postgres/wait-or-leave-out.ts";
 import { parsePostgresUrl } from "../../../../src/store/postgres/url.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 import { serverOfThisFile } from "./open-database.ts";

@@ -6,32 +6,32 @@ import { COUNTER, FIRST_BUCKET, firstBucketOf, levelNumber, LEVELS, STATE, STEP,
 import type { Connection } from "./connection.ts";
 import { ADD_COUNT, ADD_TALLY } from "./statements.ts";
 
-/** How many cells and metrics a queue may have here, where each is packed into one number with its queue. */
+/** The most cells and metrics of a queue. Each is packed into one number with its queue. */
 const CELLS = tallyCell(Object.keys(STATE).length, 0);
 const METRICS = 1024;
 
 /**
- * Adds up what a transaction changes and writes it as a few rows at its end, in the same commit. So `stats` never counts jobs, and a
- * batch of a thousand costs about as many counter writes as a batch of one.
+ * Adds up what a transaction changes, and writes it as a few rows before its commit. So `stats` never counts jobs, and a batch of a
+ * thousand costs about as many counter writes as a batch of one.
  */
-export class Ledger {
+export class Counts {
   /** (queue, state, level) and (queue, metric), each packed into one number. */
   readonly #tallies = new Map<number, number>();
   readonly #counts = new Map<number, number>();
 
-  /** How many jobs of a state this transaction has added so far, beyond what the table says. */
+  /** How many jobs this transaction has added to a state, beyond what the table says. */
   added(queue: number, state: number): number {
     let added = 0;
     for (const level of LEVELS.keys()) added += this.#tallies.get(queue * CELLS + tallyCell(state, level)) ?? 0;
     return added;
   }
 
-  /** The same for all states that count against a queue's capacity. */
+  /** The same for all states that count against the capacity. */
   waitingAdded(queue: number): number {
     return WAITING.reduce((added, status) => added + this.added(queue, STATE[status]), 0);
   }
 
-  /** A job left a state (null: it is new) and came to another (null: it is gone). */
+  /** Counts a job that left one state (null: it is new) and entered another (null: it is gone). */
   move(queue: number, priority: number, from: number | null, to: number | null): void {
     const level = levelNumber(priority);
     if (from !== null) add(this.#tallies, queue * CELLS + tallyCell(from, level), -1);
@@ -64,7 +64,7 @@ export class Ledger {
     this.forget();
   }
 
-  /** Drops what was added: the transaction is undone. */
+  /** Call it when the transaction is rolled back. */
   forget(): void {
     this.#tallies.clear();
     this.#counts.clear();

@@ -9,15 +9,15 @@ import { firstIndex } from "./line.ts";
 interface Row {
   readonly queue: string;
   readonly at: number;
-  /** From here on another row counts; moved to 0 when the row is swept away. */
+  /** When the next row begins; 0 once the row is dropped. */
   until: number;
-  /** By the numbers of counters. */
+  /** By counter number. */
   readonly counts: number[];
   readonly times: Partial<Record<TimeKind, Map<number, number>>>;
 }
 
-/** The rows into which a queue counts at present. */
-export class Account {
+/** The current rows of a queue. */
+export class QueueCounters {
   readonly queue: string;
   all: Row | null = null;
   hour: Row | null = null;
@@ -28,21 +28,21 @@ export class Account {
   }
 }
 
-/** Counters and histograms. Time never goes back, so rows come in the order of their periods. */
-export class Ledger {
+/** Counters and histograms. Time never goes back, so rows are in the order of their periods. */
+export class Counters {
   readonly #all: Row[] = [];
   readonly #hours: Row[] = [];
   readonly #minutes: Row[] = [];
 
-  count(account: Account, counter: Counter, now: number): void {
+  count(counters: QueueCounters, counter: Counter, now: number): void {
     const number = COUNTER[counter];
-    this.#allOf(account).counts[number]!++;
-    this.#hourOf(account, now).counts[number]!++;
-    this.#minuteOf(account, now).counts[number]!++;
+    this.#allOf(counters).counts[number]!++;
+    this.#hourOf(counters, now).counts[number]!++;
+    this.#minuteOf(counters, now).counts[number]!++;
   }
 
-  time(account: Account, kind: TimeKind, ms: number, now: number): void {
-    const buckets = (this.#minuteOf(account, now).times[kind] ??= new Map());
+  time(counters: QueueCounters, kind: TimeKind, ms: number, now: number): void {
+    const buckets = (this.#minuteOf(counters, now).times[kind] ??= new Map());
     const bucket = bucketOf(ms);
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
   }
@@ -59,23 +59,23 @@ export class Ledger {
     return inTime.filter((row) => queue === undefined || row.queue === queue).map(copyOf);
   }
 
-  /** Drops up to `limit` rows of each step that began before the given times. */
+  /** Drops up to `limit` minutes and hours that began before the given times. */
   sweep(minutesBefore: number, hoursBefore: number, limit: number): number {
     return drop(this.#minutes, minutesBefore, limit) + drop(this.#hours, hoursBefore, limit);
   }
 
-  #allOf(account: Account): Row {
-    return (account.all ??= open(this.#all, account.queue, 0, Infinity));
+  #allOf(counters: QueueCounters): Row {
+    return (counters.all ??= open(this.#all, counters.queue, 0, Infinity));
   }
 
-  #hourOf(account: Account, now: number): Row {
-    if (account.hour !== null && now < account.hour.until) return account.hour;
-    return (account.hour = open(this.#hours, account.queue, now - (now % HOUR_MS), HOUR_MS));
+  #hourOf(counters: QueueCounters, now: number): Row {
+    if (counters.hour !== null && now < counters.hour.until) return counters.hour;
+    return (counters.hour = open(this.#hours, counters.queue, now - (now % HOUR_MS), HOUR_MS));
   }
 
-  #minuteOf(account: Account, now: number): Row {
-    if (account.minute !== null && now < account.minute.until) return account.minute;
-    return (account.minute = open(this.#minutes, account.queue, now - (now % MINUTE_MS), MINUTE_MS));
+  #minuteOf(counters: QueueCounters, now: number): Row {
+    if (counters.minute !== null && now < counters.minute.until) return counters.minute;
+    return (counters.minute = open(this.#minutes, counters.queue, now - (now % MINUTE_MS), MINUTE_MS));
   }
 }
 

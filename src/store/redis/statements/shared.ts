@@ -1,0 +1,61 @@
+/** What processes share besides jobs: workers, allowances, marks. Each script uses one key outside the partitions. */
+import { SHARE, SLACK } from "../../../core/allowance.ts";
+import { TIME } from "./parts.ts";
+import { plainScript, type Script } from "./script.ts";
+
+/** Writes a worker's entry, even if memory is full (see ALWAYS). In: now; id; time to live; JSON. */
+export const REGISTER: Script = plainScript(
+  "register",
+  TIME,
+  `redis.call('HDEL', KEYS[1], '')`,
+  `redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f %.0f ', now + tonumber(ARGV[3]), now) .. ARGV[4])`,
+);
+
+/** Drops workers whose entry has expired. In: now; limit. Out: how many. */
+export const SWEEP_WORKERS: Script = plainScript(
+  "sweepWorkers",
+  TIME,
+  `
+local removed, all = 0, redis.call('HGETALL', KEYS[1])
+for index = 1, #all, 2 do
+  if removed == tonumber(ARGV[2]) then break end
+  if tonumber(string.match(all[index + 1], '^%d+')) <= now then
+    redis.call('HDEL', KEYS[1], all[index])
+    removed = removed + 1
+  end
+end
+return removed
+`,
+);
+
+/**
+ * Takes a share of an allowance, as takeShare in core/allowance.ts defines. The key expires when the allowance is unused again.
+ * In: now; units; the time in which they come back. Out: what was taken; how long to wait.
+ */
+export const SPEND: Script = plainScript(
+  "spend",
+  TIME,
+  `
+local units, per = tonumber(ARGV[2]), tonumber(ARGV[3])
+local interval = per / units
+local from = math.min(math.max(tonumber(redis.call('GET', KEYS[1]) or now), now), now + per)
+local function keep(freeAt)
+  redis.call('SET', KEYS[1], string.format('%.17g', freeAt), 'PX', string.format('%.0f', math.max(1, math.ceil(freeAt - now))))
+end
+local left = math.floor((now + per - from) / interval + ${SLACK})
+if left < 1 then
+  keep(from)
+  return {0, math.max(1, math.ceil(from + interval - per - now))}
+end
+local taken = math.max(1, math.floor(left / ${SHARE}))
+keep(from + taken * interval)
+return {taken, 0}
+`,
+);
+
+/** Sets a mark, which expires by itself. In: now; time to live. */
+export const MARK: Script = plainScript(
+  "mark",
+  TIME,
+  `redis.call('SET', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), 'PX', ARGV[2])`,
+);
