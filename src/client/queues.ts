@@ -19,9 +19,10 @@ export interface QueueParts {
 
 /** Every queue by name, with its settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
-  const [queues, { now, queues: oldest }] = await Promise.all([usersQueues(store), store.oldest()]);
+  const [queues, { now, lanes }] = await Promise.all([usersQueues(store), store.oldest()]);
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
-  const dueSince = new Map(oldest.map(({ queue, runAt }) => [queue, runAt]));
+  const dueSince = new Map<string, number>();
+  for (const { queue, runAt } of lanes) dueSince.set(queue, Math.min(runAt, dueSince.get(queue) ?? runAt));
   const ended = new Map(rows.map(({ queue, counts }) => [queue, countEnded(counts)]));
   const figuresOf = (name: string): Figures => {
     const since = dueSince.get(name);

@@ -204,11 +204,11 @@ export interface Store extends Feed, Shared {
   configure(queue: string, change: QueueChange): Promise<void>;
 
   /**
-   * Of each queue that has pending jobs, when the one that is due longest was due. Looks at the heads of lanes, by index, however many jobs
-   * stand behind them. With a head start that is not the default, SQLite and Redis know the first of each lane by its rank alone: then the
+   * Of each queue and type with pending jobs, when the one that is due longest was due. Looks at the heads of lanes, by index, however many
+   * jobs stand behind them. With a head start that is not the default, SQLite and Redis know the first of each lane by its rank alone: then the
    * longest due may be another, due earlier by at most the head start between the highest and the lowest priority.
    */
-  oldest(): Promise<{ now: number; queues: OldestPending[] }>;
+  oldest(): Promise<{ now: number; lanes: OldestPending[] }>;
 
   /**
    * How many pending jobs of its queue and of these types would be claimed before a pending job, counted up to `most`. Null when there is no
@@ -419,9 +419,10 @@ export interface QueueState {
   readonly counts: readonly { readonly status: Status; readonly level: PriorityLevel; readonly count: number }[];
 }
 
-/** A queue, and when its longest due pending job was due. */
+/** A queue, a type, and when the longest due pending job of both was due. */
 export interface OldestPending {
   readonly queue: string;
+  readonly type: string;
   readonly runAt: number;
 }
 

@@ -69,13 +69,13 @@ export class Lanes<Job extends Pending> {
     return taken;
   }
 
-  /** From when on the job waits that is due longest; null when none does. */
-  oldest(): number | null {
-    let oldest: number | null = null;
-    for (const ofType of this.#byType.values()) {
-      for (const lane of ofType.values()) if (oldest === null || lane.first!.order < oldest) oldest = lane.first!.order;
-    }
-    return oldest;
+  /** Of each type, when its longest due job was due. */
+  oldest(): { readonly type: string; readonly runAt: number }[] {
+    return Array.from(this.#byType, ([type, lanes]) => {
+      let runAt = Infinity;
+      for (const lane of lanes.values()) runAt = Math.min(runAt, lane.first!.order);
+      return { type, runAt };
+    });
   }
 
   /** How many jobs of these types go before one that stands here, counted up to `most`. */

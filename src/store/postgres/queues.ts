@@ -49,11 +49,15 @@ export async function configureQueue(context: Context, queue: string, change: Qu
 }
 
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export async function oldestPending(context: Context): Promise<{ now: number; queues: OldestPending[] }> {
-  const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [queue: string | null, runAt: number][];
+export async function oldestPending(context: Context): Promise<{ now: number; lanes: OldestPending[] }> {
+  const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [
+    queue: string | null,
+    type: string,
+    runAt: number,
+  ][];
   // One row is the time alone.
-  const now = found.find(([queue]) => queue === null)![1];
-  return { now, queues: found.flatMap(([queue, runAt]) => (queue === null ? [] : [{ queue, runAt }])) };
+  const now = found.find(([queue]) => queue === null)![2];
+  return { now, lanes: found.flatMap(([queue, type, runAt]) => (queue === null ? [] : [{ queue, type, runAt }])) };
 }
 
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */

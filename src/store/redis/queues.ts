@@ -124,13 +124,18 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
 }
 
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; queues: OldestPending[] }> {
+export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; lanes: OldestPending[] }> {
   const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
     chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
   );
   const [now, ...replies] = await Promise.all([session.now(), ...calls]);
-  const queues = replies.flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
-  return { now, queues };
+  const lanes = replies.flatMap((reply) =>
+    listOf(reply).map((lane) => {
+      const [queue, type, runAt] = listOf(lane);
+      return { queue: textOf(queue), type: textOf(type), runAt: Number(textOf(runAt)) };
+    }),
+  );
+  return { now, lanes };
 }
 
 /** How many jobs of these types go before a pending one, counted up to `most`; null when it is not pending. */

@@ -49,14 +49,13 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
 }
 
 /** Of each queue that has pending jobs, when the longest due of them was due. */
-export function oldestPending({ on, catalog, now }: View): { now: number; queues: OldestPending[] } {
-  const oldest = new Map<string, number>();
-  for (const lane of catalog.readyLanes()) {
-    const { queue } = catalog.namesOf(lane);
+export function oldestPending({ on, catalog, now }: View): { now: number; lanes: OldestPending[] } {
+  const lanes = catalog.readyLanes().map((lane) => {
+    const { queue, type } = catalog.namesOf(lane);
     const isStrict = catalog.queue(queue).settings.headStartMs === STRICT_HEAD_START_MS;
-    for (const runAt of headsOf(on, lane, isStrict)) oldest.set(queue, Math.min(runAt, oldest.get(queue) ?? runAt));
-  }
-  return { now, queues: Array.from(oldest, ([queue, runAt]) => ({ queue, runAt })) };
+    return { queue, type, runAt: Math.min(...headsOf(on, lane, isStrict)) };
+  });
+  return { now, lanes };
 }
 
 /**
