@@ -1,4 +1,4 @@
-import { QUEUE_DEFAULTS } from "../../core/queue.ts";
+import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { type Names, numbers, type Row, texts } from "./codec.ts";
 import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
@@ -64,9 +64,7 @@ export class Catalog {
 
   /** Makes a queue of this name if there is none; it is not known to people by that. */
   async addQueues(names: readonly string[]): Promise<void> {
-    const { headStartMs, deadLetters, retention } = QUEUE_DEFAULTS;
-    const { ageMs, count, keepAtLeastMs } = retention;
-    await this.#connections.call(this.#sql.addQueues, [texts(names), headStartMs, deadLetters, ageMs, count, keepAtLeastMs]);
+    await this.#connections.call(this.#sql.addQueues, [texts(names), ...QUEUE_SETTINGS.map(({ usual }) => usual)]);
   }
 
   async #makeLanes(items: readonly Belonging[]): Promise<Lane[]> {

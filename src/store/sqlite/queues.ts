@@ -2,7 +2,7 @@ import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
 import { COUNTER, LEVELS, readFigures, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
-import type { Catalog } from "./catalog.ts";
+import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import {
@@ -31,18 +31,7 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
   const queue = tx.catalog.queue(name);
   const settings = changeSettings(queue.settings, change);
   const reranks = settings.headStartMs !== queue.settings.headStartMs;
-  tx.on.run(
-    SET_QUEUE,
-    (change.paused ?? queue.paused) ? 1 : 0,
-    settings.capacity,
-    settings.headStartMs,
-    settings.deadLetters ? 1 : 0,
-    settings.retention.ageMs,
-    settings.retention.count,
-    settings.retention.keepAtLeastMs,
-    reranks ? 0 : queue.rerankedTo,
-    queue.id,
-  );
+  tx.on.run(SET_QUEUE, (change.paused ?? queue.paused) ? 1 : 0, reranks ? 0 : queue.rerankedTo, ...settingValues(settings), queue.id);
   tx.catalog.forgetSettings();
   tx.ring({ topic: "queues" });
   if (change.paused === false) tx.ring({ topic: "work", queue: name });
