@@ -5,10 +5,10 @@
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
-import { STATE, STEP } from "../numbers.ts";
+import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
-import { isTallyOfEnded } from "./functions/snippets.ts";
+import { isTallyOf } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: what a test gave as $1, or the server's. */
@@ -192,7 +192,7 @@ const lists = (s: string) => ({
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
     ) cells where metric = any($1::smallint[])
-      and (not ${isTallyOfEnded("metric")} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
+      and (not ${isTallyOf("metric", ENDED_STATES)} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 

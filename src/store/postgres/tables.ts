@@ -16,7 +16,7 @@
  * A new schema is made of the baseline and STEPS. One that is older than the baseline is led to it by its own steps, then goes the same way.
  * All of these texts are pinned by a test: what was released is never edited, the next change is a new step at the end.
  */
-import { STATE } from "../numbers.ts";
+import { ENDED_STATES, STATE } from "../numbers.ts";
 
 /** What leads one version to the next. */
 export interface Step {
@@ -260,6 +260,6 @@ export const PLACES = {
   ready: [STATE.pending],
   due: [STATE.scheduled, STATE.retrying],
   running: [STATE.running],
-  ended: [STATE.completed, STATE.cancelled, STATE.failed, STATE.dead],
+  ended: ENDED_STATES,
   blocked: [STATE.blocked],
 } as const;
