@@ -7,7 +7,7 @@
 import type { WorkOptions } from "./client/client.ts";
 import type { ClientOptions } from "./core/client-options.ts";
 import { JOB_OPTIONS, type JobOptions } from "./core/job-options.ts";
-import { MAX_COUNT } from "./core/queue-input.ts";
+import { MAX_COUNT } from "./core/queue.ts";
 import {
   DEFAULT_SETTLE_MS,
   MAX_GRACE_MS,

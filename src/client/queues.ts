@@ -1,8 +1,6 @@
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
-import { DEFAULT_QUEUE } from "../core/queue.ts";
-import { readCreate, readQueueOptions } from "../core/queue-input.ts";
-import { STRICT_HEAD_START_MS } from "../core/rank.ts";
+import { DEFAULT_QUEUE, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -19,9 +17,10 @@ export interface QueueParts {
 
 /** Every queue by name, with its settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
-  const [queues, { now, queues: oldest }] = await Promise.all([usersQueues(store), store.oldest()]);
+  const [queues, { now, lanes }] = await Promise.all([usersQueues(store), store.oldest()]);
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
-  const dueSince = new Map(oldest.map(({ queue, runAt }) => [queue, runAt]));
+  const dueSince = new Map<string, number>();
+  for (const { queue, runAt } of lanes) dueSince.set(queue, Math.min(runAt, dueSince.get(queue) ?? runAt));
   const ended = new Map(rows.map(({ queue, counts }) => [queue, countEnded(counts)]));
   const figuresOf = (name: string): Figures => {
     const since = dueSince.get(name);
@@ -86,17 +85,6 @@ export function countLevels(counts: QueueState["counts"]): LevelCounts {
 type Figures = Pick<QueueInfo, "rate" | "oldestWaitingMs">;
 
 function toQueueInfo({ name, paused, counts, settings }: QueueState, { rate, oldestWaitingMs }: Figures): QueueInfo {
-  const { ageMs, count, keepAtLeastMs } = settings.retention;
-  return {
-    name,
-    paused,
-    counts: countStatuses(counts),
-    waiting: countLevels(counts),
-    rate,
-    oldestWaitingMs,
-    capacity: settings.capacity,
-    headStart: settings.headStartMs === STRICT_HEAD_START_MS ? null : settings.headStartMs,
-    deadLetters: settings.deadLetters,
-    retention: { age: ageMs, count, keepAtLeast: keepAtLeastMs },
-  };
+  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "retention">;
+  return { name, paused, counts: countStatuses(counts), waiting: countLevels(counts), rate, oldestWaitingMs, ...shown };
 }

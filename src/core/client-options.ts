@@ -1,7 +1,7 @@
 /** WHAT A CLIENT OVER A STORE CAN BE TOLD, once: `connect`, the server, the command line and the test kit take it from here. */
 import { invalid } from "./errors.ts";
 import type { JobOptions } from "./job-options.ts";
-import { MAX_COUNT } from "./queue-input.ts";
+import { MAX_COUNT } from "./queue.ts";
 import { readFields } from "./read-fields.ts";
 import { type Check, integer, is } from "./shape.ts";
 import type { OnTrouble } from "./trouble.ts";

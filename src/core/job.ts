@@ -10,6 +10,9 @@ export const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
 /** Jobs that will not change again unless someone acts. */
 export const TERMINAL: readonly Status[] = ["completed", "failed", "dead", "cancelled"];
 
+/** Those of them that retention removes. The others stay until someone acts. */
+export const KEPT_FOR_A_TIME: readonly Status[] = ["completed", "cancelled"];
+
 export function isTerminal(status: Status): boolean {
   return TERMINAL.includes(status);
 }

@@ -1,6 +1,16 @@
+/**
+ * A QUEUE'S SETTINGS, each told once: QUEUE_SETTINGS says what a caller may say, what holds when nobody says anything, and where a store keeps
+ * it. The client, the wire and the engines go by these rows; a new setting is a row here, a line in the types below, a column in the two SQL
+ * engines, and what people see of it (contract, CLI, page).
+ */
+import { durationWithin, MAX_DELAY_MS } from "./duration.ts";
+import { invalid } from "./errors.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
+import { readFields, readInteger } from "./read-fields.ts";
 
-/** What a queue can be told. Each has a default, so that a queue needs no set-up. */
+export const DEFAULT_QUEUE = "default";
+
+/** Queue settings as they are stored. Each has a default, so that a queue needs no set-up. */
 export interface QueueSettings {
   /** At most so many jobs may wait (pending + scheduled + retrying); null is no bound. */
   readonly capacity: number | null;
@@ -24,26 +34,167 @@ export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
   readonly paused?: boolean;
 };
 
-/** The settings after a change. */
-export function changeSettings(settings: QueueSettings, change: QueueChange): QueueSettings {
-  const { retention = {} } = change;
-  return {
-    capacity: change.capacity === undefined ? settings.capacity : change.capacity,
-    headStartMs: change.headStartMs ?? settings.headStartMs,
-    deadLetters: change.deadLetters ?? settings.deadLetters,
-    retention: {
-      ageMs: retention.ageMs ?? settings.retention.ageMs,
-      count: retention.count ?? settings.retention.count,
-      keepAtLeastMs: retention.keepAtLeastMs ?? settings.retention.keepAtLeastMs,
-    },
-  };
+/** What a store keeps of one setting. */
+export type SettingValue = number | boolean | null;
+
+export interface QueueSetting {
+  /** What callers call it: `capacity`, or `age` in the group `retention`. */
+  readonly name: string;
+  readonly group?: "retention";
+  /** What QueueSettings calls it, in the same group. */
+  readonly key: string;
+  /** The column of the SQL engines. */
+  readonly column: string;
+  readonly kind: "number" | "flag";
+  readonly usual: SettingValue;
+  /** What a caller must say, in words. */
+  readonly mustBe: string;
+  /** What is stored for it; undefined to refuse it. */
+  readonly read: (input: unknown) => SettingValue | undefined;
+  /** What people are shown of it, where that is not what is stored. */
+  readonly show?: (stored: SettingValue) => SettingValue;
 }
 
-export const QUEUE_DEFAULTS: QueueSettings = {
-  capacity: null,
-  headStartMs: STRICT_HEAD_START_MS,
-  deadLetters: true,
-  retention: { ageMs: 24 * 3_600_000, count: 10_000, keepAtLeastMs: 10 * 60_000 },
-};
+/** The largest capacity, and the most jobs that a queue can be told to keep. */
+export const MAX_COUNT = 1_000_000_000;
+const MAX_HEAD_START_MS = 365 * 86_400_000;
+const A_KEEP = 'a time of at most 10 years, in milliseconds or as "24h", "7d"';
+const readKeep = (input: unknown): number | undefined => durationWithin(input, 0, MAX_DELAY_MS);
 
-export const DEFAULT_QUEUE = "default";
+export const QUEUE_SETTINGS: readonly QueueSetting[] = [
+  {
+    name: "capacity",
+    key: "capacity",
+    column: "capacity",
+    kind: "number",
+    usual: null,
+    mustBe: `a whole number from 1 to ${MAX_COUNT}, or null for no bound`,
+    read: (input) => (input === null ? null : readInteger(input, 1, MAX_COUNT)),
+  },
+  {
+    name: "headStart",
+    key: "headStartMs",
+    column: "head_start",
+    kind: "number",
+    usual: STRICT_HEAD_START_MS,
+    mustBe: 'a time of at most 365 days, in milliseconds or as "30s", "1m", or null for strict priority',
+    read: (input) => (input === null ? STRICT_HEAD_START_MS : durationWithin(input, 0, MAX_HEAD_START_MS)),
+    show: (ms) => (ms === STRICT_HEAD_START_MS ? null : ms),
+  },
+  {
+    name: "deadLetters",
+    key: "deadLetters",
+    column: "dead_letters",
+    kind: "flag",
+    usual: true,
+    mustBe: "true or false",
+    read: (input) => (typeof input === "boolean" ? input : undefined),
+  },
+  {
+    name: "age",
+    group: "retention",
+    key: "ageMs",
+    column: "keep_age",
+    kind: "number",
+    usual: 24 * 3_600_000,
+    mustBe: A_KEEP,
+    read: readKeep,
+  },
+  {
+    name: "count",
+    group: "retention",
+    key: "count",
+    column: "keep_count",
+    kind: "number",
+    usual: 10_000,
+    mustBe: `a whole number from 0 to ${MAX_COUNT}`,
+    read: (input) => readInteger(input, 0, MAX_COUNT),
+  },
+  {
+    name: "keepAtLeast",
+    group: "retention",
+    key: "keepAtLeastMs",
+    column: "keep_at_least",
+    kind: "number",
+    usual: 10 * 60_000,
+    mustBe: A_KEEP,
+    read: readKeep,
+  },
+];
+
+const GROUPED = QUEUE_SETTINGS.filter(({ group }) => group !== undefined);
+
+/** The settings from what `valueOf` says of each. */
+export function settingsFrom(valueOf: (setting: QueueSetting, index: number) => SettingValue): QueueSettings {
+  return gather(QUEUE_SETTINGS.map((setting, index) => [setting.group, setting.key, valueOf(setting, index)])) as unknown as QueueSettings;
+}
+
+/** What settings, or a change of them, say of one: undefined for nothing. */
+export function settingIn(settings: QueueSettings | QueueChange, { group, key }: QueueSetting): SettingValue | undefined {
+  const holder = group === undefined ? settings : settings[group];
+  return (holder as Readonly<Record<string, SettingValue | undefined>> | undefined)?.[key];
+}
+
+export const QUEUE_DEFAULTS: QueueSettings = settingsFrom(({ usual }) => usual);
+
+/** The settings after a change. */
+export function changeSettings(settings: QueueSettings, change: QueueChange): QueueSettings {
+  return settingsFrom((setting) => {
+    const changed = settingIn(change, setting);
+    return changed === undefined ? settingIn(settings, setting)! : changed;
+  });
+}
+
+/** The settings as people see them. */
+export function shownSettings(settings: QueueSettings): Record<string, unknown> {
+  return gather(
+    QUEUE_SETTINGS.map((setting) => {
+      const stored = settingIn(settings, setting)!;
+      return [setting.group, setting.name, setting.show === undefined ? stored : setting.show(stored)];
+    }),
+  );
+}
+
+/** Checks that the names of settings are known; `retention` is a group of them. What is said of each is looked at elsewhere. */
+export function readSettingNames(input: unknown): {
+  readonly [name: string]: unknown;
+  readonly retention?: Readonly<Record<string, unknown>>;
+} {
+  const given = readFields(input, "settings", [...new Set(QUEUE_SETTINGS.map(({ name, group }) => group ?? name))]);
+  if (given["retention"] === undefined) return given;
+  const names = GROUPED.map(({ name }) => name);
+  return { ...given, retention: readFields(given["retention"], "retention", names, "retention.") };
+}
+
+/** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
+export function readQueueOptions(input: unknown): QueueChange {
+  const options = readSettingNames(input);
+  const read = QUEUE_SETTINGS.flatMap((setting): [Group, string, SettingValue][] => {
+    const { name, group, key, mustBe } = setting;
+    const given = group === undefined ? options[name] : options[group]?.[name];
+    if (given === undefined) return [];
+    const value = setting.read(given);
+    if (value === undefined) throw invalid(group === undefined ? name : `${group}.${name}`, mustBe, given);
+    return [[group, key, value]];
+  });
+  return gather(read);
+}
+
+/** Whether a queue that is not there is made; `usual` where the caller does not say. */
+export function readCreate(options: unknown, usual: boolean): boolean {
+  const { create = usual } =
+    options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);
+  if (typeof create !== "boolean") throw invalid("create", "true or false", create);
+  return create;
+}
+
+type Group = QueueSetting["group"];
+
+function gather(fields: readonly (readonly [group: Group, name: string, value: unknown])[]): Record<string, unknown> {
+  const gathered: Record<string, unknown> = {};
+  for (const [group, name, value] of fields) {
+    const holder = group === undefined ? gathered : ((gathered[group] ??= {}) as Record<string, unknown>);
+    holder[name] = value;
+  }
+  return gathered;
+}

@@ -16,7 +16,7 @@ import { textsIn } from "../core/json-source.ts";
 import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
-import { readCreate } from "../core/queue-input.ts";
+import { readCreate, readSettingNames } from "../core/queue.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRemoteBulk } from "./remote/bulk.ts";
@@ -219,10 +219,8 @@ function changed({ body }: { readonly body: { readonly job: Parameters<typeof fr
 }
 
 function settingsText(settings: QueueOptions): string {
-  const given = readFields(settings, "settings", ["capacity", "headStart", "deadLetters", "retention"]);
-  const { retention, ...rest } = given;
-  if (retention === undefined) return wireText(rest);
-  return wireText(rest, { retention: wireText(readFields(retention, "retention", ["age", "count", "keepAtLeast"], "retention.")) });
+  const { retention, ...rest } = readSettingNames(settings);
+  return wireText(rest, retention === undefined ? {} : { retention: wireText(retention) });
 }
 
 function createQuery(options: unknown, usual: boolean): { create: string | undefined } {

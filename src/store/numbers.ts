@@ -4,16 +4,13 @@
  */
 import { type Counter, TIMES, type TimeKind } from "../core/counters.ts";
 import { BUCKETS } from "../core/histogram.ts";
-import { type Attempt, levelOf, PRIORITY_LEVELS, type PriorityLevel, type Status } from "../core/job.ts";
+import { type Attempt, KEPT_FOR_A_TIME, levelOf, PRIORITY_LEVELS, type PriorityLevel, type Status, TERMINAL } from "../core/job.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { CounterQuery, CounterRow } from "./store.ts";
 
 // ── States ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Statements compare these numbers: a job below `running` waits (up to `retrying`, for its time), one from `completed` to `dead` has
- * ended.
- */
+/** Statements compare these numbers: a job below `running` waits, and one up to `retrying` waits for its time. */
 export const STATE = {
   scheduled: 0,
   retrying: 1,
@@ -25,6 +22,15 @@ export const STATE = {
   dead: 7,
   blocked: 8,
 } as const satisfies Record<Status, number>;
+
+/** The numbers of these statuses, the lowest first. */
+const statesOf = (statuses: readonly Status[]): number[] => statuses.map((status) => STATE[status]).sort((a, b) => a - b);
+
+export const ENDED_STATES: readonly number[] = statesOf(TERMINAL);
+/** Ended jobs that are kept for a time only, and so are their keys. */
+export const KEPT_STATES: readonly number[] = statesOf(KEPT_FOR_A_TIME);
+/** Ended jobs that stay until someone acts. */
+export const STAYING_STATES: readonly number[] = ENDED_STATES.filter((state) => !KEPT_STATES.includes(state));
 
 const STATUSES_BY_NUMBER = byNumber<Status>(STATE);
 

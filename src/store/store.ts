@@ -206,11 +206,11 @@ export interface Store extends Feed, Shared {
   configure(queue: string, change: QueueChange): Promise<void>;
 
   /**
-   * For each queue with pending jobs: when its longest due job was due. Looks only at the heads of lanes, by index. With a head start that
+   * For each queue and type with pending jobs: when the longest due of them was due. Looks only at the heads of lanes, by index. With a head start that
    * is not the default, SQLite and Redis know the first job of a lane only by its rank: another may have been due earlier, by at most the
    * head start between the highest and the lowest priority.
    */
-  oldest(): Promise<{ now: number; queues: OldestPending[] }>;
+  oldest(): Promise<{ now: number; lanes: OldestPending[] }>;
 
   /**
    * How many pending jobs of its queue and of these types would be claimed before this pending job, counted up to `most`. Null if there is
@@ -419,9 +419,10 @@ export interface QueueState {
   readonly counts: readonly { readonly status: Status; readonly level: PriorityLevel; readonly count: number }[];
 }
 
-/** A queue, and when its longest due job was due. */
+/** A queue, a type, and when their longest due pending job was due. */
 export interface OldestPending {
   readonly queue: string;
+  readonly type: string;
   readonly runAt: number;
 }
 

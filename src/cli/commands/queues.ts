@@ -65,10 +65,10 @@ export const queues: CommandGroup = {
         keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },
         create: CREATE,
       },
-      async run({ queue, create, capacity, headStart, deadLetters, keepAge, keepCount, keepAtLeast }, session) {
+      async run({ queue, create, keepAge, keepCount, keepAtLeast, ...given }, session) {
         const retention = { age: keepAge, count: keepCount, keepAtLeast };
-        const settings: QueueOptions = { capacity, headStart, deadLetters, retention };
-        const isEmpty = [capacity, headStart, deadLetters, ...Object.values(retention)].every((value) => value === undefined);
+        const settings: QueueOptions = { ...given, retention };
+        const isEmpty = [...Object.values(given), ...Object.values(retention)].every((value) => value === undefined);
         if (isEmpty) throw new CommandRefused("nothing to set: pass a setting, such as --capacity 1000");
         await session.withClient(async (client) => {
           await client.configure(queue, settings, { create });

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
+import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
@@ -29,7 +30,8 @@ const ErrorInput = Type.Union(
 /** How an attempt ended, as a worker says it. */
 export const OutcomeInput = closed({
   ...Lease,
-  outcome: oneOf(["completed", "failed", "discard", "snooze", "release"]),
+  // A loss is what a store finds, not what a worker says.
+  outcome: oneOf(OUTCOME_KINDS.filter((kind) => kind !== "lost")),
   result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, with completed" })),
   error: Type.Optional(ErrorInput),
   delay: Type.Optional(duration("the time until the next attempt, with failed (instead of the job's own curve) or with snooze")),

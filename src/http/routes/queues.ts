@@ -1,13 +1,11 @@
 /** Queues and figures. */
 import type { QueueOptions } from "../../client/client.ts";
-import type { Duration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toPointWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
-
-type Retention = NonNullable<BodyIn<"PATCH /api/v1/queues/{queue}">["retention"]>;
+import { fieldsToCamelCase } from "../wire/values.ts";
 
 export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof queueRoutes> {
   return {
@@ -42,15 +40,6 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
   };
 }
 
-function settingsOf({ capacity, head_start, dead_letters, retention }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
-  return {
-    capacity,
-    headStart: head_start as Duration | null | undefined,
-    deadLetters: dead_letters,
-    retention: retention === undefined ? undefined : retentionOf(retention),
-  };
-}
-
-function retentionOf({ age, count, keep_at_least }: Retention): NonNullable<QueueOptions["retention"]> {
-  return { age: age as Duration | undefined, count, keepAtLeast: keep_at_least as Duration | undefined };
+function settingsOf({ retention, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
+  return { ...fieldsToCamelCase(rest), retention: retention === undefined ? undefined : fieldsToCamelCase(retention) };
 }

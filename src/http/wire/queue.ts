@@ -2,7 +2,7 @@
 import type { HistoryPoint, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
-import { fromTime, toTime } from "./values.ts";
+import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, toTime } from "./values.ts";
 
 type StatsWire = AnswerFrom<"GET /api/v1/stats">;
 type PointWire = AnswerFrom<"GET /api/v1/stats/history">["points"][number];
@@ -56,26 +56,12 @@ export function fromPointWire(wire: PointWire): HistoryPoint {
   return { ...wire, at: fromTime(wire.at) };
 }
 
-export function toQueueWire({ headStart, deadLetters, oldestWaitingMs, retention, ...same }: QueueInfo): QueueWire {
-  const { age, count, keepAtLeast } = retention;
-  return {
-    ...same,
-    oldest_waiting_ms: oldestWaitingMs,
-    head_start: headStart,
-    dead_letters: deadLetters,
-    retention: { age, count, keep_at_least: keepAtLeast },
-  };
+export function toQueueWire(queue: QueueInfo): QueueWire {
+  return { ...fieldsToSnakeCase(queue), retention: fieldsToSnakeCase(queue.retention) } as QueueWire;
 }
 
-export function fromQueueWire({ head_start, dead_letters, oldest_waiting_ms, retention, ...same }: QueueWire): QueueInfo {
-  const { age, count, keep_at_least } = retention;
-  return {
-    ...same,
-    oldestWaitingMs: oldest_waiting_ms,
-    headStart: head_start,
-    deadLetters: dead_letters,
-    retention: { age, count, keepAtLeast: keep_at_least },
-  };
+export function fromQueueWire(wire: QueueWire): QueueInfo {
+  return { ...fieldsToCamelCase(wire), retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
 }
 
 /** What a worker says about itself. */

@@ -1,5 +1,5 @@
 import { counterOf, countsTimes } from "../../core/counters.ts";
-import { isTerminal, type Status } from "../../core/job.ts";
+import { isTerminal, KEPT_FOR_A_TIME, type Status } from "../../core/job.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { STATE } from "../numbers.ts";
 import type { MemoryFeed } from "./feed.ts";
@@ -63,7 +63,7 @@ export class Jobs {
     if (isTerminal(was)) this.keys.stopTime(job, now);
     applyTransition(job, transition, now);
     this.enter(job, to);
-    if (to === "completed" || to === "cancelled") this.keys.startTime(job);
+    if (KEPT_FOR_A_TIME.includes(to)) this.keys.startTime(job);
     const { counters } = job.queue;
     const counter = counterOf(to);
     if (counter !== null) this.#counters.count(counters, counter, now);

@@ -69,13 +69,13 @@ export class Lanes<Job extends Pending> {
     return taken;
   }
 
-  /** When the longest due job was due; null if there is none. */
-  oldest(): number | null {
-    let oldest: number | null = null;
-    for (const ofType of this.#byType.values()) {
-      for (const lane of ofType.values()) if (oldest === null || lane.first!.order < oldest) oldest = lane.first!.order;
-    }
-    return oldest;
+  /** Of each type, when its longest due job was due. */
+  oldest(): { readonly type: string; readonly runAt: number }[] {
+    return Array.from(this.#byType, ([type, lanes]) => {
+      let runAt = Infinity;
+      for (const lane of lanes.values()) runAt = Math.min(runAt, lane.first!.order);
+      return { type, runAt };
+    });
   }
 
   /** How many jobs of these types come before this pending one, counted up to `most`. */

@@ -67,9 +67,8 @@ export function configureQueue({ jobs, feed }: Context, queue: string, change: Q
   feed.sendHint("queues");
 }
 
-export function oldestPending({ jobs, now }: Context): { now: number; queues: OldestPending[] } {
-  const heads = Array.from(jobs.queues.values(), ({ name, lanes }) => ({ queue: name, runAt: lanes.oldest() }));
-  return { now, queues: heads.filter((head): head is OldestPending => head.runAt !== null) };
+export function oldestPending({ jobs, now }: Context): { now: number; lanes: OldestPending[] } {
+  return { now, lanes: [...jobs.queues.values()].flatMap(({ name, lanes }) => lanes.oldest().map((head) => ({ queue: name, ...head }))) };
 }
 
 export function countAhead({ jobs }: Context, id: string, types: readonly string[] | "*", most: number): number | null {

@@ -1,4 +1,4 @@
-import { QUEUE_DEFAULTS } from "../../core/queue.ts";
+import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { type Names, numbers, type Row, texts } from "./codec.ts";
 import type { Connections } from "./connections.ts";
 import type { Statements } from "./statements.ts";
@@ -59,9 +59,7 @@ export class Catalog {
 
   /** Makes the queues that do not exist. That alone does not make them show up. */
   async addQueues(names: readonly string[]): Promise<void> {
-    const { headStartMs, deadLetters, retention } = QUEUE_DEFAULTS;
-    const { ageMs, count, keepAtLeastMs } = retention;
-    await this.#connections.call(this.#sql.addQueues, [texts(names), headStartMs, deadLetters, ageMs, count, keepAtLeastMs]);
+    await this.#connections.call(this.#sql.addQueues, [texts(names), ...QUEUE_SETTINGS.map(({ usual }) => usual)]);
   }
 
   async #makeLanes(items: readonly Names[]): Promise<Lane[]> {

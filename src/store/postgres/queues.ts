@@ -1,4 +1,4 @@
-import type { QueueChange } from "../../core/queue.ts";
+import { QUEUE_SETTINGS, type QueueChange, settingIn, settingsFrom, type SettingValue } from "../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { counterRows, FIRST_COUNTER, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
@@ -10,49 +10,38 @@ export async function queueStates(context: Context): Promise<QueueState[]> {
 }
 
 function readQueue(row: Row): QueueState {
-  const [name, paused, capacity, headStartMs, deadLetters, ageMs, count, keepAtLeastMs, tallies] = row as [
-    string,
-    boolean,
-    number | null,
-    number,
-    boolean,
-    number,
-    number,
-    number,
-    string | null,
-  ];
+  const [name, paused, settings, tallies] = row as [string, boolean, string, string | null];
+  const values = JSON.parse(settings) as SettingValue[];
   const cells = tallies === null ? [] : (JSON.parse(tallies) as [metric: number, amount: number][]);
   return {
     name,
     paused,
-    settings: { capacity, headStartMs, deadLetters, retention: { ageMs, count, keepAtLeastMs } },
+    settings: settingsFrom((_, index) => values[index]!),
     counts: cells.map(([metric, count]) => ({ ...readTallyMetric(metric), count })),
   };
 }
 
 export async function configureQueue(context: Context, queue: string, change: QueueChange): Promise<void> {
   const { connections, sql, catalog } = context;
-  const { capacity, headStartMs, deadLetters, retention, paused } = change;
+  const { paused } = change;
+  const given = QUEUE_SETTINGS.flatMap((setting) => {
+    const value = settingIn(change, setting);
+    return [value !== undefined, value ?? null];
+  });
   await catalog.addQueues([queue]);
-  await connections.call(sql.configure, [
-    queue,
-    paused ?? null,
-    capacity !== undefined,
-    capacity ?? null,
-    headStartMs ?? null,
-    deadLetters ?? null,
-    retention?.ageMs ?? null,
-    retention?.count ?? null,
-    retention?.keepAtLeastMs ?? null,
-  ]);
+  await connections.call(sql.configure, [queue, paused ?? null, ...given]);
   context.sendHints(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
 }
 
-export async function oldestPending(context: Context): Promise<{ now: number; queues: OldestPending[] }> {
-  const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [queue: string | null, runAt: number][];
+export async function oldestPending(context: Context): Promise<{ now: number; lanes: OldestPending[] }> {
+  const found = (await context.connections.call(context.sql.oldest, [context.now()])) as [
+    queue: string | null,
+    type: string,
+    runAt: number,
+  ][];
   // One row has only the time.
-  const now = found.find(([queue]) => queue === null)![1];
-  return { now, queues: found.flatMap(([queue, runAt]) => (queue === null ? [] : [{ queue, runAt }])) };
+  const now = found.find(([queue]) => queue === null)![2];
+  return { now, lanes: found.flatMap(([queue, type, runAt]) => (queue === null ? [] : [{ queue, type, runAt }])) };
 }
 
 export async function countAhead(context: Context, id: string, types: readonly string[] | "*", most: number): Promise<number | null> {

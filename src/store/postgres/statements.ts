@@ -2,12 +2,13 @@
  * Every SQL text of this engine except its functions, which are in functions/ and created by the migration (see function-set.ts). The
  * comment above each has its inputs, in order, and what an answer means. `now` is null, except in tests that set the time.
  */
+import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
-import { STATE, STEP } from "../numbers.ts";
+import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
-import { isTallyOfEnded } from "./functions/snippets.ts";
+import { isTallyOf } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
@@ -32,10 +33,13 @@ export function hotStatements(statements: Statements): string[] {
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const TYPE = { number: "bigint", flag: "boolean" } as const;
+
 const catalog = (s: string) => ({
-  /** In: names, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
-  addQueues: `insert into ${s}.queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least)
-    select distinct name, $2::bigint, $3::boolean, $4::bigint, $5::bigint, $6::bigint from unnest($1::text[]) n(name) order by name on conflict do nothing`,
+  /** In: names, each setting. */
+  addQueues: `insert into ${s}.queue (name, ${QUEUE_SETTINGS.map(({ column }) => column).join(", ")})
+    select distinct name, ${QUEUE_SETTINGS.map(({ kind }, index) => `$${2 + index}::${TYPE[kind]}`).join(", ")}
+    from unnest($1::text[]) n(name) order by name on conflict do nothing`,
   /** In: names of queues, types, priorities. */
   addLanes: `insert into ${s}.lane (queue, type, priority)
     select q.id, n.type, n.priority from unnest($1::text[], $2::text[], $3::smallint[]) n(queue, type, priority) join ${s}.queue q on q.name = n.queue
@@ -52,14 +56,9 @@ const catalog = (s: string) => ({
   boundedQueues: `select q.name from ${s}.queue q where q.id = any($1::int[]) and q.capacity is not null`,
   /** In: name. Out: id. */
   queueByName: `select q.id from ${s}.queue q where q.name = $1`,
-  /**
-   * In: name, then for each setting whether it is given and its value: paused, capacity, head_start, dead_letters, then the three of
-   * retention.
-   */
+  /** In: name, paused (null: stays), then for each setting whether it is given, and its value. */
   configure: `update ${s}.queue set configured = true, paused = coalesce($2::boolean, paused),
-    capacity = case when $3::boolean then $4::bigint else capacity end, head_start = coalesce($5::bigint, head_start),
-    dead_letters = coalesce($6::boolean, dead_letters), keep_age = coalesce($7::bigint, keep_age),
-    keep_count = coalesce($8::bigint, keep_count), keep_at_least = coalesce($9::bigint, keep_at_least)
+    ${QUEUE_SETTINGS.map(({ column, kind }, index) => `${column} = case when $${3 + 2 * index}::boolean then $${4 + 2 * index}::${TYPE[kind]} else ${column} end`).join(", ")}
     where name = $1`,
 });
 
@@ -181,7 +180,7 @@ const lists = (s: string) => ({
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
     ) cells where metric = any($1::smallint[])
-      and (not ${isTallyOfEnded("metric")} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
+      and (not ${isTallyOf("metric", ENDED_STATES)} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 

@@ -16,7 +16,7 @@
  * A new schema is made from the baseline and STEPS. An older one is first upgraded to the baseline by its own steps. A test pins all of
  * these texts: a released text is never edited, the next change is a new step at the end.
  */
-import { STATE } from "../numbers.ts";
+import { ENDED_STATES, STATE } from "../numbers.ts";
 
 /** Upgrades one version to the next. */
 export interface Step {
@@ -260,6 +260,6 @@ export const PLACES = {
   ready: [STATE.pending],
   due: [STATE.scheduled, STATE.retrying],
   running: [STATE.running],
-  ended: [STATE.completed, STATE.cancelled, STATE.failed, STATE.dead],
+  ended: ENDED_STATES,
   blocked: [STATE.blocked],
 } as const;

@@ -1,6 +1,6 @@
 import { MillraceError } from "../../core/errors.ts";
 import { partitionOf } from "../../core/partition.ts";
-import { QUEUE_DEFAULTS, type QueueChange, type QueueSettings } from "../../core/queue.ts";
+import { QUEUE_SETTINGS, type QueueChange, type QueueSetting, type QueueSettings, settingIn, settingsFrom } from "../../core/queue.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import { type CounterCell, counterRows, readField, readTallyCell } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
@@ -92,30 +92,27 @@ function readHash(reply: Reply): Map<string, string> {
   return fields;
 }
 
+/** The field of a queue's hash. Scripts read some of them: see statements/parts.ts. */
+function fieldOf({ name, group, key }: QueueSetting): string {
+  return group === undefined ? name : key;
+}
+
 function readSettings(fields: ReadonlyMap<string, string>): QueueSettings {
-  const number = (name: string, fallback: number): number => Number(fields.get(name) ?? fallback);
-  const { capacity, headStartMs, retention } = QUEUE_DEFAULTS;
-  const stored = fields.get("capacity");
-  return {
-    capacity: stored === undefined ? capacity : stored === "" ? null : Number(stored),
-    headStartMs: number("headStart", headStartMs),
-    deadLetters: fields.get("deadLetters") !== "0",
-    retention: {
-      ageMs: number("ageMs", retention.ageMs),
-      count: number("count", retention.count),
-      keepAtLeastMs: number("keepAtLeastMs", retention.keepAtLeastMs),
-    },
-  };
+  return settingsFrom((setting) => {
+    const stored = fields.get(fieldOf(setting));
+    if (stored === undefined) return setting.usual;
+    if (stored === "") return null;
+    return setting.kind === "flag" ? stored !== "0" : Number(stored);
+  });
 }
 
 export async function configureQueue({ session, keys, feed, registry }: Context, queue: string, change: QueueChange): Promise<void> {
-  const { paused, capacity, headStartMs, deadLetters, retention } = change;
-  const fields: [string, string][] = [];
-  if (paused !== undefined) fields.push(["paused", paused ? "1" : "0"]);
-  if (capacity !== undefined) fields.push(["capacity", capacity === null ? "" : String(capacity)]);
-  if (headStartMs !== undefined) fields.push(["headStart", String(headStartMs)]);
-  if (deadLetters !== undefined) fields.push(["deadLetters", deadLetters ? "1" : "0"]);
-  for (const [name, value] of Object.entries(retention ?? {})) if (value !== undefined) fields.push([name, String(value)]);
+  const { paused } = change;
+  const fields = paused === undefined ? [] : [["paused", paused ? "1" : "0"]];
+  for (const setting of QUEUE_SETTINGS) {
+    const value = settingIn(change, setting);
+    if (value !== undefined) fields.push([fieldOf(setting), value === null ? "" : String(Number(value))]);
+  }
   const call = (registered: string): Promise<Reply> =>
     session.run(CONFIGURE, keys.partition(partitionOf(queue)), [queue, registered, ...fields.flat()]);
   await registry.callRegistered(call, () => [queue]);
@@ -123,13 +120,18 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
   if (paused === false) feed.sendHint({ topic: "work", queue });
 }
 
-export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; queues: OldestPending[] }> {
+export async function oldestPending({ session, keys, registry }: Context): Promise<{ now: number; lanes: OldestPending[] }> {
   const calls = [...(await registry.partitions())].flatMap(([partition, queues]) =>
     chunksOf(queues).map((some) => session.run(OLDEST, keys.partition(partition), some)),
   );
   const [now, ...replies] = await Promise.all([session.now(), ...calls]);
-  const queues = replies.flatMap((reply) => [...readHash(reply)].map(([queue, runAt]) => ({ queue, runAt: Number(runAt) })));
-  return { now, queues };
+  const lanes = replies.flatMap((reply) =>
+    listOf(reply).map((lane) => {
+      const [queue, type, runAt] = listOf(lane);
+      return { queue: textOf(queue), type: textOf(type), runAt: Number(textOf(runAt)) };
+    }),
+  );
+  return { now, lanes };
 }
 
 export async function countAhead(

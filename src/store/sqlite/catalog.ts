@@ -1,4 +1,4 @@
-import { QUEUE_DEFAULTS, type QueueSettings } from "../../core/queue.ts";
+import { QUEUE_DEFAULTS, QUEUE_SETTINGS, type QueueSettings, settingIn, settingsFrom } from "../../core/queue.ts";
 import type { Names, Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import {
@@ -156,8 +156,7 @@ export class Catalog {
   }
 
   #addQueue(name: string): QueueRow {
-    const { headStartMs, deadLetters, retention } = QUEUE_DEFAULTS;
-    this.#on.run(ADD_QUEUE, name, headStartMs, deadLetters ? 1 : 0, retention.ageMs, retention.count, retention.keepAtLeastMs);
+    this.#on.run(ADD_QUEUE, name, ...settingValues(QUEUE_DEFAULTS));
     return this.#remember(readQueueRow(this.#on.get(FIND_QUEUE, name)!));
   }
 
@@ -169,18 +168,15 @@ export class Catalog {
 }
 
 function readQueueRow(row: Row): QueueRow {
-  const [id, name, paused, capacity, headStartMs, deadLetters, ageMs, count, keepAtLeastMs, rerankedTo] = row as [
-    number,
-    string,
-    number,
-    number | null,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number | null,
-  ];
-  const retention = { ageMs, count, keepAtLeastMs };
-  return { id, name, paused: paused !== 0, settings: { capacity, headStartMs, deadLetters: deadLetters !== 0, retention }, rerankedTo };
+  const [id, name, paused, rerankedTo, ...values] = row as [number, string, number, number | null, ...(number | null)[]];
+  const settings = settingsFrom(({ kind }, index) => (kind === "flag" ? values[index] !== 0 : values[index]!));
+  return { id, name, paused: paused !== 0, settings, rerankedTo };
+}
+
+/** Each setting as its column holds it. */
+export function settingValues(settings: QueueSettings): (number | null)[] {
+  return QUEUE_SETTINGS.map((setting) => {
+    const value = settingIn(settings, setting)!;
+    return value === null ? null : Number(value);
+  });
 }

@@ -1,4 +1,4 @@
-import type { NewJob } from "../../core/job.ts";
+import { KEPT_FOR_A_TIME, type NewJob } from "../../core/job.ts";
 import { rank } from "../../core/rank.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
@@ -73,7 +73,7 @@ function holderOfKey(tx: Transaction, queue: QueueRow, job: NewJob): InsertAnswe
     return same ? { kind: "pruned", id: holderId, status: statusOf(state!) } : { kind: "conflict", id: holderId };
   }
   const record = read(tx, tx.on.get(FIND_JOB, idToBlob(holderId))!);
-  const over = record.status === "completed" || record.status === "cancelled";
+  const over = KEPT_FOR_A_TIME.includes(record.status);
   if (over && record.completedAt! + record.keyTtlMs <= tx.now) return null;
   return same ? { kind: "known", job: record } : { kind: "conflict", id: record.id };
 }

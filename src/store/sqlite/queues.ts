@@ -2,7 +2,7 @@ import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
 import { COUNTER, counterRows, LEVELS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
-import type { Catalog } from "./catalog.ts";
+import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import {
@@ -31,31 +31,19 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
   const queue = tx.catalog.queue(name);
   const settings = changeSettings(queue.settings, change);
   const reranks = settings.headStartMs !== queue.settings.headStartMs;
-  tx.on.run(
-    SET_QUEUE,
-    (change.paused ?? queue.paused) ? 1 : 0,
-    settings.capacity,
-    settings.headStartMs,
-    settings.deadLetters ? 1 : 0,
-    settings.retention.ageMs,
-    settings.retention.count,
-    settings.retention.keepAtLeastMs,
-    reranks ? 0 : queue.rerankedTo,
-    queue.id,
-  );
+  tx.on.run(SET_QUEUE, (change.paused ?? queue.paused) ? 1 : 0, reranks ? 0 : queue.rerankedTo, ...settingValues(settings), queue.id);
   tx.catalog.forgetSettings();
   tx.sendHint({ topic: "queues" });
   if (change.paused === false) tx.sendHint({ topic: "work", queue: name });
 }
 
-export function oldestPending({ on, catalog, now }: View): { now: number; queues: OldestPending[] } {
-  const oldest = new Map<string, number>();
-  for (const lane of catalog.readyLanes()) {
-    const { queue } = catalog.namesOf(lane);
+export function oldestPending({ on, catalog, now }: View): { now: number; lanes: OldestPending[] } {
+  const lanes = catalog.readyLanes().map((lane) => {
+    const { queue, type } = catalog.namesOf(lane);
     const isStrict = catalog.queue(queue).settings.headStartMs === STRICT_HEAD_START_MS;
-    for (const runAt of headsOf(on, lane, isStrict)) oldest.set(queue, Math.min(runAt, oldest.get(queue) ?? runAt));
-  }
-  return { now, queues: Array.from(oldest, ([queue, runAt]) => ({ queue, runAt })) };
+    return { queue, type, runAt: Math.min(...headsOf(on, lane, isStrict)) };
+  });
+  return { now, lanes };
 }
 
 /**

@@ -5,6 +5,7 @@
  * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
+import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { STATE } from "../numbers.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
@@ -18,19 +19,19 @@ const AT_REST = `state >= ${STATE.completed}`;
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const QUEUE_COLUMNS = "id, name, paused, capacity, head_start, dead_letters, keep_age, keep_count, keep_at_least, reranked_to";
+const SETTING_COLUMNS = QUEUE_SETTINGS.map(({ column }) => column);
+const QUEUE_COLUMNS = `id, name, paused, reranked_to, ${SETTING_COLUMNS.join(", ")}`;
 
 /** In: name. */
 export const FIND_QUEUE = `select ${QUEUE_COLUMNS} from millrace_queue where name = ?`;
 export const ALL_QUEUES = `select ${QUEUE_COLUMNS} from millrace_queue order by name`;
 /** Out: the internal queues. */
 export const INTERNAL_QUEUES = `select id from millrace_queue where instr(name, '${INTERNAL_MARK}') > 0`;
-/** In: name, head_start, dead_letters, keep_age, keep_count, keep_at_least. */
-export const ADD_QUEUE =
-  "insert into millrace_queue (name, head_start, dead_letters, keep_age, keep_count, keep_at_least) values (?, ?, ?, ?, ?, ?) on conflict do nothing";
-/** In: paused, capacity, head_start, dead_letters, keep_age, keep_count, keep_at_least, reranked_to, id. */
-export const SET_QUEUE =
-  "update millrace_queue set paused = ?, capacity = ?, head_start = ?, dead_letters = ?, keep_age = ?, keep_count = ?, keep_at_least = ?, reranked_to = ? where id = ?";
+/** In: name, each setting. */
+export const ADD_QUEUE = `insert into millrace_queue (name, ${SETTING_COLUMNS.join(", ")})
+  values (?${", ?".repeat(SETTING_COLUMNS.length)}) on conflict do nothing`;
+/** In: paused, reranked_to, each setting, id. */
+export const SET_QUEUE = `update millrace_queue set paused = ?, reranked_to = ?, ${SETTING_COLUMNS.join(" = ?, ")} = ? where id = ?`;
 /** In: reranked_to, id. */
 export const SET_RERANKED = "update millrace_queue set reranked_to = ? where id = ?";
 

@@ -1,5 +1,5 @@
 import { rank } from "../../core/rank.ts";
-import { STATE, STEP } from "../numbers.ts";
+import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import { deleteJob } from "./manage.ts";
@@ -63,8 +63,6 @@ interface Ended {
   readonly endedAt: number;
 }
 
-const PRUNED_STATES = [STATE.completed, STATE.cancelled];
-
 export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): { removed: number } {
   let removed = 0;
   for (const rule of rules) {
@@ -75,7 +73,7 @@ export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: n
 }
 
 function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: number): number {
-  let beyond = PRUNED_STATES.reduce((kept, state) => kept + tallyOf(tx, queue, state), -rule.count);
+  let beyond = KEPT_STATES.reduce((kept, state) => kept + tallyOf(tx, queue, state), -rule.count);
   let removed = 0;
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
     if (beyond <= 0 && job.endedAt >= tx.now - rule.ageMs) break;
@@ -94,7 +92,7 @@ function tallyOf(tx: Transaction, queue: number, state: number): number {
 }
 
 function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {
-  return PRUNED_STATES.flatMap((state) => tx.on.all(ENDED_BEFORE, queue, state, before, limit))
+  return KEPT_STATES.flatMap((state) => tx.on.all(ENDED_BEFORE, queue, state, before, limit))
     .map(([seq, id, state, priority, key, keyTtlMs, endedAt]) => ({ seq, id, state, priority, key, keyTtlMs, endedAt }) as Ended)
     .sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
     .slice(0, limit);

@@ -58,7 +58,7 @@ export function blockedSuite(engine: Engine): void {
       expect(await world.store.promote(10)).toEqual({ moved: 0, nextInMs: null });
       expect(await world.expired(10)).toEqual({ jobs: [], nextInMs: null });
       expect(await world.store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 10)).toEqual({ removed: 0 });
-      expect((await world.store.oldest()).queues).toEqual([]);
+      expect((await world.store.oldest()).lanes).toEqual([]);
       expect(await world.store.ahead(job.id, "*", 10)).toBeNull();
       expect(await world.status(job.id)).toBe("blocked");
     });

@@ -5,16 +5,16 @@ import type { Engine } from "../harness.ts";
 import { keepsOn, type World } from "../world.ts";
 
 async function oldest(world: World): Promise<Record<string, number>> {
-  const { now, queues } = await world.store.oldest();
+  const { now, lanes } = await world.store.oldest();
   expect(now).toBe(world.clock.now());
-  return Object.fromEntries(queues.map(({ queue, runAt }) => [queue, now - runAt]));
+  return Object.fromEntries(lanes.map(({ queue, type, runAt }) => [`${queue} ${type}`, now - runAt]));
 }
 
 export function waitingSuite(engine: Engine): void {
   const keeps = keepsOn(engine);
 
   describe("oldest", () => {
-    keeps("tells of each queue with pending jobs how long one waits already, of others nothing", async (world) => {
+    keeps("tells of each queue and type with pending jobs how long one waits already, of others nothing", async (world) => {
       expect(await oldest(world)).toEqual({});
       await world.add({ queue: "a" });
       await world.add({ queue: "later", delay: 60_000 });
@@ -23,16 +23,16 @@ export function waitingSuite(engine: Engine): void {
       await world.add({ queue: "a" });
       await world.add({ queue: "b" });
       world.clock.advance(200);
-      expect(await oldest(world)).toEqual({ a: 700, b: 200 });
+      expect(await oldest(world)).toEqual({ "a task": 700, "b task": 200 });
       await world.take({ queues: ["a"] });
-      expect(await oldest(world)).toEqual({ a: 200, b: 200 });
+      expect(await oldest(world)).toEqual({ "a task": 200, "b task": 200 });
     });
 
     keeps("counts from when a job was due, not from when it was made", async (world) => {
       await world.add({ delay: 1_000 });
       world.clock.advance(3_000);
       await world.store.promote(10);
-      expect(await oldest(world)).toEqual({ default: 2_000 });
+      expect(await oldest(world)).toEqual({ "default task": 2_000 });
     });
 
     keeps("sees the one that others of higher priority keep waiting, in each lane", async (world) => {
@@ -43,9 +43,9 @@ export function waitingSuite(engine: Engine): void {
       world.clock.advance(100);
       await world.add({ type: "slow", priority: 100 });
       await world.add({ type: "fast", priority: 20 });
-      expect(await oldest(world)).toEqual({ default: 200 });
+      expect(await oldest(world)).toEqual({ "default slow": 200, "default fast": 100 });
       await world.claim({ types: ["slow"], limit: 3 });
-      expect(await oldest(world)).toEqual({ default: 100 });
+      expect(await oldest(world)).toEqual({ "default fast": 100 });
     });
 
     keeps("is told also while a queue is being ranked anew", async (world) => {
@@ -53,7 +53,7 @@ export function waitingSuite(engine: Engine): void {
       for (const priority of [0, 20, 100]) await world.add({ priority });
       world.clock.advance(300);
       await world.store.configure("default", { headStartMs: STRICT_HEAD_START_MS });
-      expect(await oldest(world)).toEqual({ default: 300 });
+      expect(await oldest(world)).toEqual({ "default task": 300 });
     });
 
     keeps("sees the first of a queue whose head start is short", async (world) => {
@@ -62,7 +62,7 @@ export function waitingSuite(engine: Engine): void {
       await world.add({ priority: 3 });
       world.clock.advance(300);
       await world.add({ priority: 3 });
-      expect(await oldest(world)).toEqual({ default: 300 });
+      expect(await oldest(world)).toEqual({ "default task": 300 });
     });
   });
 

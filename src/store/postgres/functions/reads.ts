@@ -1,4 +1,5 @@
 /** Reading jobs and figures. These are functions because planning them each time costs more than running them. */
+import { QUEUE_SETTINGS } from "../../../core/queue.ts";
 import { FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
@@ -50,10 +51,9 @@ begin
   return next;
 end $$;`;
 
-/** Out: every queue that had a job or a setting, with its tallies as JSON: pairs of metric and amount. */
+/** Out: every queue that had a job or a setting, with its settings and its tallies (pairs of metric and amount) as JSON. */
 export const queues = (s: string, digest: string): string => `
-create or replace function ${s}.queues_${digest}() returns table (out_name text, out_paused boolean, out_capacity bigint, out_head_start bigint, out_dead_letters boolean,
-  out_keep_age bigint, out_keep_count bigint, out_keep_at_least bigint, out_tallies json) ${PLANNED_FREELY} as $$
+create or replace function ${s}.queues_${digest}() returns table (out_name text, out_paused boolean, out_settings json, out_tallies json) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 begin
   return query
@@ -61,7 +61,7 @@ begin
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell where ${isTallied("metric")}
     ), sums as (select queue, metric, sum(amount)::bigint as amount from cell group by queue, metric)
-    select q.name, q.paused, q.capacity, q.head_start, q.dead_letters, q.keep_age, q.keep_count, q.keep_at_least,
+    select q.name, q.paused, json_build_array(${QUEUE_SETTINGS.map(({ column }) => `q.${column}`).join(", ")}),
       json_agg(json_build_array(t.metric, t.amount)) filter (where t.metric <> ${FIRST_COUNTER} and t.amount <> 0)
     from ${s}.queue q left join sums t on t.queue = q.id
     group by q.id having q.configured or bool_or(t.metric = ${FIRST_COUNTER}) order by q.name;

@@ -1,13 +1,16 @@
 /** Pieces of SQL that the functions share. */
 import type { TimeKind } from "../../../core/counters.ts";
 import { BUCKETS, bucketBound } from "../../../core/histogram.ts";
+import { attemptOutcome as attemptOutcomeOf, STATUSES } from "../../../core/job.ts";
 import {
   counterMetric,
+  ENDED_STATES,
   FIRST_BUCKET,
   FIRST_COUNTER,
   FIRST_LATER_STATE,
   FIRST_LATER_TALLY,
   firstBucketOf,
+  KEPT_STATES,
   LAST_LATER_TALLY,
   LEVELS,
   STATE,
@@ -64,13 +67,14 @@ export const isTallied = (metric: string): string => `(${metric} <= ${FIRST_COUN
 /** Whether a metric is kept by periods: counters and buckets. */
 export const isCounted = (metric: string): string => `(${metric} >= ${FIRST_COUNTER} and not ${isLaterTally(metric)})`;
 export const isBucket = (metric: string): string => `(${metric} >= ${FIRST_BUCKET})`;
-export const isTallyOfEnded = (metric: string): string =>
-  `(${metric} between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.dead, LEVELS.length - 1)})`;
+/** Whether a metric is the tally of one of these states. */
+export const isTallyOf = (metric: string, states: readonly number[]): string =>
+  `(${metric} in (${states.flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join()}))`;
 
 /** Whether a state is terminal. */
-export const hasEnded = (state: string): string => `(${state} between ${STATE.completed} and ${STATE.dead})`;
+export const hasEnded = (state: string): string => `(${state} in (${ENDED_STATES.join()}))`;
 /** Whether a job in this state, and so its key, is kept only for a time. */
-export const isKeptForATime = (state: string): string => `${state} in (${STATE.completed}, ${STATE.cancelled})`;
+export const isKeptForATime = (state: string): string => `${state} in (${KEPT_STATES.join()})`;
 
 const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(bucket)).reverse();
 
@@ -194,5 +198,4 @@ export const applied = (job: string, transition: string, changes: Partial<Record
 
 /** How the last attempt of a job in this state ended. */
 export const attemptOutcome = (state: string): string =>
-  `(case ${state} when ${STATE.running} then 'running' when ${STATE.completed} then 'completed' when ${STATE.cancelled} then 'cancelled'
-    else 'failed' end)`;
+  `(case ${state} ${STATUSES.map((status) => `when ${STATE[status]} then '${attemptOutcomeOf(status)}'`).join(" ")} end)`;

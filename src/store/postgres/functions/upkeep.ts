@@ -1,6 +1,6 @@
 /** Upkeep. Any number of processes may call these at once. */
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
-import { LEVELS, STATE, STEP, tallyMetric } from "../../numbers.ts";
+import { KEPT_STATES, STATE, STEP } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
 import {
   addDeltas,
@@ -9,6 +9,7 @@ import {
   isCounted,
   isKeptForATime,
   isTallied,
+  isTallyOf,
   NOW,
   PLANNED,
   SHORT_LOCK_TIMEOUT,
@@ -64,12 +65,10 @@ begin
   perform pg_advisory_xact_lock(hashtext('${s}.prune'), p_queue);
   v_now := ${NOW};
   select coalesce(sum(amount), 0) - p_count into v_beyond from (
-    select amount from ${s}.tally where queue = p_queue and metric between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.cancelled, LEVELS.length - 1)}
-    union all select amount from ${s}.cell where queue = p_queue and metric between ${tallyMetric(STATE.completed, 0)} and ${tallyMetric(STATE.cancelled, LEVELS.length - 1)}) cells;
+    select amount from ${s}.tally where queue = p_queue and ${isTallyOf("metric", KEPT_STATES)}
+    union all select amount from ${s}.cell where queue = p_queue and ${isTallyOf("metric", KEPT_STATES)}) cells;
   with old as materialized (
-    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = ${STATE.completed} and ended_at <= v_now - p_keep order by ended_at limit p_limit)
-    union all
-    (select id, ended_at, seq from ${s}.ended where queue = p_queue and state = ${STATE.cancelled} and ended_at <= v_now - p_keep order by ended_at limit p_limit)
+    ${KEPT_STATES.map((state) => `(select id, ended_at, seq from ${s}.ended where queue = p_queue and state = ${state} and ended_at <= v_now - p_keep order by ended_at limit p_limit)`).join(" union all ")}
   ), chosen as materialized (
     select id from (select id, ended_at, row_number() over (order by ended_at, seq) as nth from old) o
     where nth <= p_limit and (nth <= v_beyond or ended_at < v_now - p_age)

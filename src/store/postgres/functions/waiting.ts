@@ -2,11 +2,11 @@
 import { NOW, PLANNED } from "./snippets.ts";
 
 /**
- * Out: each queue with pending jobs, and when its longest due job was due; and a row without a queue that has the time. Jumps from lane to
- * lane in the index, however many jobs each has.
+ * Out: each queue and type with pending jobs, and when the longest due of them was due; and a row without a queue that has the time. Jumps
+ * from lane to lane in the index, however many jobs each has.
  */
 export const oldest = (s: string, digest: string): string => `
-create or replace function ${s}.oldest_${digest}(p_now bigint) returns table (out_queue text, out_run_at bigint) stable ${PLANNED} as $$
+create or replace function ${s}.oldest_${digest}(p_now bigint) returns table (out_queue text, out_type text, out_run_at bigint) stable ${PLANNED} as $$
 #variable_conflict use_column
 begin
   return query
@@ -15,7 +15,8 @@ begin
       union all
       select n.lane, n.run_at from head h cross join lateral (
         select r.lane, r.run_at from ${s}.ready r where r.lane > h.lane order by r.lane, r.run_at limit 1) n
-    ) select q.name, min(h.run_at) from head h join ${s}.lane l on l.id = h.lane join ${s}.queue q on q.id = l.queue group by q.name;
+    ) select q.name, l.type, min(h.run_at) from head h join ${s}.lane l on l.id = h.lane join ${s}.queue q on q.id = l.queue
+      group by q.name, l.type;
   out_run_at := ${NOW};
   return next;
 end $$;`;

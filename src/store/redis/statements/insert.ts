@@ -1,7 +1,7 @@
-import { COUNTER, LEVELS, STATE, tallyCells } from "../../numbers.ts";
+import { COUNTER, KEPT_STATES, LEVELS, STATE, tallyCells } from "../../numbers.ts";
 import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
 import { WAITING } from "../../../core/job.ts";
-import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
+import { isOneOf, LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /** How many jobs one list of the creation index has: as many as fill a block of 8 KiB, which the allocator provides without waste. */
@@ -99,7 +99,7 @@ local function answerHolder(i, field, fingerprint)
   local record = redis.call('HGET', B .. 's', id)
   if record then
     local status, over = ${RECORD.open("record", "state", "over")}
-    if (status == ${STATE.completed} or status == ${STATE.cancelled}) and over + ttl <= now then return false end
+    if ${isOneOf("status", KEPT_STATES)} and over + ttl <= now then return false end
   elseif redis.call('HEXISTS', B .. 'j', id) == 0 then
     return false
   end

@@ -1,7 +1,7 @@
-import { STATE } from "../../numbers.ts";
+import { KEPT_STATES, STATE } from "../../numbers.ts";
 import { SHAPE_NAMES } from "../codec.ts";
 import { holderId, RECORD } from "../layout.ts";
-import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -57,7 +57,7 @@ for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (
 -- A key that has expired may be another's by now: the job goes on without it for good.
 local function losesKey(id, body, state, over)
   local text, ttl = keyIn(body)
-  if not text or (state ~= ${STATE.completed} and state ~= ${STATE.cancelled}) or over + ttl > now then return false end
+  if not text or not ${isOneOf("state", KEPT_STATES)} or over + ttl > now then return false end
   local field = laneOf(laneIn(body)).queue.name .. ' ' .. text
   if ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
   return true

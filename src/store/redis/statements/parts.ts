@@ -1,12 +1,26 @@
 /** Parts that scripts share. Each names the parts that must come before it. */
 import { counterOf } from "../../../core/counters.ts";
 import { BUCKETS, STEPS_PER_DOUBLING } from "../../../core/histogram.ts";
-import { STATUSES } from "../../../core/job.ts";
+import { attemptOutcome, STATUSES } from "../../../core/job.ts";
 import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
-import { ATTEMPT_OUTCOME, COUNTER, firstFieldOf, LEVELS, STATE, THRESHOLDS } from "../../numbers.ts";
+import {
+  ATTEMPT_OUTCOME,
+  COUNTER,
+  ENDED_STATES,
+  firstFieldOf,
+  KEPT_STATES,
+  LEVELS,
+  STATE,
+  STAYING_STATES,
+  THRESHOLDS,
+} from "../../numbers.ts";
 import { SHAPE_NAMES } from "../codec.ts";
 import { ATTEMPT, DUE, ENDED, HEAD, HEAD_FLAG, isSet, KEY, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+
+/** Lua: whether a state is one of these. */
+export const isOneOf = (state: string, states: readonly number[]): string =>
+  `(${states.map((number) => `${state} == ${number}`).join(" or ")})`;
 
 /** now, micros (real time, even if a test sets `now`), and B, the beginning of all names. */
 export const TIME = `
@@ -181,6 +195,9 @@ local function writeLedger()
 end
 `;
 
+/** Lua: how the last attempt of a job went, by its state. */
+const OUTCOME_OF_LAST = STATUSES.map((status) => `[${STATE[status]}] = ${ATTEMPT_OUTCOME[attemptOutcome(status)]}`).join(", ");
+
 /** Lua: the counter of each state that a job enters. */
 const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
   const counter = counterOf(status);
@@ -195,6 +212,7 @@ export const TRANSITION = `
 local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
 local rings = { work = {}, due = false, lease = false }
 local COUNTER = { ${COUNTER_OF_STATE} }
+local OUTCOME_OF_LAST = { ${OUTCOME_OF_LAST} }
 local SHAPE = { ${SHAPE_NAMES.map((name) => `'${name}'`).join(", ")} }
 
 local function readShape(at)
@@ -208,7 +226,7 @@ local function attemptOf(number, worker, startedAt, endedAt, ran, outcome, error
 end
 
 local function enter(id, member, state, priority, lane, runAt)
-  if state == ${STATE.completed} or state == ${STATE.cancelled} then
+  if ${isOneOf("state", KEPT_STATES)} then
     local list = lane.queue.ended
     list[#list + 1] = ${ENDED.pack({ over: "now" })} .. id
   elseif state == ${STATE.pending} then
@@ -220,7 +238,7 @@ local function enter(id, member, state, priority, lane, runAt)
     due[#due + 1] = runAt
     due[#due + 1] = member
     if not rings.due or runAt < rings.due then rings.due = runAt end
-  elseif state == ${STATE.failed} or state == ${STATE.dead} then
+  elseif ${isOneOf("state", STAYING_STATES)} then
     dead[#dead + 1] = now
     dead[#dead + 1] = member
   elseif state == ${STATE.blocked} then
@@ -233,7 +251,7 @@ local function leave(member, state, number)
   if state == ${STATE.running} then left[#left + 1] = member
   elseif state == ${STATE.pending} then redis.call('ZREM', B .. 'w:' .. number, member)
   elseif state <= ${STATE.retrying} then redis.call('ZREM', B .. 'd', member)
-  elseif state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', member)
+  elseif ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', member)
   elseif state == ${STATE.blocked} then redis.call('ZREM', B .. 'b', member) end
 end
 
@@ -241,13 +259,11 @@ end
 local function transition(id, record, shape, delay, runMs, result, error, mark, keyGone)
   local ${RECORD.names}, at = open(F, record)
   local running, to, place, member = state == ${STATE.running}, shape.to, laneOf(lane), ${MEMBER.pack({})} .. id
-  local queue, hasEnded = place.queue, to >= ${STATE.completed} and to <= ${STATE.dead}
+  local queue, hasEnded = place.queue, ${isOneOf("to", ENDED_STATES)}
   local errorAt = at + wl + pl
 
-  if state >= ${STATE.completed} and state <= ${STATE.dead} and attempt > history then
-    local outcome = ${ATTEMPT_OUTCOME.failed}
-    if state == ${STATE.completed} then outcome = ${ATTEMPT_OUTCOME.completed}
-    elseif state == ${STATE.cancelled} then outcome = ${ATTEMPT_OUTCOME.cancelled} end
+  if ${isOneOf("state", ENDED_STATES)} and attempt > history then
+    local outcome = OUTCOME_OF_LAST[state]
     local story = attemptOf(attempt, sub(record, at, at + wl - 1), startedAt, over, ran, outcome, sub(record, errorAt, errorAt + el - 1))
     stories[#stories + 1] = { id, story }
     history = attempt

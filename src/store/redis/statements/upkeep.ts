@@ -1,7 +1,8 @@
-import { STATE, tallyCells } from "../../numbers.ts";
+import { KEPT_FOR_A_TIME } from "../../../core/job.ts";
+import { KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
 import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { FORGET } from "./manage.ts";
-import { LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -94,7 +95,7 @@ export const PRUNE: Script = script(
   `
 local queue, age, keep, least, limit = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local kept = 0
-for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue, ${tallyCells("completed", "cancelled").join(", ")})) do kept = kept + (tonumber(cell) or 0) end
+for _, cell in ipairs(redis.call('HMGET', B .. 't:' .. queue, ${tallyCells(...KEPT_FOR_A_TIME).join(", ")})) do kept = kept + (tonumber(cell) or 0) end
 
 local function outlive(id, body, state, over)
   local text, ttl = keyIn(body)
@@ -116,7 +117,7 @@ for _, entry in ipairs(entries) do
   local record = redis.call('HGET', B .. 's', id)
   local state, flags, stands
   if record then state, flags, stands = ${RECORD.open("record", "state", "flags", "over")} end
-  if (state == ${STATE.completed} or state == ${STATE.cancelled}) and stands == over then
+  if ${isOneOf("state", KEPT_STATES)} and stands == over then
     local ago = now - over
     if removed == limit or ago < least or (ago <= age and kept <= keep) then break end
     local body = redis.call('HGET', B .. 'j', id)

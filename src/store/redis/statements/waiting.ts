@@ -5,15 +5,16 @@ import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * When the longest due pending job of each queue was due. With strict priority, ranks of different priorities are further apart than any
+ * When the longest due pending job of each queue and type was due. With strict priority, ranks of different priorities are further apart than any
  * two times, so it can jump to the first job of each priority in a lane. During a rerank some jobs have a rank of the old head start, so
  * the due time is read from the job.
- * In: now; queues. Out: (queue, when) of each that has any.
+ * In: now; queues. Out: (queue, type, when) of each that has any.
  */
 export const OLDEST: Script = script(
   "oldest",
   TIME,
   RECORDS,
+  LANES,
   `
 local STRICT = ${STRICT_HEAD_START_MS}
 local answer = {}
@@ -33,12 +34,10 @@ local function headsOf(key, isStrict)
 end
 
 for index = 2, #ARGV do
-  local queue, oldest = ARGV[index], math.huge
-  local isStrict = (tonumber(redis.call('HGET', B .. 'q:' .. queue, 'headStart')) or STRICT) == STRICT
-  for _, lane in ipairs(redis.call('SMEMBERS', B .. 'a:' .. queue)) do oldest = math.min(oldest, headsOf(B .. 'w:' .. lane, isStrict)) end
-  if oldest < math.huge then
-    answer[#answer + 1] = queue
-    answer[#answer + 1] = string.format('%.0f', oldest)
+  local queue = queueOf(ARGV[index])
+  for _, lane in ipairs(redis.call('SMEMBERS', B .. 'a:' .. queue.name)) do
+    local oldest = headsOf(B .. 'w:' .. lane, queue.headStart == STRICT)
+    if oldest < math.huge then answer[#answer + 1] = { queue.name, laneOf(lane).type, string.format('%.0f', oldest) } end
   end
 end
 return answer
