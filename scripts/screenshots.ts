@@ -49,7 +49,7 @@ try {
   const ids = { running: running?.id ?? "", dead: dead?.id ?? "", waiting: waiting?.id ?? "" };
   for (const picture of picturesOf(ids)) await take(picture, dashboard.url);
   await take({ name: "sign-in", address: "", fact: "Sign in to Millrace", isOut: true, height: 620 }, locked.url);
-  await take({ name: "first-steps", address: "", fact: "No job was enqueued yet" }, empty.url);
+  await take({ name: "first-steps", address: "", fact: "No jobs yet" }, empty.url);
 } finally {
   await browser.close();
   await dashboard.close();
@@ -114,7 +114,7 @@ async function selectTwo(page: Page): Promise<void> {
 async function writeSchedule(page: Page): Promise<void> {
   await click(page, "New schedule");
   await page.getByLabel("Name").fill("weekly-invoices");
-  await page.getByLabel("Type of its jobs").fill("invoice:render");
+  await page.getByLabel("Job type").fill("invoice:render");
   await page.keyboard.press("Escape");
   await page.getByLabel("Cron").fill("30 6 * * 1");
   await page.getByLabel("Time zone").selectOption("Europe/Lisbon");

@@ -120,7 +120,7 @@ function readTag(input: unknown): string {
 }
 
 function readGroup(input: unknown): string {
-  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "a group of errors: twelve hexadecimal digits", input);
+  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "the id of an error group: 12 hexadecimal digits", input);
   return input;
 }
 

@@ -1,19 +1,17 @@
-/** DOING SOMETHING. Every change goes this way: it is done, said, and the page looks at what became of it. */
+/** EVERY CHANGE goes through here: it is made, reported in a message, and the page refreshes. */
 import type { ReactNode } from "react";
 import { live } from "./live.ts";
 import { messageOf } from "./parts/notices.tsx";
 import { noteRefusal } from "./session.ts";
 import { toast } from "./toasts.ts";
 
-/** What can be added to a change. */
 interface ActOptions {
-  /** Takes it back. */
   readonly undo?: () => Promise<unknown>;
-  /** Told of a failure, where that is said beside what was typed and not as a message. */
+  /** Shows a failure elsewhere than in a message. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** Does it, and says so. A failure is said too, and answered as undefined. */
+/** Makes a change and reports it. A failure is reported, too, and returns undefined. */
 export async function act<Answer>(
   work: () => Promise<Answer>,
   done: (answer: Answer) => ReactNode,
@@ -28,6 +26,6 @@ export async function act<Answer>(
     onFailure(error);
     return undefined;
   } finally {
-    live.lookNow();
+    void live.refresh();
   }
 }

@@ -1,4 +1,4 @@
-/** THE API, as everybody has it: the remote client. */
+/** THE CLIENT of this page: the same remote client that everybody has. */
 import { createRemoteClient, type RemoteOptions } from "../http/remote-client.ts";
 import { watchedFetch } from "./connection.ts";
 import { API_URL } from "./places.ts";
@@ -7,20 +7,19 @@ import type { Client } from "./shapes.ts";
 
 export type * from "./shapes.ts";
 
-/** Shorter than a program would wait: somebody looks at the page meanwhile. */
+/** Short, because somebody waits in front of the page. */
 const DEADLINE_MS = 8000;
 
 const clock: RemoteOptions["clock"] = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimer(callback, ms) {
-    // A timer that is longer than a browser can count is set again by whoever waits so long; nobody here does.
+    // Browsers cannot count further. Nothing here waits so long.
     const timer = window.setTimeout(callback, Math.min(ms, 2 ** 31 - 1));
     return { cancel: () => window.clearTimeout(timer) };
   },
 };
 
-/** The client of this page. */
 export const client: Client = createRemoteClient({
   url: API_URL.href,
   apiKey: storedKey(),

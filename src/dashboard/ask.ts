@@ -1,22 +1,23 @@
-/** Asking before something is done that cannot be taken back. */
+/** Asks before a change that cannot be undone. */
 import type { ReactNode } from "react";
 import { Watched } from "./watched.ts";
 
-/** A question. */
 export interface Question {
   readonly title: string;
   readonly body: ReactNode;
-  /** What the button says that means yes. */
+  /** The label of the button that confirms. */
   readonly yes: string;
+  /** The label of the other button. Default: Cancel. */
+  readonly no?: string;
   readonly danger?: boolean;
-  /** What has to be typed first, for what destroys much. */
+  /** What must be typed first, if much is destroyed. */
   readonly typed?: string;
 }
 
-/** The question that is open, and where its answer goes. */
+/** The open question, and where its answer goes. */
 export const question = new Watched<(Question & { readonly answer: (yes: boolean) => void }) | null>(null);
 
-/** Asks, and answers whether it was meant. */
+/** Resolves with whether the user confirmed. */
 export function ask(asked: Question): Promise<boolean> {
   return new Promise((resolve) => {
     question.set({

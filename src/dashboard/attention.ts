@@ -1,4 +1,4 @@
-/** WHAT NEEDS ATTENTION: what somebody on call wants to be told before any figure, worst first. Pure: figures in, findings out. */
+/** WHAT NEEDS ATTENTION: what somebody on call must see first, the worst at the top. Pure: statistics in, findings out. */
 import { serves } from "../core/explain.ts";
 import { isInternalWorker } from "../core/internal.ts";
 import type { JobSummary } from "../core/job.ts";
@@ -14,29 +14,27 @@ export interface Finding {
   readonly text: string;
   /** What it means, or what to do. */
   readonly hint: string;
-  /** Where one sees more. */
+  /** Where to see more. */
   readonly to: "/jobs" | "/dead" | "/queues" | "/workers";
   readonly search?: JobSearch;
 }
 
-/** What is looked at. */
 export interface Situation {
   readonly stats: Stats;
   readonly queues: readonly Queue[];
-  /** All of them, those of our own too. */
+  /** All workers, internal ones included. */
   readonly workers: readonly Worker[];
-  /** Some of the newest jobs that wait. */
+  /** Some of the newest pending jobs. */
   readonly pending: readonly JobSummary[];
   readonly now: number;
 }
 
-/** A worker says that it is there every 5 s. */
-const LATE_BEAT_MS = 15_000;
+/** A worker sends a heartbeat every 5 s. */
+export const LATE_BEAT_MS = 15_000;
 const NEARLY_FULL = 0.9;
-/** A job that waits for longer than this is worth a look, wherever nobody said otherwise. */
+/** A job that waits for longer than this is worth a look. */
 export const OLD_MS = 5 * 60_000;
 
-/** Everything that needs attention. */
 export function findings(situation: Situation): Finding[] {
   const found = [
     ...deadLetters(situation),
@@ -59,20 +57,20 @@ function deadLetters({ stats }: Situation): Finding[] {
       key: "dead",
       severity: failed > 0 ? "bad" : "warning",
       text: `${counted(stats.deadCount, "dead letter waits", "dead letters wait")} for a decision`,
-      hint: failed > 0 ? `${counted(failed, "job")} failed for good since midnight UTC` : "none of them is from today",
+      hint: failed > 0 ? `${counted(failed, "job")} failed for good since midnight UTC` : "none failed since midnight UTC",
       to: "/dead",
     },
   ];
 }
 
-/** Workers that somebody started; not those that servers bring. */
+/** Workers that users started, without those that servers run. */
 export function usersWorkers(workers: readonly Worker[]): Worker[] {
   return workers.filter((worker) => !isInternalWorker(worker));
 }
 
 function nobodyWorks({ stats, workers, pending }: Situation): Finding[] {
   if (usersWorkers(workers).length > 0 || stats.counts.pending === 0) return [];
-  // What every server works needs no other worker.
+  // Internal workers may handle all of these jobs.
   if (pending.length > 0 && pending.every((job) => workers.some((worker) => serves(worker, job)))) return [];
   return [
     {
@@ -85,31 +83,31 @@ function nobodyWorks({ stats, workers, pending }: Situation): Finding[] {
   ];
 }
 
-/** A type of which jobs wait in a queue while no worker there would take them. */
-export interface Orphan {
+/** A type with waiting jobs in a queue where no worker handles it. */
+export interface UnhandledType {
   readonly type: string;
   readonly queue: string;
   readonly jobs: number;
 }
 
-/** Types that nobody handles, as far as the given jobs show. A very common silent failure. */
-export function typesWithoutWorker({ workers, pending }: Pick<Situation, "workers" | "pending">): Orphan[] {
+/** Types that no worker handles, as far as the given jobs show. A very common silent failure. */
+export function typesWithoutWorker({ workers, pending }: Pick<Situation, "workers" | "pending">): UnhandledType[] {
   if (usersWorkers(workers).length === 0) return [];
-  const orphans = new Map<string, Orphan>();
+  const unhandled = new Map<string, UnhandledType>();
   for (const { type, queue } of pending) {
     if (workers.some((worker) => serves(worker, { type, queue }))) continue;
     const key = `${queue} ${type}`;
-    orphans.set(key, { type, queue, jobs: (orphans.get(key)?.jobs ?? 0) + 1 });
+    unhandled.set(key, { type, queue, jobs: (unhandled.get(key)?.jobs ?? 0) + 1 });
   }
-  return [...orphans.values()].sort((a, b) => b.jobs - a.jobs);
+  return [...unhandled.values()].sort((a, b) => b.jobs - a.jobs);
 }
 
-function toFinding({ type, queue, jobs }: Orphan): Finding {
+function toFinding({ type, queue, jobs }: UnhandledType): Finding {
   return {
-    key: `orphan ${queue} ${type}`,
+    key: `unhandled ${queue} ${type}`,
     severity: "bad",
     text: `No live worker handles ${type} in ${queue}`,
-    hint: `${counted(jobs, "job at least waits", "jobs at least wait")} for one`,
+    hint: `at least ${counted(jobs, "job waits", "jobs wait")} for one`,
     to: "/jobs",
     search: { status: "pending", type, queue },
   };
@@ -124,15 +122,15 @@ function fullQueues({ queues }: Situation): Finding[] {
       {
         key: `full ${name}`,
         severity: isFull ? "bad" : "warning",
-        text: isFull ? `${name} is full: jobs are refused` : `${name} is nearly full`,
-        hint: `${waiting} of ${counted(capacity, "place")} taken`,
+        text: isFull ? `${name} is full: new jobs are refused` : `${name} is nearly full`,
+        hint: `${counted(waiting, "job waits", "jobs wait")}; the capacity is ${capacity}`,
         to: "/queues",
       },
     ];
   });
 }
 
-/** A paused queue has its own line. */
+/** Paused queues have a finding of their own. */
 function oldBacklogs({ queues }: Situation): Finding[] {
   return queues.flatMap(({ name, oldestWaitingMs, counts, paused }): Finding[] => {
     if (paused || oldestWaitingMs === null || oldestWaitingMs < OLD_MS) return [];
@@ -140,7 +138,7 @@ function oldBacklogs({ queues }: Situation): Finding[] {
       {
         key: `old ${name}`,
         severity: "warning",
-        text: `${name} is behind: its first job has waited for ${span(oldestWaitingMs)}`,
+        text: `${name} is behind: its oldest job has waited for ${span(oldestWaitingMs)}`,
         hint: `${counted(counts.pending, "job waits", "jobs wait")} in it`,
         to: "/jobs",
         search: { status: "pending", queue: name },
@@ -154,7 +152,7 @@ function lateWorkers({ workers, now }: Situation): Finding[] {
   const [first] = late;
   if (first === undefined) return [];
   const text = late.length === 1 ? `Worker ${first.id} on ${first.host} is silent` : `${late.length} workers are silent`;
-  const hint = `last heard of ${span(now - first.heartbeatAt)} ago; its jobs are given to others when their leases run out`;
+  const hint = `last heartbeat ${span(now - first.heartbeatAt)} ago; other workers get its jobs when their leases run out`;
   return [{ key: "late", severity: "warning", text, hint, to: "/workers" }];
 }
 
@@ -179,7 +177,7 @@ function pausedQueues({ queues }: Situation): Finding[] {
       key: `paused ${name}`,
       severity: "warning",
       text: `${name} is paused`,
-      hint: counts.pending === 0 ? "nothing waits in it" : `${counted(counts.pending, "job waits", "jobs wait")} in it`,
+      hint: counts.pending === 0 ? "no job waits in it" : `${counted(counts.pending, "job waits", "jobs wait")} in it`,
       to: "/queues",
     }));
 }

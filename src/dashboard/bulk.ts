@@ -1,6 +1,6 @@
 /**
- * A CHANGE OF ALL JOBS THAT MATCH. It is counted first, meant by whoever looks, and then done by the server in batches: it goes on when the
- * page is closed, can be watched while it is open, and stopped.
+ * BULK OPERATIONS: a change of all jobs that match. The page counts them and asks, then the server changes them in batches, even after the
+ * page is closed. While it is open, the page shows the progress and can stop it.
  */
 import { type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import type { Status } from "../core/job.ts";
@@ -15,7 +15,7 @@ import { noteRefusal } from "./session.ts";
 import { toast } from "./toasts.ts";
 import { Watched } from "./watched.ts";
 
-/** The latest operation that this page began, while it is under way. */
+/** The operation that this page started, while it runs. */
 export const bulk = new Watched<BulkOperation | null>(null);
 
 const LOOK_MS = 400;
@@ -23,40 +23,40 @@ const LOOK_MS = 400;
 const WORDS: Readonly<Record<BulkAction, { readonly verb: string; readonly done: string; readonly body: string }>> = {
   retry: {
     verb: "Retry",
-    done: "will be run again",
-    body: "Each gets a new life: its retries start again, and it waits for a worker at once. If the reason is still there, they will die again.",
+    done: "will run again",
+    body: "They are pending at once, and their retries count from 0 again. If the cause is not fixed, they will fail again.",
   },
   cancel: {
     verb: "Cancel",
     done: "cancelled",
-    body: "What waits will not run. Handlers that run are told to stop, and what they did so far stays done.",
+    body: "Waiting jobs will not run. Running handlers are told to stop; what they have done so far is not undone.",
   },
   delete: {
     verb: "Delete",
     done: "deleted",
-    body: "They go with their payloads, results, errors and logs. This cannot be undone.",
+    body: "Their payloads, results, errors and logs are deleted, too. This cannot be undone.",
   },
 };
 
-/** The statuses among the given ones (all, when none is) in which this can be done; null when there is none. */
+/** Those of the given statuses (or of all) that allow the action; null if none does. */
 export function statusesFor(action: BulkAction, given: readonly string[] | undefined): readonly Status[] | null {
   const able = STATUSES_OF[action].filter((status) => given === undefined || given.includes(status));
   return able.length === 0 ? null : able;
 }
 
-/** Counts, asks, begins, and tells how far it is until it has ended. Answers whether it was begun. */
+/** Counts, asks, starts, and shows the progress until the end. Returns whether it was started. */
 export async function changeAll(action: BulkAction, filter: JobFilter): Promise<boolean> {
   if (bulk.get() !== null) {
-    toast("Another change of many jobs is under way. Wait for its end, or stop it.", { kind: "failed" });
+    toast("Another bulk operation is running. Wait until it ends, or stop it.", { kind: "failed" });
     return false;
   }
   try {
     const preview = await client.bulk.preview({ action, filter });
     if (preview.matched === 0) {
-      toast("No job fits any more.");
+      toast("No job matches any more.");
       return false;
     }
-    if (!(await isMeant(action, preview.matched, preview.matchedIsCapped))) return false;
+    if (!(await isConfirmed(action, preview.matched, preview.matchedIsCapped))) return false;
     void follow(await client.bulk.start({ action, filter, all: true }));
     return true;
   } catch (error) {
@@ -66,7 +66,7 @@ export async function changeAll(action: BulkAction, filter: JobFilter): Promise<
   }
 }
 
-/** Stops it after the batch under way. What was done stays done. */
+/** Stops it after its current batch. */
 export async function stopBulk({ id }: BulkOperation): Promise<void> {
   await act(
     () => client.bulk.stop(id),
@@ -74,33 +74,34 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
   );
 }
 
-function isMeant(action: BulkAction, matched: number, isCapped: boolean): Promise<boolean> {
+function isConfirmed(action: BulkAction, matched: number, isCapped: boolean): Promise<boolean> {
   const { verb, body } = WORDS[action];
   const which = isCapped ? `more than ${count(matched)} jobs` : counted(matched, "job");
-  const question = { title: `${verb} ${which}?`, body, yes: `${verb} them`, danger: action !== "retry" };
+  const no = action === "cancel" ? "Do not cancel" : "Cancel";
+  const question = { title: `${verb} ${which}?`, body, yes: `${verb} them`, no, danger: action !== "retry" };
   return ask(action === "delete" ? { ...question, typed: isCapped ? "delete" : String(matched) } : question);
 }
 
-async function follow(begun: BulkOperation): Promise<void> {
-  let now: BulkOperation | null = begun;
+async function follow(started: BulkOperation): Promise<void> {
+  let now: BulkOperation | null = started;
   bulk.set(now);
   while (now !== null && now.endedAt === null) {
     await new Promise((resolve) => window.setTimeout(resolve, LOOK_MS));
     try {
-      now = await client.bulk.get(begun.id);
+      now = await client.bulk.get(started.id);
       if (now !== null) bulk.set(now);
     } catch (error) {
       noteRefusal(error);
-      // The page says that the server is away; the operation is looked at again when it is back.
+      // The page already says that the server is away. Tries again until it is back.
     }
   }
   bulk.set(null);
-  if (now !== null) tellEnd(now);
-  live.lookNow();
+  if (now !== null) showEnd(now);
+  void live.refresh();
 }
 
-function tellEnd({ action, status, succeeded, failed, failures, error }: BulkOperation): void {
-  if (status === "failed") toast(`The change of many jobs failed: ${messageOf(error ?? "for an unknown reason")}`, { kind: "failed" });
+function showEnd({ action, status, succeeded, failed, failures, error }: BulkOperation): void {
+  if (status === "failed") toast(`The bulk operation failed: ${messageOf(error ?? "the reason is unknown")}`, { kind: "failed" });
   else if (succeeded > 0 || failed === 0) {
     const { done } = WORDS[action];
     toast(`${counted(succeeded, "job")} ${action === "retry" ? done : `${succeeded === 1 ? "is" : "are"} ${done}`}`);

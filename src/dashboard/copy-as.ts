@@ -1,26 +1,26 @@
-/** THE SAME JOB FROM ELSEWHERE: what one would type to enqueue it by curl, by the command line, or in TypeScript. */
+/** THE SAME JOB AS CODE: how to enqueue it with curl, on the command line, or in TypeScript. */
 import { formatDuration } from "../core/duration.ts";
-import { type JobSummary, PRIORITY_LEVELS, usualMaxLost } from "../core/job.ts";
+import { type JobSummary, USUAL_JOB, usualMaxLost } from "../core/job.ts";
 import { jsonOf, payloadOf } from "../core/json-text.ts";
 import type { EnqueueOptions } from "./api.ts";
+import { priorityName } from "./parts/priority.tsx";
 import { API_URL } from "./places.ts";
 
-/** What is enqueued. */
 export interface JobRequest {
   readonly type: string;
   readonly payload: unknown;
   readonly options: EnqueueOptions;
 }
 
-/** The request that makes a job like this one. What is as usual is left out, and so is its key, which would bring back this very job. */
+/** The request for a job like this one, without defaults, and without its key, which would return this very job. */
 export function requestLike(job: JobSummary & { readonly payload: unknown }): JobRequest {
   const options: EnqueueOptions = {
     ...(job.queue === "default" ? {} : { queue: job.queue }),
-    ...(job.priority === 0 ? {} : { priority: levelName(job.priority) }),
-    ...(job.maxRetries === 3 ? {} : { maxRetries: job.maxRetries }),
+    ...(job.priority === 0 ? {} : { priority: priorityName(job.priority) }),
+    ...(job.maxRetries === USUAL_JOB.maxRetries ? {} : { maxRetries: job.maxRetries }),
     ...(job.maxLost === usualMaxLost(job.maxRetries) ? {} : { maxLost: job.maxLost }),
-    ...(job.retryDelay === 1000 ? {} : { retryDelay: job.retryDelay }),
-    ...(job.timeout === 30_000 ? {} : { timeout: job.timeout }),
+    ...(job.retryDelay === USUAL_JOB.retryDelay ? {} : { retryDelay: job.retryDelay }),
+    ...(job.timeout === USUAL_JOB.timeout ? {} : { timeout: job.timeout }),
     ...(job.tags.length === 0 ? {} : { tags: job.tags }),
     ...(job.meta === null ? {} : { meta: job.meta }),
     ...(job.webhookUrl === null ? {} : { webhookUrl: job.webhookUrl }),
@@ -28,14 +28,9 @@ export function requestLike(job: JobSummary & { readonly payload: unknown }): Jo
   return { type: job.type, payload: payloadOf(job), options };
 }
 
-function levelName(priority: number): NonNullable<EnqueueOptions["priority"]> {
-  const level = Object.entries(PRIORITY_LEVELS).find(([, value]) => value === priority);
-  return level === undefined ? priority : (level[0] as keyof typeof PRIORITY_LEVELS);
-}
-
 const SERVER = API_URL.href.replace(/\/$/, "");
 
-/** For a shell with curl. The key comes from the environment: a key in a command would end up in its history. */
+/** The API key comes from the environment: in the command, it would end up in the shell's history. */
 export function asCurl({ type, payload, options }: JobRequest): string {
   const others = JSON.stringify(Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value])));
   const body = `{"type":${JSON.stringify(type)},"payload":${jsonOf(payload)}${others === "{}" ? "}" : `,${others.slice(1)}`}`;
@@ -47,7 +42,6 @@ export function asCurl({ type, payload, options }: JobRequest): string {
   ].join(" \\\n  ");
 }
 
-/** For the command line. */
 export function asCommand({ type, payload, options }: JobRequest): string {
   const { tags = [], meta, idempotencyKey, runAt, ...plain } = options;
   const flags = [
@@ -61,7 +55,6 @@ export function asCommand({ type, payload, options }: JobRequest): string {
   return [`millrace enqueue ${quote(type)} ${quote(jsonOf(payload))}`, ...flags].join(" \\\n  ");
 }
 
-/** For a program. */
 export function asTypeScript({ type, payload, options }: JobRequest): string {
   const given = Object.keys(options).length === 0 ? "" : `, ${literal(options)}`;
   return `import { connect } from "millrace";
@@ -70,6 +63,13 @@ const client = await connect(${JSON.stringify(SERVER)}, { apiKey: process.env.AP
 await client.enqueue(${JSON.stringify(type)}, ${literal(payload)}${given});
 `;
 }
+
+/** Each format with its name. */
+export const COPY_FORMATS = [
+  ["curl", asCurl],
+  ["Command line", asCommand],
+  ["TypeScript", asTypeScript],
+] as const;
 
 function literal(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, "$1$2:");
@@ -81,7 +81,7 @@ function flagText(name: string, value: unknown): string {
   return typeof value === "number" && DURATIONS.has(name) ? formatDuration(value) : String(value);
 }
 
-/** One word for a shell, whatever is in it. */
+/** One argument for a shell, whatever is in it. */
 function quote(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

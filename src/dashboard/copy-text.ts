@@ -1,7 +1,6 @@
-/** Copying. On a page without https the browser's clipboard is closed: an old way still works there. */
+/** Copies text. Browsers have no clipboard on a page without https, but the old way still works there. */
 import { toast } from "./toasts.ts";
 
-/** Copies a text, and says so. */
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     if (window.isSecureContext) await navigator.clipboard.writeText(text);

@@ -1,14 +1,12 @@
-/** WHAT IS TYPED TO FIND JOBS. An id leads to its job; `name:value` pairs are the filters of the list, and all other words a text to look for. */
+/** READS A SEARCH FOR JOBS. An id opens its job; `name:value` pairs are filters of the list, and all other words are text to search for. */
 import { FILTER_NAMES, type FilterName, type JobSearch } from "./job-search.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
-/** Whether it is the id of a job. */
 export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The filters that a text names. */
 export function readQuery(text: string): JobSearch {
   const found: [FilterName, string][] = [];
   const others: string[] = [];

@@ -2,7 +2,7 @@
 import { formatDuration } from "../core/duration.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 
-/** What stands where there is nothing to say. */
+/** Shown where there is no value. */
 export const NOTHING = "–";
 
 const exact = new Intl.NumberFormat("en-US");
@@ -13,7 +13,7 @@ export function count(value: number): string {
   return exact.format(value);
 }
 
-/** The same where there is little room: from 100,000 on "123.5K". */
+/** The same for small places: from 100,000 on "123.5K". */
 export function compact(value: number): string {
   return value < 100_000 ? count(value) : short.format(value);
 }
@@ -39,7 +39,7 @@ export function roughSpan(ms: number): string {
   return `${Math.floor(ms / DAY_MS)} d`;
 }
 
-/** How far a time is from now: "3 m ago", "in 2 h", "now". The browser's clock may be a little off the store's: that is now, too. */
+/** How far a time is from now: "3 m ago", "in 2 h", "now". Less than 1 s is "now": the clocks of browser and store may differ. */
 export function distance(at: number, now: number): string {
   const ms = at - now;
   if (Math.abs(ms) < 1000) return "now";
@@ -59,14 +59,14 @@ export function limit(ms: number): string {
   return ms === 0 ? "none" : formatDuration(ms);
 }
 
-/** Jobs a second. */
+/** Jobs per second. */
 export function rate(perSecond: number): string {
   if (perSecond === 0) return "0/s";
   if (perSecond < 10) return `${perSecond.toFixed(1)}/s`;
   return `${compact(Math.round(perSecond))}/s`;
 }
 
-/** A part of a whole: "98.2 %", never 100 when something is missing. */
+/** A part of a whole: "98.2 %", never 100 if something is missing. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return NOTHING;
   const share = (part / whole) * 100;
@@ -89,12 +89,12 @@ export function localTime(at: number): string {
   return `${day} ${part(date.getHours())}:${part(date.getMinutes())}:${part(date.getSeconds())}`;
 }
 
-/** The same with milliseconds, and in UTC beside it: what stands behind a short time. */
+/** The same with milliseconds, and in UTC: the tooltip of a short time. */
 export function fullTime(at: number): string {
   return `${localTime(at)}.${String(new Date(at).getMilliseconds()).padStart(3, "0")}\n${new Date(at).toISOString()}`;
 }
 
-/** The end of an id: ids of one minute begin alike. */
+/** The end of an id: ids of the same minute start alike. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

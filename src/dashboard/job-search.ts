@@ -1,19 +1,19 @@
-/** FILTERS AS ADDRESSES. What a list shows is in the query of its address, and what stands there is what the API is asked for. */
+/** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
 import { PRIORITY_LEVELS } from "../core/job.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
 
-/** The filters of a list, as texts. What is not set is not there. */
+/** The filters of a list, as texts. */
 export interface JobSearch {
   readonly status?: string;
   readonly type?: string;
   readonly queue?: string;
-  /** "true": our own jobs, too. */
+  /** "true" includes internal jobs. */
   readonly internal?: string;
   readonly priority?: string;
   readonly tag?: string;
-  /** A text that stands somewhere in the job. */
+  /** Text to find in the job. */
   readonly q?: string;
-  /** A group of errors. */
+  /** An error group. */
   readonly group?: string;
   /** A time, or a span back from now such as `1h`. */
   readonly from?: string;
@@ -21,22 +21,21 @@ export interface JobSearch {
   readonly cursor?: string;
 }
 
-/** The filters that a reader sets; the cursor is only where they are. */
+/** The filters that users set; the cursor is only a position. */
 export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to"] as const;
-/** One of them. */
 export type FilterName = (typeof FILTER_NAMES)[number];
 
-/** Reads the address of the list of jobs. */
+/** Reads the URL of the list of jobs. */
 export function readJobSearch(search: Record<string, unknown>): JobSearch {
   return pick(search, [...FILTER_NAMES, "cursor"]);
 }
 
-/** Reads the address of the dead letters, whose status is no question. */
+/** Reads the URL of the dead letters, which have no filter by status. */
 export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch, "status"> {
   return pick(search, [...FILTER_NAMES.filter((name) => name !== "status"), "cursor"]);
 }
 
-/** Reads the address of the schedules. */
+/** Reads the URL of the schedules. */
 export function readScheduleSearch(search: Record<string, unknown>): { readonly tab?: "delayed"; readonly cursor?: string } {
   const { tab, cursor } = search;
   return { ...(tab === "delayed" ? { tab } : {}), ...(typeof cursor === "string" ? { cursor } : {}) };
@@ -50,7 +49,7 @@ function pick<Name extends keyof JobSearch>(search: Record<string, unknown>, nam
   return Object.fromEntries(found) as Pick<JobSearch, Name>;
 }
 
-/** How far back a list looks, as people choose it. */
+/** How far back a list goes, as users choose it. */
 export const SPANS: readonly (readonly [text: string, words: string, ms: number])[] = [
   ["15m", "last 15 minutes", 15 * 60_000],
   ["1h", "last hour", 3_600_000],
@@ -58,7 +57,7 @@ export const SPANS: readonly (readonly [text: string, words: string, ms: number]
   ["7d", "last 7 days", 7 * 86_400_000],
 ];
 
-/** What the API is asked for. Spans are rounded to the minute, so that one list is one question for as long. */
+/** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
   const { status, internal, priority, from, to, ...rest } = search;
   return {
@@ -72,13 +71,13 @@ export function toListQuery(search: JobSearch, limit: number, now: number): List
   };
 }
 
-/** Which jobs are meant, without which page of them. */
+/** The query without its page. */
 export function toFilter(query: ListJobs): JobFilter {
   const { limit: _, cursor: __, ...filter } = query;
   return filter;
 }
 
-/** A name as it is; else a number, about which the API has the last word. */
+/** The name of a level, or a number, which the API checks. */
 function readPriority(text: string): NonNullable<ListJobs["priority"]> {
   return Object.hasOwn(PRIORITY_LEVELS, text) ? (text as keyof typeof PRIORITY_LEVELS) : Number(text);
 }

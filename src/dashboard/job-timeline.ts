@@ -1,13 +1,12 @@
-/** THE LIFE OF A JOB AS SPANS OF TIME: waiting, running, resting before a retry. Pure: a job and its attempts in, spans out. */
+/** THE LIFE OF A JOB AS SPANS OF TIME: waiting, running, backoff before a retry. Pure: a job and its attempts in, spans out. */
 import { type Attempt, isTerminal, type JobSummary } from "../core/job.ts";
 
-/** A span of a job's life. */
 export interface Span {
   readonly kind: "scheduled" | "waiting" | "running" | "completed" | "failed" | "cancelled" | "backoff";
   readonly from: number;
-  /** Null: it still goes on. */
+  /** Null: it has not ended. */
   readonly to: number | null;
-  /** Of which attempt, for spans in which one ran. */
+  /** The number of the attempt that ran; null if none did. */
   readonly attempt: number | null;
 }
 
@@ -18,26 +17,26 @@ export function timelineOf(job: Life, attempts: readonly Attempt[]): Span[] {
   const spans: Span[] = [];
   let at = job.createdAt;
   for (const attempt of attempts) {
-    spans.push(...restBefore(job, attempts, attempt, at));
+    spans.push(...waitBefore(job, attempts, attempt, at));
     spans.push({ kind: attempt.outcome, from: attempt.startedAt, to: attempt.endedAt, attempt: attempt.number });
     at = attempt.endedAt ?? attempt.startedAt;
   }
   if (job.status === "running") return spans;
   if (!isTerminal(job.status)) spans.push(...waitFrom(job, at, attempts.length > 0, null));
-  // Cancelled before it ever ran: what it did until then was to wait.
+  // Cancelled before it ever ran: until then it waited.
   else if (attempts.length === 0 && job.completedAt !== null) spans.push(...waitFrom(job, at, false, job.completedAt));
   return spans;
 }
 
-function restBefore(job: Life, attempts: readonly Attempt[], attempt: Attempt, from: number): Span[] {
+function waitBefore(job: Life, attempts: readonly Attempt[], attempt: Attempt, from: number): Span[] {
   const to = attempt.startedAt;
   if (to <= from) return [];
   if (attempt !== attempts[0]) return [{ kind: "backoff", from, to, attempt: null }];
-  // The due time that is stored is that of the latest attempt; before the first of several it is not known any more.
+  // The stored due time is that of the latest attempt; if there were several, that of the first is unknown.
   return waitFrom(attempts.length === 1 ? job : { ...job, scheduledAt: null }, from, false, to);
 }
 
-/** Until it is due, and from then on. */
+/** The wait until it is due, and the wait from then on. */
 function waitFrom({ scheduledAt, status }: Life, from: number, isRetry: boolean, to: number | null): Span[] {
   const due = scheduledAt !== null && scheduledAt > from && (to === null || scheduledAt < to) ? scheduledAt : null;
   const rest = isRetry ? "backoff" : "scheduled";

@@ -1,4 +1,4 @@
-/** SHORTCUTS. One key, or two after each other (`g j`). They rest while somebody types, while a dialog is open, and where they are switched off. */
+/** SHORTCUTS: one key, or two in sequence (`g j`). They do nothing while somebody types, while a dialog is open, or if switched off. */
 import { useEffect, useRef } from "react";
 import { readPreference } from "./preferences.ts";
 
@@ -9,7 +9,7 @@ const SEQUENCE_MS = 1000;
 const layers: { current: Shortcuts }[] = [];
 let first: { readonly key: string; readonly at: number } | null = null;
 
-/** These shortcuts hold while the part of the page is shown. A later part goes before an earlier one. */
+/** These shortcuts work while the component is shown. A later component overrides an earlier one. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const layer = useRef(shortcuts);
   useEffect(() => {
@@ -39,7 +39,7 @@ function mayBeShortcut(event: KeyboardEvent): boolean {
   if (!readPreference("shortcuts") || document.querySelector("dialog[open]") !== null) return false;
   const target = event.target as HTMLElement;
   if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], [role=listbox]") !== null) return false;
-  // Enter and Space are the button's own.
+  // Enter and Space belong to the button.
   return !(target.closest("button, a, summary") !== null && (event.key === "Enter" || event.key === " "));
 }
 

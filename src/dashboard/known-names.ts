@@ -1,4 +1,4 @@
-/** Names that fields can suggest: nothing here is asked for on purpose beyond what is small and known anyway. */
+/** Names that fields suggest. They come from small data that other parts of the page also use. */
 import { useLatestTypes, useQueues, useSchedules, useWorkers } from "./queries.ts";
 
 /** Types that workers handle, schedules make, or the newest jobs have. */
@@ -14,7 +14,6 @@ export function useKnownTypes(): string[] {
   return [...new Set(types)].sort();
 }
 
-/** The names of all queues. */
 export function useKnownQueues(): string[] {
   const { data: queues = [] } = useQueues();
   return queues.map(({ name }) => name);

@@ -1,8 +1,8 @@
 /**
- * LIVE. News come in by the stream and are gathered; what they touch is looked at again, at this page's own pace, however many there were.
- * News are a hint and looking is the truth: without a stream everything on the page is looked at every few seconds instead.
+ * LIVE UPDATES. Events come in by the stream and are collected; what they touch is fetched again, at the page's own pace, however many there
+ * were. Events are only hints: without a stream, everything on the page is fetched every few seconds instead.
  *
- * States: `live` (the stream is open), `polling` (it is not), `paused` (somebody wants to read in peace).
+ * States: `live` (the stream is open), `polling` (it is not), `paused` (by the user).
  */
 import type { QueryClient } from "@tanstack/react-query";
 import type { Event, SingleEvent } from "../core/event.ts";
@@ -15,21 +15,21 @@ import { Watched } from "./watched.ts";
 /** The first part of a query's key: what it is about. */
 export type Topic = "stats" | "queues" | "workers" | "jobs" | "dead" | "job" | "schedules";
 
-/** How often what was touched is looked at. */
+/** How often touched data is fetched. */
 const PACE_MS = 1000;
-/** How often everything on the page is looked at, with a stream and without. */
-const STREAM_LOOK_MS = 5000;
+/** How often everything on the page is fetched, with a stream and without. */
+const STREAM_POLL_MS = 5000;
 const POLL_MS = 3000;
 /** A hidden page stops listening after this. */
 const HIDDEN_MS = 30_000;
-/** Beyond this a second, single events say nothing to a reader. */
-const MAX_GATHERED = 1000;
+/** Nobody reads more single events per second. */
+const MAX_COLLECTED = 1000;
 
-/** How often the reader asked to see what is now. Lists that stand still move then. */
-export const looks = new Watched(0);
+/** How often the user asked for the current data. Lists that do not move show it then. */
+export const refreshes = new Watched(0);
 
-/** How many of these looks have all their answers. */
-export const answeredLooks = new Watched(0);
+/** How many of these refreshes have all their answers. */
+export const answeredRefreshes = new Watched(0);
 
 type Listener = (events: readonly Event[]) => void;
 
@@ -40,9 +40,9 @@ class Live {
   readonly #touchedJobs = new Set<string>();
   #isAllTouched = false;
   readonly #listeners = new Set<Listener>();
-  #gathered: Event[] = [];
-  #lookedAt = 0;
-  #isLooking = false;
+  #collected: Event[] = [];
+  #fetchedAt = 0;
+  #isFetching = false;
   #stream: AbortController | null = null;
   #hiding: number | undefined;
 
@@ -51,7 +51,7 @@ class Live {
     this.#queries = queries;
   }
 
-  /** Begins to listen and to look; it ends with the page. */
+  /** Starts to listen and to fetch; it ends with the page. */
   start(): void {
     this.#listen();
     window.setInterval(() => void this.#tick(), PACE_MS / 4);
@@ -59,23 +59,19 @@ class Live {
     isPaused.subscribe(() => this.#follow());
   }
 
-  /** Calls back with what happened, gathered. */
-  hear(listener: Listener): () => void {
+  /** Calls the listener with the collected events. */
+  subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks at everything on the page at once, also while it is paused: somebody did something, or came back, and wants to see what is. */
-  lookNow(): void {
-    void this.#lookForReader();
-  }
-
-  async #lookForReader(): Promise<void> {
-    looks.set(looks.get() + 1);
+  /** Fetches everything on the page now, even while it is paused: the user did something, or came back. */
+  async refresh(): Promise<void> {
+    refreshes.set(refreshes.get() + 1);
     this.#touchAll();
-    this.#lookedAt = Date.now();
-    await this.#look();
-    answeredLooks.set(answeredLooks.get() + 1);
+    this.#fetchedAt = Date.now();
+    await this.#fetch();
+    answeredRefreshes.set(answeredRefreshes.get() + 1);
   }
 
   #follow(): void {
@@ -84,7 +80,7 @@ class Live {
     else if (isPaused.get()) this.#disconnect();
     else if (this.#stream === null) {
       this.#listen();
-      this.lookNow();
+      void this.refresh();
     }
   }
 
@@ -104,11 +100,11 @@ class Live {
   }
 
   #receive(event: Event): void {
-    // Some were missed, or there were too many to be told one by one: any of them may be on the page.
+    // Events were missed, or merged because there were too many: any job on the page may have changed.
     if (event.event === "gap" || event.event === "counts") return this.#touchAll();
     for (const topic of topicsOf(event)) this.#touched.add(topic);
     if ("jobId" in event) this.#touchedJobs.add(event.jobId);
-    if (this.#gathered.length < MAX_GATHERED) this.#gathered.push(event);
+    if (this.#collected.length < MAX_COLLECTED) this.#collected.push(event);
   }
 
   #touchAll(): void {
@@ -116,25 +112,25 @@ class Live {
   }
 
   async #tick(): Promise<void> {
-    if (this.#isLooking || document.hidden || isPaused.get()) return;
-    const since = Date.now() - this.#lookedAt;
-    if (since >= (connection.get().isStreaming ? STREAM_LOOK_MS : POLL_MS)) this.#touchAll();
+    if (this.#isFetching || document.hidden || isPaused.get()) return;
+    const since = Date.now() - this.#fetchedAt;
+    if (since >= (connection.get().isStreaming ? STREAM_POLL_MS : POLL_MS)) this.#touchAll();
     if (since < PACE_MS || !(this.#isAllTouched || this.#touched.size > 0 || this.#touchedJobs.size > 0)) return;
-    this.#isLooking = true;
-    this.#lookedAt = Date.now();
-    this.#tell();
-    await this.#look();
-    this.#isLooking = false;
+    this.#isFetching = true;
+    this.#fetchedAt = Date.now();
+    this.#notify();
+    await this.#fetch();
+    this.#isFetching = false;
   }
 
-  #tell(): void {
-    const events = this.#gathered;
-    this.#gathered = [];
+  #notify(): void {
+    const events = this.#collected;
+    this.#collected = [];
     if (events.length > 0) for (const listener of this.#listeners) listener(events);
   }
 
-  /** Only what is on the page is asked for; the rest is old, and is asked for when it is shown. */
-  async #look(): Promise<void> {
+  /** Fetches only what is on the page; the rest is marked as old, and fetched when it is shown. */
+  async #fetch(): Promise<void> {
     const all = this.#isAllTouched;
     const topics = new Set<unknown>(this.#touched);
     const jobs = new Set<unknown>(this.#touchedJobs);
@@ -147,10 +143,9 @@ class Live {
   }
 }
 
-/** What this page follows. */
 export const live = new Live(client, queries);
 
-/** What an event touches beside its own job. */
+/** What an event touches besides its own job. */
 function topicsOf(event: SingleEvent): readonly Topic[] {
   switch (event.event) {
     case "job:progress":

@@ -1,4 +1,4 @@
-/** THE PAGE BEGINS HERE. */
+/** THE ENTRY of the page. */
 import "./style.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
@@ -10,7 +10,7 @@ import { router } from "./router.tsx";
 import { readSession } from "./session.ts";
 
 const place = document.getElementById("page");
-if (place === null) throw new Error("the page has no place to be drawn in");
+if (place === null) throw new Error('index.html has no element with the id "page"');
 
 await readSession();
 live.start();

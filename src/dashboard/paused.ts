@@ -1,4 +1,4 @@
 import { Watched } from "./watched.ts";
 
-/** Whether somebody wants to read in peace: then nothing on the page changes by itself. */
+/** Whether the user paused live updates: then nothing on the page changes by itself. */
 export const isPaused = new Watched(false);

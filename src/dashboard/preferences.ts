@@ -1,7 +1,7 @@
 /** What this browser remembers: how the page looks, and what was last typed. Losing it costs nothing. */
 import { useSyncExternalStore } from "react";
 
-/** Each preference with the value that holds until somebody chooses. */
+/** Each preference with its default. */
 const DEFAULTS = {
   theme: "dark" as "dark" | "light" | "system",
   /** Ids of columns of the list of jobs, in order. */
@@ -16,26 +16,23 @@ const DEFAULTS = {
 };
 
 type Preferences = typeof DEFAULTS;
-/** The name of a preference. */
 export type PreferenceName = keyof Preferences;
 
 const PREFIX = "millrace:";
 const listeners = new Set<() => void>();
 const known = new Map<PreferenceName, unknown>();
 
-/** What holds now. */
 export function readPreference<Name extends PreferenceName>(name: Name): Preferences[Name] {
   if (!known.has(name)) known.set(name, readStored(name) ?? DEFAULTS[name]);
   return known.get(name) as Preferences[Name];
 }
 
-/** Remembers a choice. */
 export function setPreference<Name extends PreferenceName>(name: Name, value: Preferences[Name]): void {
   known.set(name, value);
   try {
     localStorage.setItem(PREFIX + name, typeof value === "string" ? value : JSON.stringify(value));
   } catch {
-    // A browser that keeps nothing still shows what was chosen.
+    // A browser that stores nothing still shows the choice.
   }
   for (const listener of listeners) listener();
 }
@@ -51,7 +48,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What was stored may be of an older page, or of somebody's hand: what does not look like the default is left alone. */
+/** Stored values may be from an older version, or edited by hand: one of another type than the default is ignored. */
 function readStored(name: PreferenceName): unknown {
   try {
     const text = localStorage.getItem(PREFIX + name);

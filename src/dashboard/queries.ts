@@ -1,4 +1,4 @@
-/** What the page asks the API for. The first part of a key is the topic by which `live` knows what to look at again. */
+/** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Attempt, type Job, type JobSummary, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
@@ -18,7 +18,7 @@ import {
 import { isPaused } from "./paused.ts";
 import { noteRefusal } from "./session.ts";
 
-/** Lines of a log are no news: while they are read, they are asked for. */
+/** Log lines have no events: they are polled while somebody reads them. */
 const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
 const PENDING_MS = 10_000;
@@ -30,12 +30,12 @@ function everyUnlessPaused(ms: number): () => number | false {
   return () => (isPaused.get() ? false : ms);
 }
 
-/** Answers of the API, and what is known of them. */
+/** The cache of answers. */
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: noteRefusal }),
   defaultOptions: {
     queries: {
-      // The client tries again by itself, and `live` says when to look again.
+      // The client retries by itself, and `live` says when to fetch again.
       retry: false,
       networkMode: "always",
       staleTime: 2000,
@@ -50,7 +50,7 @@ export function useStats(): UseQueryResult<Stats> {
   return useQuery({ queryKey: ["stats"], queryFn: () => client.stats() });
 }
 
-/** What was counted in each period of the last `periods`. Old periods do not change, so it is not looked at with every event. */
+/** The statistics of the last `periods`. Old periods do not change, so they are not fetched with every event. */
 export function useHistory(step: "hour" | "minute", periods: number): UseQueryResult<HistoryPoint[]> {
   const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
   return useQuery({
@@ -65,24 +65,24 @@ export function useQueues(): UseQueryResult<Queue[]> {
   return useQuery({ queryKey: ["queues"], queryFn: () => client.queues() });
 }
 
-/** Every worker, our own too: which of them are shown is for the pages to say. */
+/** All workers, internal ones included. Pages choose which to show. */
 export function useWorkers(): UseQueryResult<Worker[]> {
   return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
 }
 
-/** No copy is made of it: the texts of payload and result are known of the object that came, and of no other. */
+/** Makes no copy: the texts of payload and result belong to the object that came. */
 const AS_IT_CAME = { structuralSharing: false } as const;
 
 export function useSchedules(): UseQueryResult<Schedule[]> {
   return useQuery({ queryKey: ["schedules"], queryFn: () => client.schedules.list(), ...AS_IT_CAME });
 }
 
-/** Jobs by filter, newest first. While another page is fetched, the one before stays. */
+/** Jobs by filter, newest first. While another page is fetched, the previous one stays. */
 export function useJobs(query: ListJobs): UseQueryResult<JobPage> {
   return useQuery({ queryKey: ["jobs", query], queryFn: () => client.list(query), placeholderData: keepPreviousData });
 }
 
-/** Some of the newest jobs that wait, for their types: what nobody handles is worth a look now and then, not with every event. */
+/** Some of the newest pending jobs, to find types that no worker handles. Polled now and then, not with every event. */
 export function usePending(): UseQueryResult<JobSummary[]> {
   return useQuery({
     queryKey: ["pending"],
@@ -91,7 +91,7 @@ export function usePending(): UseQueryResult<JobSummary[]> {
   });
 }
 
-/** Types of the newest jobs, for fields that suggest some. */
+/** Types of the newest jobs, as suggestions. */
 export function useLatestTypes(): UseQueryResult<string[]> {
   return useQuery({
     queryKey: ["types"],
@@ -105,7 +105,7 @@ export function useDead(query: Omit<ListJobs, "status">): UseQueryResult<JobPage
   return useQuery({ queryKey: ["dead", query], queryFn: () => client.dead.list(query), placeholderData: keepPreviousData });
 }
 
-/** Dead letters by error. They are counted each time, so they are looked at now and then, not with every event. */
+/** Dead letters by error. They are counted each time, so they are polled now and then, not fetched with every event. */
 export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">): UseQueryResult<ErrorGroups> {
   return useQuery({
     queryKey: ["groups", filter],
@@ -115,7 +115,7 @@ export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">
   });
 }
 
-/** One job; null when there is none. */
+/** One job; null if it does not exist. */
 export function useJob(id: string | null): UseQueryResult<Job | null> {
   return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null, ...AS_IT_CAME });
 }
@@ -124,7 +124,7 @@ export function useAttempts(id: string): UseQueryResult<Attempt[]> {
   return useQuery({ queryKey: ["job", id, "attempts"], queryFn: () => client.attempts(id) });
 }
 
-/** Why a job is not running. It depends on others as well: its queue, those before it, the workers. */
+/** Why a job is not running. Polled, because it also depends on the queue, the jobs ahead and the workers. */
 export function useExplanation(id: string): UseQueryResult<Explanation> {
   return useQuery({
     queryKey: ["job", id, "explain"],
@@ -133,7 +133,7 @@ export function useExplanation(id: string): UseQueryResult<Explanation> {
   });
 }
 
-/** The log of a job. Each look asks only for the lines after those that are known. */
+/** The log of a job. Each fetch asks only for new lines. */
 export function useLogs(id: string, follows: boolean): UseQueryResult<LogLine[]> {
   const queryKey = ["job", id, "logs"];
   return useQuery({

@@ -1,10 +1,8 @@
-/** Dark, light, or as the system has it. */
+/** Dark, light, or the theme of the system. */
 import { useEffect } from "react";
 import { usePreference } from "./preferences.ts";
 
-/** The themes that can be chosen. */
 export const THEMES = ["dark", "light", "system"] as const;
-/** One of them. */
 export type Theme = (typeof THEMES)[number];
 
 const systemIsLight = matchMedia("(prefers-color-scheme: light)");
@@ -16,7 +14,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
     const apply = (): void => {
       const isLight = theme === "light" || (theme === "system" && systemIsLight.matches);
       document.documentElement.dataset["theme"] = isLight ? "light" : "dark";
-      // Charts are drawn, not styled: they have to hear of it.
+      // Charts are drawn, not styled: they must be redrawn.
       dispatchEvent(new Event("millrace:theme"));
     };
     apply();

@@ -1,30 +1,27 @@
-/** Short messages about what was just done. They say what happened to what, and go by themselves. */
+/** Short messages about what was just done. They disappear by themselves. */
 import type { ReactNode } from "react";
 import { Watched } from "./watched.ts";
 
-/** A message. */
 export interface Toast {
   readonly id: number;
   readonly kind: "done" | "failed" | "news";
   readonly text: ReactNode;
-  /** Takes the change back, where that can be done. */
+  /** Undoes the change, if that is possible. */
   readonly undo?: () => void;
 }
 
-/** Those that are shown, the oldest first. */
+/** The messages that are shown, the oldest first. */
 export const toasts = new Watched<readonly Toast[]>([]);
 
 const MAX_SHOWN = 4;
 let lastId = 0;
 
-/** Shows a message. */
 export function toast(text: ReactNode, more: { readonly kind?: Toast["kind"]; readonly undo?: () => void } = {}): void {
   const { kind = "done", undo } = more;
   const next: Toast = undo === undefined ? { id: ++lastId, kind, text } : { id: ++lastId, kind, text, undo };
   toasts.set([...toasts.get(), next].slice(-MAX_SHOWN));
 }
 
-/** Takes a message away. */
 export function dismiss(id: number): void {
   toasts.set(toasts.get().filter((each) => each.id !== id));
 }

@@ -1,7 +1,6 @@
 /** A value that parts of the page watch. */
 import { useSyncExternalStore } from "react";
 
-/** A value, and who wants to hear when it changes. */
 export class Watched<Value> {
   readonly #listeners = new Set<() => void>();
   #value: Value;
@@ -24,7 +23,7 @@ export class Watched<Value> {
   };
 }
 
-/** The value now; draws again when it changes. */
+/** The current value; renders again when it changes. */
 export function useWatched<Value>(watched: Watched<Value>): Value {
   return useSyncExternalStore(watched.subscribe, watched.get);
 }

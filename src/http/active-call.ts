@@ -1,4 +1,4 @@
-/** A call on its way through the server. What it takes of the server's room it gives back, once, when it leaves. */
+/** A call in progress. What it takes of the server's limits, it gives back once, when it ends. */
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Session, SessionOver } from "./ended-sessions.ts";
@@ -8,13 +8,12 @@ import { WireError } from "./problem.ts";
 import { putTexts, readJson } from "./read-json.ts";
 import type { RouteInput } from "./route-input.ts";
 
-/** What stands in the path, by its names. */
+/** Path parameters by name. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** Told when an active call is over. */
 export interface CallHost {
   left(active: ActiveCall): void;
-  /** Calls back when the session is over, until the returned function is called. */
+  /** Calls `end` when the session is over, unless the returned function was called before. */
   watchSession(session: Session, end: (reason: SessionOver) => void): () => void;
 }
 
@@ -44,7 +43,7 @@ export class ActiveCall implements RouteInput<never> {
     this.#occupancy = occupancy;
   }
 
-  /** Made when somebody asks for it: most calls do not wait. */
+  /** Made on first use: most calls do not wait. */
   get ending(): AbortSignal {
     if (this.#ending === null) {
       const ending = new AbortController();
@@ -56,7 +55,7 @@ export class ActiveCall implements RouteInput<never> {
     return this.#ending.signal;
   }
 
-  /** The server shuts down, or the caller's session is over: who waits shall answer now. */
+  /** Makes a waiting call answer now: the server shuts down, or the caller's session is over. */
   end(reason?: Error): void {
     this.#isEnding = true;
     this.#endReason = reason;
@@ -86,20 +85,19 @@ export class ActiveCall implements RouteInput<never> {
     this.#host.left(this);
   }
 
-  /** Reads and checks the query string. */
   readQuery(): void {
     const { rule, readQuery } = this.#route;
     if (this.call.search !== "" || rule.query !== undefined) this.query = readQuery(this.call.search) as never;
   }
 
-  /** Reads and checks a body that has arrived; null is none. */
+  /** Reads and checks the body; null: the request has none. */
   readBody(bytes: Uint8Array | null): void {
     const { rule, checkBody } = this.#route;
     if (bytes === null) {
       if (rule.bodyIsOptional === true) return;
-      throw new WireError("malformed_body", "the body is missing");
+      throw new WireError("malformed_body", "the request has no body: send JSON");
     }
-    demandJson(this.call);
+    requireJson(this.call);
     const body = readJson(bytes, rule.keepsText);
     checkBody?.(body.value);
     if (rule.keepsText !== undefined) putTexts(body, rule.keepsText);
@@ -114,15 +112,15 @@ export class ActiveCall implements RouteInput<never> {
 
 const JSON_TYPE = /^application\/json *(?:; *charset *= *"?utf-?8"? *)?$/i;
 
-/** A page elsewhere can send forms and plain text without being asked; JSON it cannot. */
-function demandJson(call: Call): void {
+/** Stops cross-site requests: without a preflight, a foreign page can send forms and plain text, but not JSON. */
+function requireJson(call: Call): void {
   const type = call.header("content-type") ?? "";
-  // The usual is looked for first: this is asked of every body.
+  // The usual value first: this runs for every body.
   if (type !== "application/json" && !JSON_TYPE.test(type)) {
-    throw new WireError("unsupported_media_type", "the Content-Type must be application/json, in UTF-8");
+    throw new WireError("unsupported_media_type", "Content-Type must be application/json, in UTF-8");
   }
   const encoding = call.header("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    throw new WireError("unsupported_media_type", "the body must not be compressed");
+    throw new WireError("unsupported_media_type", "the body must not be compressed: remove Content-Encoding");
   }
 }

@@ -1,38 +1,38 @@
 /**
- * ONE CALL FROM ITS ARRIVAL TO ITS ANSWER: let in, read, checked, handed to its route, written. Whatever is thrown on the way becomes a
- * problem. Nothing is made for a call that it does not need: this runs for every request.
+ * ONE CALL FROM ARRIVAL TO ANSWER: admit it, read and check its input, run its route, write the answer. Any error becomes a problem.
+ * This runs for every request, so it creates nothing that the call does not need.
  */
+import { randomBytes } from "node:crypto";
 import { MillraceError } from "../core/errors.ts";
 import { jsonOf, stringifyJson } from "../core/json-text.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Answer, Call } from "./call.ts";
 import type { EndedSessions, Session, SessionOver } from "./ended-sessions.ts";
-import type { Gate } from "./gate.ts";
+import type { Admission } from "./admission.ts";
 import type { Occupancy } from "./limits.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import { isFault, toProblem, WireError } from "./problem.ts";
-import { requestIds } from "./request-id.ts";
 import { RawReply, type Reply } from "./route-input.ts";
 import { type PathParams, ActiveCall, type CallHost } from "./active-call.ts";
 
-/** What can be known of a request once it was answered. */
+/** What is known about a request after its answer. */
 export interface RequestFacts {
   readonly requestId: string;
   readonly method: string;
-  /** The route's path with its names in braces; null when there is no such route. */
+  /** The route's path with its parameters in braces; null if no route matched. */
   readonly route: string | null;
   readonly status: number;
   readonly durationMs: number;
-  /** The name of the key that was used. */
+  /** The name of the API key. */
   readonly caller: string | null;
   readonly address: string | null;
-  /** What went wrong on our side. */
+  /** Set if the server or the store failed. */
   readonly error?: unknown;
 }
 
 export interface AnswererOptions {
-  readonly gate: Gate;
+  readonly admission: Admission;
   readonly ended: EndedSessions;
   readonly occupancy: Occupancy;
   readonly clock: Clock;
@@ -40,19 +40,19 @@ export interface AnswererOptions {
 }
 
 export class Answerer implements CallHost {
-  readonly #gate: Gate;
+  readonly #admission: Admission;
   readonly #ended: EndedSessions;
   readonly #occupancy: Occupancy;
   readonly #clock: Clock;
   readonly #onRequest: AnswererOptions["onRequest"];
   readonly #requestId = requestIds();
-  /** Those that are not answered yet, or stream. */
+  /** Calls that are not answered yet, or that stream. */
   readonly #active = new Set<ActiveCall>();
   #isDraining = false;
   #whenQuiet: (() => void)[] = [];
 
-  constructor({ gate, ended, occupancy, clock, onRequest }: AnswererOptions) {
-    this.#gate = gate;
+  constructor({ admission, ended, occupancy, clock, onRequest }: AnswererOptions) {
+    this.#admission = admission;
     this.#ended = ended;
     this.#occupancy = occupancy;
     this.#clock = clock;
@@ -63,7 +63,7 @@ export class Answerer implements CallHost {
     return this.#isDraining;
   }
 
-  /** From now on only what ends work under way is served; who waits is answered at once. Resolves when nobody is left. */
+  /** Refuses new calls, except open routes and reports of running work. Answers waiting calls at once. Resolves when no call is left. */
   drain(): Promise<void> {
     this.#isDraining = true;
     for (const active of this.#active) active.end();
@@ -82,7 +82,7 @@ export class Answerer implements CallHost {
     try {
       if (this.#isDraining) refuseWhileDraining(route);
       if (route.rule.scope !== "open") active.enter();
-      const admitted = this.#gate.admit(call, route.rule.scope);
+      const admitted = this.#admission.admit(call, route.rule.scope);
       active.caller = admitted instanceof Promise ? await admitted : admitted;
       active.readQuery();
       if (route.checkBody !== undefined) active.readBody(await call.readBody(route.maxBody, active));
@@ -91,48 +91,48 @@ export class Answerer implements CallHost {
       if (isFault(error)) fault = error;
       answer = problemAnswer(error, requestId, route.rule.inputStatus);
     }
-    // A stream leaves by itself when it has ended, and so does a connection that was taken over.
-    if (answer.status !== SWITCHING && (typeof answer.body !== "object" || answer.body === null)) active.leave();
-    if (this.#onRequest !== undefined) this.#tell(active, route.path, answer.status, startedAt, fault);
+    // A stream leaves when it ends, and so does a WebSocket.
+    if (answer.status !== SWITCHING_PROTOCOLS && (typeof answer.body !== "object" || answer.body === null)) active.leave();
+    if (this.#onRequest !== undefined) this.#report(active, route.path, answer.status, startedAt, fault);
     return this.#shared(call, answer);
   }
 
-  /** Answers a call that no route takes. It is let in like any other first: who has no key learns nothing about paths. */
-  async answerLost(call: Call, allowed: readonly string[]): Promise<Answer> {
+  /** Answers a call that matches no route. It checks the key first: without one, you learn nothing about paths. */
+  async answerNoRoute(call: Call, allowed: readonly string[]): Promise<Answer> {
     const startedAt = this.#clock.monotonic();
     const requestId = this.#requestId(call.header("x-request-id"));
     let caller: Caller | null = null;
     let answer: Answer;
     let fault: unknown;
     try {
-      if (isPreflight(call, allowed) && this.#gate.allowedOrigin(call) !== null) {
+      if (isPreflight(call, allowed) && this.#admission.allowedOrigin(call) !== null) {
         answer = { status: 204, headers: { "Access-Control-Allow-Methods": allowed.join(", "), ...PREFLIGHT }, body: null };
       } else {
-        caller = await this.#gate.admit(call, "any");
-        throw lost(allowed);
+        caller = await this.#admission.admit(call, "any");
+        throw noRoute(allowed);
       }
     } catch (error) {
       if (isFault(error)) fault = error;
       answer = problemAnswer(error, requestId, undefined);
     }
-    this.#tell({ requestId, call, caller }, null, answer.status, startedAt, fault);
+    this.#report({ requestId, call, caller }, null, answer.status, startedAt, fault);
     return this.#shared(call, answer);
   }
 
-  /** Answers a call for a file, which needs no key: there is nothing in it that is not in the package. Never throws. */
+  /** Answers a call for a file. It needs no key: the files are those of the public package. Never throws. */
   async answerFile(call: Call, route: string, make: () => Promise<Answer>): Promise<Answer> {
     const startedAt = this.#clock.monotonic();
     const requestId = this.#requestId(call.header("x-request-id"));
     let answer: Answer;
     let fault: unknown;
     try {
-      await this.#gate.admit(call, "open");
+      await this.#admission.admit(call, "open");
       answer = await make();
     } catch (error) {
       if (isFault(error)) fault = error;
       answer = problemAnswer(error, requestId, undefined);
     }
-    this.#tell({ requestId, call, caller: null }, route, answer.status, startedAt, fault);
+    this.#report({ requestId, call, caller: null }, route, answer.status, startedAt, fault);
     return answer;
   }
 
@@ -147,13 +147,13 @@ export class Answerer implements CallHost {
 
   /** Lets pages of allowed origins read the answer. */
   #shared(call: Call, answer: Answer): Answer {
-    const origin = this.#gate.allowedOrigin(call);
+    const origin = this.#admission.allowedOrigin(call);
     if (origin === null) return answer;
     const shared = { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
     return { ...answer, headers: { ...answer.headers, ...shared } };
   }
 
-  #tell(
+  #report(
     { requestId, call, caller }: Pick<ActiveCall, "requestId" | "call" | "caller">,
     route: string | null,
     status: number,
@@ -161,18 +161,17 @@ export class Answerer implements CallHost {
     error: unknown,
   ): void {
     const durationMs = this.#clock.monotonic() - startedAt;
-    const address = this.#gate.addressOf(call);
+    const address = this.#admission.addressOf(call);
     const facts = { requestId, method: call.method, route, status, durationMs, caller: caller?.name ?? null, address };
     try {
       this.#onRequest?.(error === undefined ? facts : { ...facts, error });
     } catch {
-      // Who only listens must not fail what was done.
+      // A listener that throws must not fail the call.
     }
   }
 }
 
-/** Switching protocols. */
-const SWITCHING = 101;
+export const SWITCHING_PROTOCOLS = 101;
 const EXPOSED = "Location, Retry-After, X-Request-Id, Idempotent-Replayed";
 const PREFLIGHT = {
   "Access-Control-Allow-Headers": "Content-Type, X-API-Key, Authorization, Idempotency-Key, Prefer, Last-Event-ID, X-Request-Id",
@@ -188,10 +187,10 @@ function refuseWhileDraining({ rule }: PreparedRoute): void {
   throw new MillraceError("closed", "the server is shutting down", { retryAfterMs: 1000 });
 }
 
-function lost(allowed: readonly string[]): WireError {
-  if (allowed.length === 0) return new WireError("unknown_route", "there is no such route");
+function noRoute(allowed: readonly string[]): WireError {
+  if (allowed.length === 0) return new WireError("unknown_route", "no route matches this path");
   const methods = allowed.join(", ");
-  return new WireError("method_not_allowed", `this route takes ${methods}`, { headers: { Allow: methods } });
+  return new WireError("method_not_allowed", `this path allows only ${methods}`, { headers: { Allow: methods } });
 }
 
 function answerOf(reply: Reply<unknown> | RawReply, requestId: string): Answer {
@@ -210,7 +209,7 @@ function problemAnswer(error: unknown, requestId: string, inputStatus: number | 
   return { status, headers: { ...headersOf("application/problem+json", requestId), ...headers }, body: stringifyJson(body) };
 }
 
-/** What is said is for this caller and this moment, and is what it says it is. */
+/** Answers must not be cached, because they are for one caller, and browsers must not guess their type. */
 function headersOf(mediaType: string, requestId: string): Record<string, string> {
   return {
     "Content-Type": mediaType,
@@ -218,4 +217,14 @@ function headersOf(mediaType: string, requestId: string): Record<string, string>
     "X-Content-Type-Options": "nosniff",
     "X-Request-Id": requestId,
   };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Makes ids of requests: a random prefix for the process, and a counter. */
+function requestIds(): (given: string | null) => string {
+  const prefix = randomBytes(6).toString("base64url");
+  let count = 0;
+  // Ids go into headers and logs, so one of another form is replaced.
+  return (given) => (given !== null && REQUEST_ID.test(given) ? given : `${prefix}-${(++count).toString(36)}`);
 }

@@ -1,4 +1,4 @@
-/** WHO MAY CALL. Keys are known here by their digests only, and compared so that the time tells nothing. */
+/** WHO MAY CALL. Only digests of keys are kept, and they are compared in constant time. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Session } from "./ended-sessions.ts";
@@ -6,14 +6,14 @@ import { type Scope, SCOPES } from "./contract/route.ts";
 
 /** Who calls, and what they may do. */
 export interface Caller {
-  /** The name of the key, for the log; null for a key without one, and where no key is needed. */
+  /** The name of the key, for the log; null for a key without a name, and where no key is needed. */
   readonly name: string | null;
   readonly scopes: ReadonlySet<Scope>;
-  /** By what its requests are counted together: never the key itself. Null where no key is needed. */
+  /** What the rate limit counts by: never the key itself. Null where no key is needed. */
   readonly id: string | null;
-  /** Who signed in to the dashboard; absent for a key, and where nobody has to. */
+  /** Who signed in to the dashboard; absent for a key, and where no sign-in is needed. */
   readonly user?: string;
-  /** By which sign-in they are known. */
+  /** The session of that user. */
   readonly session?: Session;
 }
 
@@ -23,28 +23,28 @@ interface Key {
 }
 
 const ALL: ReadonlySet<Scope> = new Set(SCOPES);
-const KEY_RULE = `a secret without a colon, or name:scope+scope:secret with scopes of ${SCOPES.join(", ")}`;
+const KEY_RULE = `a secret without a colon, or name:scope+scope:secret where each scope is one of ${SCOPES.join(", ")}`;
 
-/** Who may call where no key is asked for. */
+/** The caller where no key is needed. */
 export const ANYONE: Caller = { name: null, scopes: ALL, id: null };
 
 /** The keys of a server. */
 export class Keys {
   readonly #keys: readonly Key[];
 
-  /** Each is a secret, which may do all, or `name:scope+scope:secret`. Throws `invalid_input` without showing what it was given. */
+  /** Each key is a secret with all scopes, or `name:scope+scope:secret`. Throws `invalid_input`; the message never shows the key. */
   constructor(keys: readonly string[]) {
     this.#keys = keys.map(readKey);
     const digests = new Set(this.#keys.map(({ digest }) => digest.toString("base64")));
     if (digests.size < this.#keys.length)
-      throw new MillraceError("invalid_input", "keys must differ from each other: one secret is there twice", { field: "keys" });
+      throw new MillraceError("invalid_input", "keys must differ: two of them have the same secret", { field: "keys" });
   }
 
   get isEmpty(): boolean {
     return this.#keys.length === 0;
   }
 
-  /** Who has this secret; null when nobody does. Looks at all keys, whichever fits. */
+  /** The caller with this secret, or null. Compares all keys, so that the time does not show which one matched. */
   find(secret: string): Caller | null {
     const digest = digestOf(secret);
     let found: Caller | null = null;
@@ -53,7 +53,7 @@ export class Keys {
   }
 }
 
-/** The secret that a request carries, in either header. A key in the address would end up in logs: it is not looked at. */
+/** The secret of a request, from either header. A key in the URL is ignored: it would end up in logs. */
 export function secretOf(header: (name: string) => string | null): string | null {
   const key = header("x-api-key");
   if (key !== null && key !== "") return key;
@@ -69,7 +69,7 @@ function readKey(text: string, index: number): Key {
   const secret = scopeList === undefined ? text : rest.join(":");
   const scopes = scopeList === undefined ? ALL : new Set(scopeList.split("+") as Scope[]);
   const isSound = /^[\x21-\x7e]+$/.test(secret) && name !== "" && [...scopes].every((scope) => ALL.has(scope));
-  // The value stays out of the message: it is, or is close to, a secret.
+  // The message leaves out the value: it may contain the secret.
   if (!isSound) throw new MillraceError("invalid_input", `${field} must be ${KEY_RULE}`, { field });
   const digest = digestOf(secret);
   const id = `key:${digest.toString("base64url").slice(0, 16)}`;

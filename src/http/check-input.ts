@@ -1,13 +1,13 @@
-/** INPUT IS CHECKED by the schemas of the contract, compiled once. The first fault is told in words, with the field's name. */
+/** CHECKS INPUT by the schemas of the contract, compiled once. The error names the first wrong field and what it must be. */
 import type { TObject, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { plainName } from "../core/plain-name.ts";
 
-/** Throws `invalid_input` for the first thing that does not fit. `place` stands before the names of fields. */
+/** Throws `invalid_input` for the first wrong field. `place` is put before field names. */
 export type InputCheck = (value: unknown, place?: string) => void;
 
-/** Compiles a schema. What it finds wrong is looked for only when something is. */
+/** Compiles a schema. Looks for what is wrong only after the quick check failed. */
 export function inputCheck(schema: TSchema): InputCheck {
   const validator: Validator = Compile(schema);
   return (value, place = "") => {
@@ -15,7 +15,7 @@ export function inputCheck(schema: TSchema): InputCheck {
   };
 }
 
-/** The same object, whose fields may hold anything: for what the library checks itself, so that it is checked once. */
+/** The same object with fields of any value, for input whose values the library checks. */
 export function namesOf(schema: TSchema): TSchema {
   const { properties = {}, required } = schema as { properties?: Record<string, { description?: string }>; required?: string[] };
   const open = Object.entries(properties).map(([name, { description }]) => [name, { description }]);
@@ -26,7 +26,7 @@ function faultOf(validator: Validator, schema: TSchema, value: unknown, place: s
   const errors = validator.Errors(value);
   const unknown = errors.find((error) => error.keyword === "additionalProperties");
   const missing = errors.find((error) => error.keyword === "required");
-  // A field that is not known is the likeliest slip of all, and a missing one the likeliest consequence of it.
+  // An unknown field first: it is probably a typo, and then another field is missing because of it.
   const first = unknown ?? missing ?? errors[0];
   const path = stepsOf(first?.instancePath ?? "");
   if (first?.keyword === "additionalProperties")
@@ -43,7 +43,7 @@ function namesIn(params: unknown, list: string): string {
 function unknownField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
   const field = plainName(fieldAt([...path, name], value, place));
   const known = Object.keys((schemaAt(schema, path) as Partial<TObject>).properties ?? {});
-  return new MillraceError("invalid_input", `${field} is not a field here; known are ${known.join(", ")}`, { field });
+  return new MillraceError("invalid_input", `unknown field ${field}; known fields: ${known.join(", ")}`, { field });
 }
 
 function missingField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
@@ -53,7 +53,7 @@ function missingField(schema: TSchema, value: unknown, path: readonly string[], 
   return new MillraceError("invalid_input", `${field} is required${rule}`, { field });
 }
 
-/** The words of the deepest schema on the way that has some, and how deep that was. */
+/** The description of the deepest schema on the path that has one, and its depth. */
 function wordsFor(schema: TSchema, path: readonly string[]): { words: string; depth: number } {
   for (let depth = path.length; depth >= 0; depth--) {
     const { description } = schemaAt(schema, path.slice(0, depth)) as { description?: string };
@@ -63,7 +63,7 @@ function wordsFor(schema: TSchema, path: readonly string[]): { words: string; de
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: "a text",
+  string: "a string",
   integer: "a whole number",
   number: "a number",
   boolean: "true or false",
@@ -72,8 +72,8 @@ const TYPES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** What a value must be that nobody described in words. */
-function wordsOfType(schema: TSchema): string {
+/** What a value must be if its schema has no description. */
+export function wordsOfType(schema: TSchema): string {
   const { type, anyOf, minimum, maximum } = schema as { type?: string; anyOf?: TSchema[]; minimum?: number; maximum?: number };
   if (anyOf !== undefined) return anyOf.map(wordsOfType).join(" or ");
   const bounds = [minimum === undefined ? "" : ` of at least ${minimum}`, maximum === undefined ? "" : ` of at most ${maximum}`];
@@ -84,7 +84,7 @@ function schemaAt(schema: TSchema, path: readonly string[]): TSchema {
   return path.reduce<TSchema>((inner, step) => innerSchema(inner, step) ?? {}, schema);
 }
 
-/** Of several that a value may fit, the first that knows the step. */
+/** Of a union, the first member that has the step. */
 function innerSchema(schema: TSchema, step: string): TSchema | undefined {
   const { properties, items, anyOf } = schema as { properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] };
   if (properties !== undefined && Object.hasOwn(properties, step)) return properties[step];

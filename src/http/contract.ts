@@ -1,6 +1,6 @@
 /**
- * THE CONTRACT: every route once. Requests are checked by it, the OpenAPI document and the reference are made from it, and the remote
- * client has its types. What a route does is in routes/.
+ * THE CONTRACT: every route once. It checks requests and types the remote client; the OpenAPI document and the reference are made from it.
+ * routes/ has what each route does.
  */
 import { aliasRoutes } from "./contract/aliases.ts";
 import { bulkRoutes } from "./contract/bulk.ts";
@@ -18,7 +18,7 @@ export const FAMILIES = [
   { name: "Jobs", routes: jobRoutes },
   { name: "Dead letters", routes: deadRoutes },
   { name: "Bulk operations", routes: bulkRoutes },
-  { name: "Queues and figures", routes: queueRoutes },
+  { name: "Queues and statistics", routes: queueRoutes },
   { name: "Schedules", routes: scheduleRoutes },
   { name: "Work over HTTP", routes: leaseRoutes },
   { name: "Server", routes: systemRoutes },
@@ -43,16 +43,15 @@ type Routes = typeof ROUTES;
 /** The name of a route: its method and path. */
 export type RouteName = keyof Routes;
 
-/** What stands in the path of a route. */
+/** Path parameters of a route. */
 export type ParamsIn<Name extends RouteName> = Readonly<Record<ParamsOf<Name>, string>>;
-/** What the query string of a route holds. */
+/** Query parameters of a route. */
 export type QueryIn<Name extends RouteName> = QueryOf<Routes[Name]>;
-/** What the body of a request to a route holds. */
+/** The request body of a route. */
 export type BodyIn<Name extends RouteName> = BodyOf<Routes[Name]>;
-/** What the answers of a route hold, problems aside. */
+/** The answers of a route, except problems. */
 export type AnswerFrom<Name extends RouteName> = AnswerOf<Routes[Name]>;
 
-/** The method and the path of a route. */
 export function splitName(name: string): { method: string; path: string } {
   const space = name.indexOf(" ");
   return { method: name.slice(0, space), path: name.slice(space + 1) };

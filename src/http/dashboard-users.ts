@@ -1,9 +1,9 @@
-/** WHO MAY SIGN IN to a server that is put together from settings, and when such settings are refused because anybody could. */
+/** WHO MAY SIGN IN, from the settings of a server. Refuses settings with which anybody could. */
 import { MillraceError } from "../core/errors.ts";
-import { isLoopback } from "./gate.ts";
+import { isLoopback } from "./admission.ts";
 import type { DashboardUser } from "./sessions.ts";
 
-/** What the settings say about it. */
+/** The settings that matter here. */
 export interface UserSettings {
   readonly environment: "development" | "production";
   readonly host: string;
@@ -14,12 +14,12 @@ export interface UserSettings {
   readonly dashboardViewerPassword: string | null;
 }
 
-/** The password that everybody tries first. */
-const KNOWN_TO_ALL = "admin";
+/** The password that attackers try first. */
+const WEAK_PASSWORD = "admin";
 
 /**
- * The users that these settings name. In development on this machine that is at least admin with the password admin, where there is a key to
- * sign in at all. Throws `invalid_input` for a password that everybody knows, and for an address that others can reach without any.
+ * The users of these settings. In development on a loopback address, with an API key but without a password, the operator's password is
+ * admin. Throws `invalid_input` for a weak password, and for an address that other machines can reach without a password.
  */
 export function dashboardUsers(settings: UserSettings): DashboardUser[] {
   const { dashboardUsername, dashboardPassword, dashboardViewerUsername, dashboardViewerPassword } = settings;
@@ -33,15 +33,15 @@ export function dashboardUsers(settings: UserSettings): DashboardUser[] {
     ["DASHBOARD_PASSWORD", dashboardPassword],
     ["DASHBOARD_VIEWER_PASSWORD", dashboardViewerPassword],
   ] as const) {
-    if (password !== KNOWN_TO_ALL || mayBeWeak) continue;
-    throw refused(name, `${name} is one that everybody tries: choose another, or set ENVIRONMENT=development on 127.0.0.1`);
+    if (password !== WEAK_PASSWORD || mayBeWeak) continue;
+    throw refused(name, `${name} is too easy to guess: choose another, or set ENVIRONMENT=development and listen on 127.0.0.1`);
   }
   const users: DashboardUser[] = [];
-  const password = dashboardPassword ?? (mayBeWeak && settings.apiKey.length > 0 ? KNOWN_TO_ALL : null);
+  const password = dashboardPassword ?? (mayBeWeak && settings.apiKey.length > 0 ? WEAK_PASSWORD : null);
   if (password !== null) users.push({ name: dashboardUsername, password, role: "operator" });
   if (dashboardViewerPassword !== null) users.push({ name: dashboardViewerUsername, password: dashboardViewerPassword, role: "viewer" });
   if (users.length === 2 && dashboardUsername === dashboardViewerUsername) {
-    throw refused("DASHBOARD_VIEWER_USERNAME", "DASHBOARD_VIEWER_USERNAME must be another name than DASHBOARD_USERNAME");
+    throw refused("DASHBOARD_VIEWER_USERNAME", "DASHBOARD_VIEWER_USERNAME must differ from DASHBOARD_USERNAME");
   }
   return users;
 }

@@ -1,4 +1,4 @@
-/** THE DASHBOARD of a server: its page, and who signs in to it. What the page shows comes by the routes that everybody has. */
+/** THE DASHBOARD of a server: its page and its sign-in. The page gets its data from the public routes. */
 import type { Answer, Call } from "./call.ts";
 import type { SignIn } from "./sign-in.ts";
 import type { StaticPage } from "./static.ts";
@@ -12,9 +12,9 @@ export class Dashboard {
     this.#page = page;
   }
 
-  /** Answers a call for what stands after `…/dashboard`. Whoever sends HTTP Basic with it is signed in. */
+  /** Answers a call for a path below `…/dashboard`. HTTP Basic credentials sign the caller in. */
   async answer(below: string, call: Call): Promise<Answer> {
-    // Those are kept by caches that others use, too: no place for a cookie.
+    // Shared caches keep assets: they must not carry a cookie.
     if (below.startsWith("/assets/")) return this.#page.answer(below, call);
     const signedIn = this.signIn.openBasic(call);
     const answer = await this.#page.answer(below, call);

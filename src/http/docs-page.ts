@@ -1,4 +1,4 @@
-/** The reference as a page: no script, no other file, and a policy that allows nothing but its own style. */
+/** The reference as a page. It has no script and loads no other file; its policy allows only its own style. */
 import { hash } from "node:crypto";
 import { type Block, referenceBlocks } from "./reference.ts";
 

@@ -1,21 +1,21 @@
 /**
- * SESSIONS THAT WERE ENDED. A cookie is good until its time is over, wherever it is shown: so that signing out ends it, every server process asks
- * the store whether it did. Streams are open for longer than a question: those of a session are ended here when it is over.
+ * SESSIONS THAT WERE ENDED. A cookie is valid on every server until it expires. So that signing out ends it everywhere, every request
+ * asks the store whether its session was ended. Open streams of a session are ended here.
  *
- * A request whose question the store does not answer goes by what is known here. Whoever is let in by that finds nothing either: all there is
- * to see is in the store. So every request asks anew: one slow answer must not open the door to those that come after it.
+ * If the store does not answer, the request goes by what this process knows. It still shows nothing: all data is in that store. Every
+ * request asks again, so that one slow answer does not admit later ones.
  */
 import type { Marks } from "../client/client.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 
-/** One sign-in: what it is called among the marks of the store, and when it is over at the latest. */
+/** One sign-in: its name among the marks of the store, and when it expires. */
 export interface Session {
   readonly name: string;
   readonly until: number;
 }
 
 export interface EndedSessionsOptions {
-  /** Absent where the server stands on no store of its own: then this process alone knows. */
+  /** Absent if the server has no store of its own: then only this process knows. */
   readonly marks: Marks | undefined;
   readonly clock: Clock;
 }
@@ -26,8 +26,8 @@ export class SessionOver extends Error {
 }
 
 /** How long a request waits for the store to say whether its session was ended. */
-const PATIENCE_MS = 1000;
-/** How often it is asked about sessions with open streams. */
+const MAX_WAIT_MS = 1000;
+/** How often the store is asked about sessions with open streams. */
 const LOOK_MS = 5000;
 
 interface Stream {
@@ -38,7 +38,7 @@ interface Stream {
 export class EndedSessions {
   readonly #marks: Marks | undefined;
   readonly #clock: Clock;
-  /** By name: until when. */
+  /** By name: when it expires. */
   readonly #ended = new Map<string, number>();
   readonly #streams = new Set<Stream>();
   #timer: Timer | null = null;
@@ -54,14 +54,14 @@ export class EndedSessions {
     return isEnded;
   }
 
-  /** Ends a session, in all processes on the store. Rejects when the store cannot be told. */
+  /** Ends a session in all processes on the store. Rejects if the store fails. */
   async end(session: Session): Promise<void> {
     this.#note(session);
     this.#endStreams();
     await this.#marks?.mark(session.name, Math.max(1, session.until - this.#clock.now()));
   }
 
-  /** Calls back once, when the session is over, unless the returned function was called before. */
+  /** Calls `end` once, when the session is over, unless the returned function was called before. */
   watch(session: Session, end: Stream["end"]): () => void {
     const stream = { session, end };
     this.#streams.add(stream);
@@ -103,13 +103,13 @@ export class EndedSessions {
     }
   }
 
-  /** What the store says; false for each where it does not answer in time. An answer that comes late is for the next who ask. */
+  /** What the store says; all false if it does not answer in time. A late answer counts for later requests. */
   async #ask(sessions: readonly Session[]): Promise<boolean[]> {
     if (this.#marks === undefined || sessions.length === 0) return sessions.map(() => false);
     try {
-      return (await atMost(this.#clock, PATIENCE_MS, this.#look(this.#marks, sessions))) ?? sessions.map(() => false);
+      return (await atMost(this.#clock, MAX_WAIT_MS, this.#look(this.#marks, sessions))) ?? sessions.map(() => false);
     } catch {
-      // The store tells of its troubles by itself.
+      // The store reports its own errors.
       return sessions.map(() => false);
     }
   }

@@ -2,7 +2,7 @@
 import type { Answer, BodyHolder, Call } from "./call.ts";
 import { WireError } from "./problem.ts";
 
-/** What servers that know the socket hand to a fetch handler beside the request. */
+/** What servers that know the socket pass to a fetch handler besides the request. */
 interface SocketEnv {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } };
 }
@@ -53,7 +53,7 @@ export class FetchCall implements Call {
     }
   }
 
-  /** A body that does not say how long it is may go on for ever. */
+  /** A body without Content-Length may never end. */
   async #readUnknown(maxBytes: number, holder: BodyHolder): Promise<Uint8Array | null> {
     const { body } = this.#request;
     if (body === null) return null;
@@ -69,7 +69,6 @@ export class FetchCall implements Call {
   }
 }
 
-/** The length that a body says it has. */
 export function readLength(length: string, maxBytes: number): number {
   const bytes = Number(length);
   if (!Number.isSafeInteger(bytes) || bytes < 0) throw new WireError("malformed_request", "Content-Length is not a number of bytes");
@@ -78,7 +77,7 @@ export function readLength(length: string, maxBytes: number): number {
 }
 
 export function tooLarge(maxBytes: number): WireError {
-  return new WireError("body_too_large", `a body of this route has at most ${maxBytes} bytes`);
+  return new WireError("body_too_large", `the body must have at most ${maxBytes} bytes on this route`);
 }
 
 export function cutOff(): WireError {

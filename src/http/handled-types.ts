@@ -1,17 +1,17 @@
-/** WHO WOULD RUN IT: lets the answer of a server that runs jobs itself say that nobody is there for a new one. Looks seldom, and keeps who asks for a moment at most. */
+/** WHO WOULD RUN IT: a server that runs jobs itself says if no worker handles a new job. Looks it up seldom, and answers almost without delay. */
 import type { Client } from "../client/client.ts";
 import { serves } from "../core/explain.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { sharedRun } from "../lib/shared-run.ts";
 
-/** So long a look counts where it found a worker, and where it found none. */
+/** How long a lookup counts that found a worker, and one that found none. */
 const FOUND_MS = 5000;
 const MISSED_MS = 1000;
-/** So long one who asks is kept at most; then nothing is said. */
-const PATIENCE_MS = 100;
-/** So many pairs of queue and type are remembered. */
-const MOST_PAIRS = 10_000;
+/** The longest that an answer waits for a lookup; then it has no notice. */
+const MAX_WAIT_MS = 100;
+/** How many pairs of queue and type are remembered. */
+const MAX_PAIRS = 10_000;
 
 export interface HandledTypesOptions {
   readonly client: Pick<Client, "workers">;
@@ -24,7 +24,7 @@ export class HandledTypes {
   readonly #client: Pick<Client, "workers">;
   readonly #clock: Clock;
   readonly #own: ReadonlySet<string>;
-  /** Pairs that a worker took at the last look. */
+  /** Pairs that a worker handled at the last lookup. */
   readonly #taken = new Set<string>();
   #workers: readonly WorkerEntry[] = [];
   #lookedAt = -Infinity;
@@ -36,7 +36,7 @@ export class HandledTypes {
     this.#own = new Set(own);
   }
 
-  /** What to tell about a job of this queue and type; undefined when some worker takes it, or when that is not known. No promise on the hot way. */
+  /** The notice for a job; undefined if some worker handles it, or if that is not known. No promise on the hot path. */
   noticeOf(job: { readonly queue: string; readonly type: string }): undefined | Promise<string | undefined> {
     if (this.#own.has(job.type) || this.#own.has("*")) return undefined;
     const age = this.#clock.monotonic() - this.#lookedAt;
@@ -45,17 +45,17 @@ export class HandledTypes {
   }
 
   async #notice(job: { readonly queue: string; readonly type: string }, age: number): Promise<string | undefined> {
-    const isFresh = age < MISSED_MS || (await atMost(this.#clock, PATIENCE_MS, this.#lookTogether())) === true;
+    const isFresh = age < MISSED_MS || (await atMost(this.#clock, MAX_WAIT_MS, this.#lookTogether())) === true;
     if (!isFresh) return undefined;
     if (!this.#workers.some((worker) => serves(worker, job))) {
       return `no live worker handles type ${job.type} in queue ${job.queue}: the job waits until one takes it`;
     }
-    if (this.#taken.size >= MOST_PAIRS) this.#taken.clear();
+    if (this.#taken.size >= MAX_PAIRS) this.#taken.clear();
     this.#taken.add(pairOf(job));
     return undefined;
   }
 
-  /** Whether it could be seen. The job is stored already, so a look that fails must not fail the answer. */
+  /** Whether the lookup succeeded. The job is already stored, so a failed lookup must not fail the answer. */
   async #look(): Promise<boolean> {
     try {
       this.#workers = await this.#client.workers();

@@ -1,14 +1,14 @@
-/** READY: a claim round trip succeeded lately. Asked often, it looks seldom; and it never keeps who asks for long. */
+/** READY: a claim round trip succeeded recently. However often it is asked, it probes seldom, and it answers soon. */
 import type { Client } from "../client/client.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { sharedRun } from "../lib/shared-run.ts";
 
-/** So long a success counts. */
+/** How long a success counts. */
 const FRESH_MS = 2000;
-/** So long one who asks is kept at most. */
-const PATIENCE_MS = 2000;
+/** The longest that an answer waits for a probe. */
+const MAX_WAIT_MS = 2000;
 
-/** A claim of a type that no job has: it goes the whole way and takes nothing. */
+/** A claim of a type that no job has: a full round trip that takes nothing. */
 export const PROBE = {
   workerId: "millrace:probe",
   queues: ["millrace:probe"],
@@ -23,7 +23,7 @@ export class Readiness {
   readonly #leases: Client["leases"];
   readonly #clock: Clock;
   #succeededAt = -Infinity;
-  /** One at a time: while the store is away, those who ask do not pile up before it. */
+  /** One at a time: while the store is away, probes do not pile up. */
   readonly #probe = sharedRun(() => this.#try());
 
   constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
@@ -33,7 +33,7 @@ export class Readiness {
 
   async isReady(): Promise<boolean> {
     if (this.#clock.monotonic() - this.#succeededAt < FRESH_MS) return true;
-    return (await atMost(this.#clock, PATIENCE_MS, this.#probe())) ?? false;
+    return (await atMost(this.#clock, MAX_WAIT_MS, this.#probe())) ?? false;
   }
 
   async #try(): Promise<boolean> {

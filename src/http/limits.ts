@@ -1,29 +1,27 @@
-/** HOW OFTEN AND HOW MUCH. Every caller has a rate, and the server as a whole has bounds beyond which it says so instead of growing. */
+/** HOW OFTEN AND HOW MUCH: a rate for each caller, and limits for the whole server. Requests beyond them are refused. */
 import { WireError } from "./problem.ts";
 
-/** So many requests in so long a time. All of them may come at once; then one follows the other at the rate. */
+/** How many requests are allowed in which time. All of them may come at once; after that, they are allowed one by one at this rate. */
 export interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** Counts requests. One that is shared by several processes answers later, hence the promise. */
+/** Counts requests. A limiter that several processes share returns a promise. */
 export interface Limiter {
-  /** Asks for one request of `who` at `now`: 0 when it may be, else after how many milliseconds it may. A refused request is not counted. */
+  /** Asks for one request of `who` at `now`: 0 if it is allowed, else how many milliseconds to wait. A refused request is not counted. */
   take(who: string, now: number): number | Promise<number>;
 }
 
-/** How many callers are remembered; the one that was quiet for longest is forgotten first. */
+/** How many callers are remembered; the one that was idle longest is forgotten first. */
 export const MAX_CALLERS = 50_000;
 
-/**
- * The generic cell rate algorithm, in the memory of this process: for each caller one number, the time at which it will have used nothing.
- */
+/** The generic cell rate algorithm, in memory: one number per caller, the time at which it may use its full rate again. */
 export class MemoryLimiter implements Limiter {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   readonly #maxCallers: number;
-  /** In the order of their latest request, so that the first are those that were quiet for longest. */
+  /** In the order of the latest requests: the first caller was idle longest. */
   readonly #freeAt = new Map<string, number>();
 
   constructor({ requests, perMs }: RateLimit, maxCallers: number = MAX_CALLERS) {
@@ -46,7 +44,7 @@ export class MemoryLimiter implements Limiter {
     return 0;
   }
 
-  /** After how many milliseconds `who` may, without asking for a request. */
+  /** How many milliseconds `who` would have to wait. Counts no request. */
   waitOf(who: string, now: number): number {
     return Math.max(0, (this.#freeAt.get(who) ?? now) - this.#burstMs - now);
   }
@@ -57,14 +55,14 @@ export class MemoryLimiter implements Limiter {
   }
 }
 
-/** How many may read events at once, as a stream or over a WebSocket. */
+/** How many streams of events may be open at once, WebSockets included. */
 export interface StreamLimits {
   readonly streams: number;
   /** With one key, or as one user. */
   readonly streamsPerCaller: number;
 }
 
-/** What a server takes on at once. */
+/** What a server handles at once. */
 export interface ServerLimits extends StreamLimits {
   /** Requests that are being answered. */
   readonly requests: number;
@@ -74,7 +72,7 @@ export interface ServerLimits extends StreamLimits {
   readonly bytes: number;
 }
 
-/** How much of its limits a server uses. A request beyond them is refused at once, and is told when to come again. */
+/** How much of its limits a server uses. A request beyond them is refused at once, with a Retry-After. */
 export class Occupancy {
   readonly #limits: Omit<ServerLimits, keyof StreamLimits>;
   #requests = 0;
@@ -93,7 +91,7 @@ export class Occupancy {
     return this.#waiting;
   }
 
-  /** Begins a request: its place must be left again. */
+  /** Counts a request until `leave`. */
   enter(): void {
     if (this.#requests >= this.#limits.requests) throw overloaded("too many requests are being answered");
     this.#requests++;
@@ -103,9 +101,9 @@ export class Occupancy {
     this.#requests--;
   }
 
-  /** A request begins to wait for long: it leaves its place among the others. Must be ended by `stopWaiting` instead of `leave`. */
+  /** Counts the request as waiting from now on, until `stopWaiting` instead of `leave`. */
   startWaiting(): void {
-    if (this.#waiting >= this.#limits.waiting) throw overloaded("too many requests wait already");
+    if (this.#waiting >= this.#limits.waiting) throw overloaded("too many requests are already waiting");
     this.#waiting++;
     this.#requests--;
   }
@@ -114,9 +112,9 @@ export class Occupancy {
     this.#waiting--;
   }
 
-  /** Room for so many bytes of a body, until they are given back. */
+  /** Reserves bytes for a body until `giveBack`. */
   hold(bytes: number): void {
-    if (this.#bytes + bytes > this.#limits.bytes) throw overloaded("too many bytes of other requests are being read");
+    if (this.#bytes + bytes > this.#limits.bytes) throw overloaded("other requests are sending too many bytes");
     this.#bytes += bytes;
   }
 

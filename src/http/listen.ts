@@ -1,20 +1,20 @@
-/** A PORT OF ITS OWN for a server, with bounds on everything that a stranger can make large or slow. */
+/** OPENS A PORT for a server, with limits on everything that a caller can make large or slow. */
 import { createServer as createNodeServer, type Server as NodeServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { readInteger } from "../core/read-fields.ts";
-import { isLoopback } from "./gate.ts";
+import { isLoopback } from "./admission.ts";
 import type { Server } from "./server.ts";
 
 /** Where to listen. */
 export interface ListenOptions {
-  /** Default 8080; 0 is any that is free. */
+  /** Default 8080; 0 takes any free port. */
   readonly port?: number | undefined;
   /** Default 127.0.0.1. An address that other machines can reach needs keys. */
   readonly host?: string | undefined;
   /** How many connections may be open at once. Default 10,000. */
   readonly maxConnections?: number | undefined;
-  /** How long a request may take to arrive, in milliseconds; who is slower is sent away with 408. Default 30 s. */
+  /** How long a request may take to arrive, in milliseconds; a slower one is answered with 408. Default 30 s. */
   readonly requestMs?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ListenOptions {
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Takes no more connections, and ends those there are: at once where nothing is under way, the others within `graceMs`. May be called twice. */
+  /** Accepts no more connections and closes the open ones: idle ones at once, the others within `graceMs`. May be called twice. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
@@ -33,11 +33,11 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const REQUEST_MS = 30_000;
 /** The headers alone may take no longer than this. */
 const HEADERS_MS = 10_000;
-/** Longer than the idle time of usual proxies, so that it is they who close. */
+/** Longer than the idle time of common proxies, so that the proxy closes first. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const CLOSE_GRACE_MS = 5000;
-/** The most time in which nothing goes over a connection that waits for an answer, or to be read. */
+/** How long a busy connection may be silent. */
 const SILENCE_MS = 120_000;
 
 /** Opens a port for a server. Refuses an address that other machines can reach while the server has no keys. */
@@ -48,9 +48,7 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     throw new MillraceError(
       "invalid_input",
       `host ${host} can be reached from other machines, so the server needs keys: set API_KEY, or listen on 127.0.0.1`,
-      {
-        field: "host",
-      },
+      { field: "host" },
     );
   }
   const node = createNodeServer(
@@ -59,13 +57,13 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
       headersTimeout: Math.min(HEADERS_MS, requestMs),
       requestTimeout: requestMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Any other protocol that a caller would rather speak is passed over, and the request answered: some offer HTTP/2 with each.
+      // Offers of other protocols are ignored and the request is answered: some clients offer HTTP/2 each time.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
       connectionsCheckingInterval: Math.min(CHECK_MS, requestMs),
     },
     server.listener,
   );
-  // Who asks and does not read is let go. Streams and long polls say something more often.
+  // Drops callers that do not read their answer. Streams and long polls are never silent for so long.
   node.timeout = SILENCE_MS;
   node.on("upgrade", server.upgrade);
   node.maxConnections = maxConnections;
@@ -85,7 +83,7 @@ function open(node: NodeServer, port: number, host: string): Promise<void> {
 
 function cannotListen(error: NodeJS.ErrnoException, port: number, host: string): Error {
   const field = error.code === "EADDRINUSE" || error.code === "EACCES" ? "port" : "host";
-  const why = error.code === "EADDRINUSE" ? "another program listens there already" : error.message;
+  const why = error.code === "EADDRINUSE" ? "another program already listens there" : error.message;
   return new MillraceError("invalid_input", `cannot listen on ${host}:${port}: ${why}`, { field, cause: error });
 }
 
@@ -102,9 +100,9 @@ async function close(node: NodeServer, sockets: ReadonlySet<Socket>, graceMs: nu
   if (!node.listening) return;
   const closed = new Promise<void>((resolve) => node.close(() => resolve()));
   node.closeIdleConnections();
-  // Node takes a connection over which nothing was said yet for a busy one.
+  // Node counts a connection without any data as busy.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  // What was upgraded is no connection of Node's server any more, but keeps it open.
+  // Node no longer closes connections that were upgraded, but they keep its server open.
   const tooLong = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, graceMs);

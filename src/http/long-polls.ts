@@ -1,7 +1,7 @@
 /**
- * LONG POLLS, which wait for work. Those that would take the same jobs are one group. A hint wakes the first of a group only, and one that
- * got all it could take wakes the next: so a job that comes in costs one claim a group, however many wait. Because hints may be lost, each
- * group is also woken once a second.
+ * LONG POLLS wait for work. Polls that would take the same jobs form a group. A hint wakes only the first of a group, and a poll that got
+ * all it could take wakes the next: a new job costs one claim per group, however many wait. Hints may be lost, so each group is also woken
+ * once a second.
  */
 import type { Client, LeasedJob } from "../client/client.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
@@ -22,7 +22,7 @@ interface WaitingPoll {
   readonly poll: LongPoll;
   readonly resolve: (jobs: LeasedJob[]) => void;
   readonly reject: (error: unknown) => void;
-  /** Its claim is under way: what it brings must reach somebody, so it cannot go before. */
+  /** Its claim is running. The jobs that it gets need a receiver, so the poll cannot end before. */
   isAsking: boolean;
   isOver: boolean;
 }
@@ -31,7 +31,7 @@ interface PollGroup {
   readonly queues: ReadonlySet<string>;
   readonly polls: Set<WaitingPoll>;
   isAsking: boolean;
-  /** A hint came while one was asking: that one may have looked before. */
+  /** A hint came during a claim, which may have missed the job. */
   isWoken: boolean;
 }
 
@@ -47,7 +47,7 @@ export class LongPolls {
     this.#clock = clock;
   }
 
-  /** Waits until the poll got jobs, or for so long, or until `ending` aborts: then with none. */
+  /** Waits until the poll gets jobs; returns none after `waitMs`, or when `ending` aborts. */
   async wait(poll: LongPoll, waitMs: number, ending: AbortSignal): Promise<LeasedJob[]> {
     if (ending.aborted) return [];
     const { promise, resolve, reject } = Promise.withResolvers<LeasedJob[]>();
@@ -100,7 +100,7 @@ export class LongPolls {
     }, LOOK_AGAIN_MS);
   }
 
-  /** Asks for the first, and for the next as long as each gets all that it could take. */
+  /** Claims for the first poll, and for the next one while each gets all that it could take. */
   async #wake(group: PollGroup): Promise<void> {
     group.isWoken = true;
     if (group.isAsking) return;
@@ -114,7 +114,7 @@ export class LongPolls {
   }
 }
 
-/** Whether there may be more for the next. */
+/** Claims for one poll. Whether there may be more for the next. */
 async function ask(group: PollGroup, waiting: WaitingPoll): Promise<boolean> {
   waiting.isAsking = true;
   try {
@@ -133,7 +133,7 @@ async function ask(group: PollGroup, waiting: WaitingPoll): Promise<boolean> {
   }
 }
 
-/** By its name, or as one of all. */
+/** By name, or by "*". */
 function serves({ queues }: Pick<PollGroup, "queues">, queue: string): boolean {
   return queues.has(queue) || queues.has(kindOfQueue(queue));
 }

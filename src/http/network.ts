@@ -1,6 +1,6 @@
 /**
- * By what callers without a key are counted together. Of IPv6 it is the network (the first 64 bits): whoever has one address there has all of
- * them, and could else be a new caller with each request.
+ * What callers without a key are counted by. For IPv6 it is the network (the first 64 bits): whoever has one address there has them all,
+ * and could otherwise be a new caller with each request.
  */
 export function networkOf(address: string | null): string {
   if (address === null) return "";

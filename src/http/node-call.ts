@@ -1,4 +1,4 @@
-/** A call that came over Node's own server, without a Request and a Response made for it. */
+/** A call that came over Node's own server, without a Request and a Response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Answer, BodyHolder, Call } from "./call.ts";
@@ -44,7 +44,7 @@ export class NodeCall implements Call {
     const length = this.header("content-length");
     const bytes = length === null ? null : readLength(length, maxBytes);
     if (bytes === 0) return Promise.resolve(null);
-    // It hung up while somebody else was asked: nothing would ever say so again.
+    // The caller disconnected during an earlier check: no event will follow.
     if (this.#incoming.destroyed) return Promise.reject(cutOff());
     if (bytes !== null) holder.hold(bytes);
     return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ export class NodeCall implements Call {
       let size = 0;
       let isOver = false;
       incoming.on("data", (chunk: Uint8Array) => {
-        // A body that does not say how long it is may go on for ever.
+        // A body without Content-Length may never end.
         if (bytes === null && !isOver) isOver = !takes(chunk.byteLength);
         if (isOver) return;
         if (first === null) first = chunk;
@@ -64,7 +64,7 @@ export class NodeCall implements Call {
         isOver = true;
         resolve(more === null ? first : Buffer.concat(more));
       });
-      // Also after an error. The end came before, where there was one.
+      // Also comes after an error. After a whole body, "end" came first.
       incoming.on("close", () => {
         if (!isOver) reject(cutOff());
       });
@@ -84,7 +84,7 @@ export class NodeCall implements Call {
   }
 }
 
-/** Writes an answer that is a text. One of ASCII alone, which most are, is written without being encoded. */
+/** Writes an answer with a text body. Pure ASCII, the usual case, is written without encoding. */
 export function writeAnswer(outgoing: ServerResponse, { status, headers, body }: Answer): void {
   if (outgoing.destroyed) return;
   const text = (body as string | null) ?? "";

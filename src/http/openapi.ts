@@ -1,11 +1,11 @@
-/** THE OPENAPI DOCUMENT (3.1), made from the contract: its schemas are JSON Schema already. */
+/** THE OPENAPI DOCUMENT (3.1), made from the contract, whose schemas are JSON Schema. */
 import type { TSchema } from "typebox";
 import { type AnswerKind, type Route, USUAL_PROBLEMS } from "./contract/route.ts";
 import { Id, Job, JobPage, JobSummary, Name, NewJob, Problem } from "./contract/schemas.ts";
 import { FAMILIES, splitName } from "./contract.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-codes.ts";
 
-/** Shapes that have a name of their own in the document. */
+/** Shapes with a name in the document. */
 const NAMED = new Map<unknown, string>([
   [Job, "Job"],
   [JobSummary, "JobSummary"],
@@ -24,7 +24,6 @@ export function openApiText(version: string): string {
   return made;
 }
 
-/** The document. */
 export function openApiDocument(version: string): Json {
   const paths: Record<string, Json> = {};
   for (const { name: family, routes } of FAMILIES) {
@@ -39,7 +38,7 @@ export function openApiDocument(version: string): Json {
       title: "Millrace",
       version,
       description:
-        "A job queue. JSON in snake_case; times are ISO 8601 in UTC; durations are milliseconds, or texts such as 30s, 5m, 2h, 1d.",
+        "A job queue. JSON in snake_case; times are ISO 8601 in UTC; durations are milliseconds, or strings such as 30s, 5m, 2h, 1d.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "." }],
@@ -143,7 +142,7 @@ function refusals({ scope, problems = [], answers, inputStatus }: Route): Json {
   );
 }
 
-/** A schema without what is ours alone, and with references for shapes that have a name. */
+/** A plain copy of a schema, with references to the named shapes. */
 function inlined(schema: unknown, top?: unknown): unknown {
   const name = NAMED.get(schema);
   if (name !== undefined && schema !== top) return { $ref: `#/components/schemas/${name}` };

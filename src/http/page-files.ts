@@ -1,6 +1,6 @@
 /**
- * THE FILES OF A BUILT PAGE, in memory: what can be asked for is a list that was read once, so no address leads anywhere else. The build leaves
- * most of them compressed, in two ways, and each is sent as small as the caller can read it.
+ * THE FILES OF A BUILT PAGE, in memory. Only files that were read at the start can be requested, so no path leads anywhere else. The build
+ * compresses most of them in two ways; each is sent in the smallest form that the caller accepts.
  */
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Answer, Call } from "./call.ts";
 
-/** How a file may be sent, the best first, and how its name then ends. */
+/** How a file may be sent, the best first, and the ending of its name. */
 const ENCODINGS = [
   { name: "br", ending: ".br" },
   { name: "gzip", ending: ".gz" },
@@ -22,11 +22,10 @@ interface Content {
   readonly etag: string;
 }
 
-/** A file that can be asked for. */
 export interface PageFile {
   readonly mediaType: string;
   readonly cacheControl: string;
-  /** The best first; the last is the file as it is. */
+  /** The best first; the last is the file without compression. */
   readonly contents: readonly Content[];
 }
 
@@ -37,7 +36,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** As strict as a policy can be: nothing inside the page, nothing from elsewhere. */
+/** No inline code or style, and nothing from other servers. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -56,7 +55,7 @@ const HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
 };
 
-/** The names of these say what is in them; all others are asked for each time, and are answered with "as you have it" where they are. */
+/** Names of assets contain a hash of their content. All other files are revalidated each time, and answered with 304 if unchanged. */
 const FOR_EVER = "public, max-age=31536000, immutable";
 const ASK_FIRST = "no-cache";
 
@@ -72,7 +71,7 @@ export async function readPageFiles(folder: string): Promise<ReadonlyMap<string,
   return new Map(Array.from(names, (name) => [name, pageFile(name, (ending) => bytes.get(name + ending))]));
 }
 
-/** A page that is not a file as it is, but made of one. */
+/** A page that was made from a file. */
 export function madePage(html: string): PageFile {
   return pageFile(".html", (ending) => (ending === "" ? Buffer.from(html) : undefined));
 }
@@ -88,12 +87,11 @@ function pageFile(name: string, bytesOf: (ending: string) => Uint8Array<ArrayBuf
   };
 }
 
-/** A file as a text. */
+/** A file as text. */
 export function textOf({ contents }: PageFile): string {
   return Buffer.from(contents.at(-1)!.bytes).toString("utf8");
 }
 
-/** Answers with a file. */
 export function sendFile({ mediaType, cacheControl, contents }: PageFile, call: Call): Answer {
   const accepted = call.header("accept-encoding");
   const { encoding, bytes, etag } = contents.find(({ encoding: name }) => name === "identity" || takes(accepted, name))!;
@@ -107,7 +105,7 @@ export function sendFile({ mediaType, cacheControl, contents }: PageFile, call: 
   };
 }
 
-/** Whether the caller can read it. `q=0` says that it cannot. */
+/** Whether the caller accepts the encoding. `q=0` refuses it. */
 function takes(accepted: string | null, encoding: Encoding): boolean {
   const offers = (accepted ?? "").toLowerCase().split(",");
   return offers.some((offer) => offer.trim().split(";")[0]?.trim() === encoding && !/;\s*q=0(\.0*)?\s*$/.test(offer));

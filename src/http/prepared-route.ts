@@ -1,4 +1,4 @@
-/** A row of the contract, made ready: its checks compiled, its handler beside it. */
+/** A route of the contract with its checks compiled and its handler. */
 import { inputCheck, type InputCheck, namesOf } from "./check-input.ts";
 import { MAX_BODY_BYTES } from "./contract/jobs.ts";
 import type { Route } from "./contract/route.ts";
@@ -6,7 +6,7 @@ import { type RouteName, ROUTES, splitName } from "./contract.ts";
 import { type QueryReader, queryReader } from "./read-query.ts";
 import type { RawReply, Reply, RouteInput } from "./route-input.ts";
 
-/** Any handler: what it takes and gives was checked where it was written. */
+/** Any handler. Its types were checked where it was written. */
 export type AnyHandler = (input: RouteInput<never>) => Promise<Reply<unknown> | RawReply> | Reply<unknown> | RawReply;
 
 export interface PreparedRoute {
@@ -16,7 +16,7 @@ export interface PreparedRoute {
   readonly rule: Route;
   readonly paramNames: readonly string[];
   readonly readQuery: QueryReader;
-  /** Absent where the route has no body. */
+  /** Absent if the route has no body. */
   readonly checkBody: InputCheck | undefined;
   readonly maxBody: number;
   readonly handle: AnyHandler;

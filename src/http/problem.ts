@@ -1,11 +1,11 @@
-/** PROBLEMS: error code -> status and body (RFC 9457). Neither stacks nor what a store said reach a client. */
+/** PROBLEMS: error code -> status and body (RFC 9457). Clients see neither stacks nor messages of a store. */
 import { MillraceError } from "../core/errors.ts";
 import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
 import { withoutDate } from "../core/time-words.ts";
 import { toSnakeCase } from "./wire/values.ts";
 
-/** What a problem of the wire knows beside its words. */
+/** What a WireError carries besides its message. */
 export interface WireFacts {
   readonly field?: string;
   readonly retryAfterMs?: number;
@@ -15,7 +15,7 @@ export interface WireFacts {
   readonly cause?: unknown;
 }
 
-/** Something that only the wire refuses; or a refusal with headers of its own. */
+/** A refusal that exists only over HTTP, or that has headers of its own. */
 export class WireError extends Error {
   override readonly name = "WireError";
   readonly code: WireCode | "unauthorized" | "store_unavailable";
@@ -28,7 +28,7 @@ export class WireError extends Error {
   }
 }
 
-/** The idempotency key belongs to another job, which is shown: whoever sent the key may want to go on with that one. */
+/** The idempotency key belongs to another job. The answer has it, because the caller may want to use it instead. */
 export class KeyTaken extends Error {
   override readonly name = "KeyTaken";
   readonly refusal: MillraceError;
@@ -48,25 +48,27 @@ export interface ProblemAnswer {
   readonly body: ProblemWire;
 }
 
-/** Asked again too soon, the answer would be the same. */
 const DEFAULT_RETRY_AFTER_MS = 1000;
 
-/** The answer for anything that was thrown. What nobody meant to throw is `internal`, and tells nothing. */
+/** The answer for any error. An unexpected one is `internal` and shows no details. */
 export function toProblem(error: unknown, requestId: string, inputStatus?: number): ProblemAnswer {
-  if (error instanceof WireError) return wireProblem(error, requestId, inputStatus);
-  if (error instanceof KeyTaken) return withJob(libraryProblem(error.refusal, requestId, inputStatus), error.job);
+  if (error instanceof WireError) return problem(error.code, error.message, requestId, { ...error.facts, inputStatus });
+  if (error instanceof KeyTaken) {
+    const answer = libraryProblem(error.refusal, requestId, inputStatus);
+    return { ...answer, body: { ...answer.body, job: error.job } };
+  }
   if (error instanceof MillraceError) return libraryProblem(error, requestId, inputStatus);
-  return problem("internal", "the request failed for a reason that is only in the server's log", requestId);
+  return problem("internal", "the request failed: the server's log says why, with this request_id", requestId);
 }
 
-/** Whether somebody should look at it: neither the caller nor the load is to blame. */
+/** Whether the operator should know: neither the caller nor the load caused it. */
 export function isFault(error: unknown): boolean {
   if (error instanceof WireError) return error.code === "internal" || error.code === "store_unavailable";
   if (error instanceof KeyTaken) return false;
   return !(error instanceof MillraceError) || HIDDEN.has(error.code);
 }
 
-/** What these say is for the operator: names of hosts, statements, files. */
+/** Messages of these are for the operator: they name hosts, statements and files. */
 const HIDDEN: ReadonlySet<ProblemCode> = new Set(["store_unavailable", "store_full", "unsupported_store"]);
 const INPUT: ReadonlySet<ProblemCode> = new Set(["invalid_input", "unknown_type", "malformed_body"]);
 const RETRIED: ReadonlySet<ProblemCode> = new Set([
@@ -78,19 +80,11 @@ const RETRIED: ReadonlySet<ProblemCode> = new Set([
   "overloaded",
 ]);
 
-function wireProblem({ code, message, facts }: WireError, requestId: string, inputStatus: number | undefined): ProblemAnswer {
-  return problem(code, message, requestId, { ...facts, inputStatus });
-}
-
 function libraryProblem(error: MillraceError, requestId: string, inputStatus: number | undefined): ProblemAnswer {
   const { code, field, jobId, retryAfterMs } = error;
   const named = field === undefined ? undefined : fieldOnTheWire(field);
   const detail = HIDDEN.has(code) ? hiddenDetail(code) : wordsOnTheWire(error.message, field, named);
   return problem(code, detail, requestId, { field: named, jobId, retryAfterMs, inputStatus });
-}
-
-function withJob(answer: ProblemAnswer, job: JobWire): ProblemAnswer {
-  return { ...answer, body: { ...answer.body, job } };
 }
 
 interface ProblemFacts {
@@ -119,13 +113,13 @@ function hiddenDetail(code: ProblemCode): string {
     case "store_full":
       return "the disk or the memory of the store is full";
     case "unsupported_store":
-      return "the version or the configuration of the store does not fit this server: its log says what is needed";
+      return "the version or the configuration of the store is not compatible: the server's log says what is needed";
     default:
       return "the store did not answer in time, or refused: the server's log says why, with this request_id";
   }
 }
 
-/** What lies below payload and meta is the caller's, and so are the names there. */
+/** Names inside payload and meta are the caller's own. */
 function fieldOnTheWire(field: string): string {
   return /^(payload|meta)\b/.test(field) ? field : toSnakeCase(field);
 }

@@ -5,13 +5,13 @@ import { type FieldText, parseJson, type TextPlace } from "../core/json-source.t
 import { JsonText } from "../core/json-text.ts";
 import { WireError } from "./problem.ts";
 
-/** What a body says, and the texts of those fields that are kept as they were sent. */
+/** The value of a body, and the JSON texts of the fields that are kept as they were sent. */
 export interface ReadBody {
   readonly value: unknown;
   readonly texts: readonly FieldText[];
 }
 
-/** Reads a body. Throws `malformed_body`, or `invalid_input` where a name stands twice in one object. */
+/** Reads a body. Throws `malformed_body`, or `invalid_input` if an object has a name twice. */
 export function readJson(bytes: Uint8Array, place: TextPlace | null = null): ReadBody {
   if (!isUtf8(bytes)) throw new WireError("malformed_body", "the body is not UTF-8");
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -25,11 +25,11 @@ export function readJson(bytes: Uint8Array, place: TextPlace | null = null): Rea
 
 type Fields = Record<string, unknown>;
 
-/** Puts the texts in the place of the values that they say. The body has been checked, so what should be a list is one. */
+/** Replaces the values of the kept fields by their texts. The body was checked, so `list` is a list. */
 export function putTexts({ value, texts }: ReadBody, { list }: TextPlace): void {
   if (texts.length === 0) return;
   const owners = list === undefined ? [value] : ((value as Fields)[list] as unknown[]);
-  // Both are in the order in which they stand in the body, and an owner has a field once.
+  // Both are in the order of the body, and an owner has a field once.
   let next = 0;
   for (const owner of owners) {
     while (next < texts.length && awaits(owner, texts[next]!.field)) {

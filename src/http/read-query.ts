@@ -1,4 +1,4 @@
-/** QUERY STRINGS: texts that become what the schema of the route says, each given once. */
+/** READS QUERY STRINGS: converts each parameter to the type that the route's schema has. */
 import type { TObject } from "typebox";
 import { MillraceError } from "../core/errors.ts";
 import { type InputCheck, inputCheck } from "./check-input.ts";
@@ -37,13 +37,13 @@ function readParameters(search: string, converts: ReadonlyMap<string, Convert>):
 
 function unknownParameter(name: string, converts: ReadonlyMap<string, Convert>): MillraceError {
   const field = plainName(name);
-  const known = converts.size === 0 ? "this route has none" : `known are ${[...converts.keys()].join(", ")}`;
-  return new MillraceError("invalid_input", `${field} is not a parameter here; ${known}`, { field });
+  const known = converts.size === 0 ? "this route has none" : `known parameters: ${[...converts.keys()].join(", ")}`;
+  return new MillraceError("invalid_input", `unknown parameter ${field}; ${known}`, { field });
 }
 
 const WHOLE_NUMBER = /^-?\d{1,16}$/;
 
-/** A text that cannot be converted stays one: the schema then refuses it by name. */
+/** Text that cannot be converted stays text: the schema then refuses it by name. */
 function convertFor(schema: object): Convert {
   const { type, anyOf } = schema as { type?: string; anyOf?: { type?: string }[] };
   const types = anyOf === undefined ? [type] : anyOf.map((inner) => inner.type);

@@ -1,29 +1,30 @@
-/** THE REFERENCE, made from the contract: blocks of text, which become Markdown for the docs and a page of the server. */
+/** THE REFERENCE, made from the contract: blocks of text that become Markdown for the docs, and a page of the server. */
+import type { TSchema } from "typebox";
+import { wordsOfType } from "./check-input.ts";
 import { type AnswerKind, type Route, USUAL_PROBLEMS } from "./contract/route.ts";
 import { FAMILIES } from "./contract.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-codes.ts";
 
-/** A piece of the reference. Texts may hold `code` in backticks, and nothing else that means something. */
+/** A piece of the reference. Texts may have `code` in backticks, but no other markup. */
 export type Block =
   | { readonly kind: "heading"; readonly level: 1 | 2 | 3; readonly text: string }
   | { readonly kind: "paragraph"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly string[] }
   | { readonly kind: "table"; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
 
-/** All of it, in order. */
 export function referenceBlocks(): Block[] {
   return [
     heading(1, "HTTP reference"),
-    paragraph("Made from the route table of the server, as `/openapi.json` and `/docs` are."),
+    paragraph("This page is made from the server's route table, like `/openapi.json` and `/docs`."),
     paragraph(`Every route that needs a scope may also answer with ${listCodes(USUAL_PROBLEMS)}.`),
     ...FAMILIES.flatMap(({ name, routes }) => [heading(2, name), ...Object.entries<Route>(routes).flatMap(routeBlocks)]),
     heading(2, "Problems"),
     paragraph(
-      "A problem (RFC 9457) has `type`, `title`, `status`, `detail`, `code`, `hint` and `request_id`, and where they apply `field`, `job_id` and `retry_after_ms`.",
+      "Every error is a problem (RFC 9457). It has `type`, `title`, `status`, `detail`, `code`, `hint` and `request_id`, and where they apply `field`, `job_id` and `retry_after_ms`.",
     ),
     {
       kind: "table",
-      head: ["code", "status", "", "what to do"],
+      head: ["code", "status", "meaning", "what to do"],
       rows: Object.entries(PROBLEMS).map(([code, { status, title, hint }]) => [`\`${code}\``, String(status), title, hint]),
     },
   ];
@@ -66,14 +67,14 @@ function fieldsOf(schema: unknown): Readonly<Record<string, unknown>> | undefine
 }
 
 function wordsOf(schema: unknown): string {
-  return (schema as { description?: string }).description ?? "any JSON";
+  const { description, type } = schema as { description?: string; type?: string };
+  return description ?? (type === undefined ? "any JSON" : wordsOfType(schema as TSchema));
 }
 
 function listCodes(codes: readonly ProblemCode[]): string {
   return codes.map((code) => `\`${code}\` (${PROBLEMS[code].status})`).join(", ");
 }
 
-/** The reference as Markdown. */
 export function referenceMarkdown(): string {
   return `${referenceBlocks().map(blockMarkdown).join("\n\n")}\n`;
 }

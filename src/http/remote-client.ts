@@ -1,4 +1,4 @@
-/** THE CLIENT OVER HTTP. The same interface as over a store, by the routes of the contract. Runs in Node and in the browser: all it needs is fetch. */
+/** THE CLIENT OVER HTTP: the same interface as over a store. Runs in Node and in browsers: it needs only fetch. */
 import type {
   Client,
   EnqueuedJob,
@@ -33,17 +33,17 @@ import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./w
 import { fromReasonWire } from "./wire/reason.ts";
 
 export interface RemoteOptions {
-  /** Of the server, with the path under which it is mounted, if it is. */
+  /** Of the server, with its mount path if it has one. */
   readonly url: string;
   readonly apiKey?: string | undefined;
   readonly clock: Clock;
-  /** In [0, 1); spreads tries. */
+  /** In [0, 1); spreads retries. */
   readonly random: () => number;
   /** How long a call may wait for the server. */
   readonly deadlineMs: number;
   readonly defaults?: JobOptions | undefined;
   readonly fetch?: typeof fetch | undefined;
-  /** Starts a worker, where this program can have some. */
+  /** Starts a worker; absent where none can run, as in a browser. */
   readonly startWorker?:
     | ((
         client: Pick<Client, "leases" | "get">,
@@ -58,7 +58,6 @@ export interface RemoteOptions {
 const LONG_POLL_MS = 25_000;
 const DEFAULT_WAIT_MS = 30_000;
 
-/** Makes a client of a server. */
 export function createRemoteClient(options: RemoteOptions): Client {
   const { clock, random, deadlineMs } = options;
   const transport = new Transport({
@@ -67,7 +66,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
     deadlineMs,
     clock,
     random,
-    // Bound here: a browser refuses to call it as somebody's method.
+    // Wrapped: browsers refuse to call fetch as a method of another object.
     fetch: options.fetch ?? ((...args) => fetch(...args)),
   });
   const enqueuer = new RemoteEnqueuer({ transport, clock, defaults: options.defaults ?? {} });
@@ -186,7 +185,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
   return client;
 }
 
-/** Asks the server to wait, again and again, until the job has ended or the time is over. */
+/** Asks the server to wait, again and again, until the job has ended or the timeout is over. */
 async function waitForEnd({ transport, clock }: { transport: Transport; clock: Clock }, id: string, options: unknown): Promise<Job> {
   const { timeout = DEFAULT_WAIT_MS, signal } =
     options === undefined ? {} : readFields(options, "the options of wait", ["timeout", "signal"]);
@@ -195,8 +194,8 @@ async function waitForEnd({ transport, clock }: { transport: Transport; clock: C
   const until = clock.monotonic() + timeoutMs;
   for (;;) {
     const waitMs = Math.ceil(Math.min(Math.max(0, until - clock.monotonic()), LONG_POLL_MS));
-    const demand = { params: { id: readId(id) }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal };
-    const found = await transport.ask("GET /api/v1/jobs/{id}", demand);
+    const request = { params: { id: readId(id) }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal };
+    const found = await transport.ask("GET /api/v1/jobs/{id}", request);
     const { body } = found;
     if (isTerminal(body.status)) return jobWithTexts(found);
     if (clock.monotonic() >= until) {
@@ -208,7 +207,7 @@ async function waitForEnd({ transport, clock }: { transport: Transport; clock: C
   }
 }
 
-/** A job that remembers its payload and result as the server wrote them. */
+/** A job that keeps the texts of its payload and result as the server wrote them. */
 function jobWithTexts({ body, text }: Answered<"GET /api/v1/jobs/{id}">): Job {
   const texts = new Map(textsIn(text, { fields: ["payload", "result"] }).map((field) => [field.field, field.text]));
   return withTexts(fromJobWire(body), texts.get("payload") ?? "null", texts.get("result"));
@@ -234,20 +233,20 @@ function readQueueName(queue: unknown): string {
 
 function readUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid("url", "the http or https address of a server", text);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid("url", "the http or https URL of a server", text);
   if (url.username !== "" || url.password !== "") {
-    throw new MillraceError("invalid_input", "url must not hold a key or password, which would end up in logs: give apiKey instead", {
+    throw new MillraceError("invalid_input", "url must not contain a key or password, which would end up in logs: use apiKey instead", {
       field: "url",
     });
   }
-  if (url.search !== "" || url.hash !== "") throw new MillraceError("invalid_input", "url must end with its path", { field: "url" });
+  if (url.search !== "" || url.hash !== "") throw new MillraceError("invalid_input", "url must have no query or hash", { field: "url" });
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
 function readKey(apiKey: unknown): string | undefined {
-  // The value stays out of the message: it is a secret.
+  // The message leaves out the value: it is a secret.
   if (apiKey === undefined || (typeof apiKey === "string" && /^[\x21-\x7e]+$/.test(apiKey))) return apiKey;
-  throw new MillraceError("invalid_input", "apiKey must be a text of printable ASCII characters", { field: "apiKey" });
+  throw new MillraceError("invalid_input", "apiKey must be a string of printable ASCII characters", { field: "apiKey" });
 }
 
 function clientClosed(): MillraceError {

@@ -1,29 +1,30 @@
-/** What a route is given, and what it gives back. */
+/** What a route gets, and what it returns. */
 import type { Client } from "../client/client.ts";
+import { readDuration } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
+import { MAX_WAIT_MS } from "./contract/leases.ts";
 import type { HandledTypes } from "./handled-types.ts";
 import type { AnswerFrom, BodyIn, ParamsIn, QueryIn, RouteName } from "./contract.ts";
 
-/** What a route is given: everything is checked already. */
+/** The input of a route, already checked. */
 export interface RouteInput<Name extends RouteName> {
   readonly params: ParamsIn<Name>;
   readonly query: QueryIn<Name>;
   readonly body: BodyIn<Name>;
   readonly call: Call;
   readonly requestId: string;
-  /** Who calls; null before anybody was asked. */
+  /** Null until the caller is known. */
   readonly caller: Caller | null;
-  /** Aborts when the caller hung up, and when the server shuts down: then whoever waits answers at once. */
+  /** Aborts when the caller disconnects or the server shuts down: a waiting route then answers at once. */
   readonly ending: AbortSignal;
-  /** Says that the call waits for long from now on. Throws when too many do. */
+  /** Counts the call as waiting from now on. Throws if too many wait. */
   startWaiting(): void;
-  /** Says that a stream has ended. Other calls leave with their answer. */
+  /** To be called when a stream has ended. Other calls leave with their answer. */
   leave(): void;
 }
 
-/** What a route answers. */
 export interface Reply<Body> {
   readonly status: number;
   readonly body: Body;
@@ -51,15 +52,20 @@ export type Handler<Name extends RouteName> = (
 /** The handlers of a family of routes. */
 export type Handlers<Names extends RouteName> = { readonly [Name in Names]: Handler<Name> };
 
-/** What handlers are made of. */
+/** What handlers need. */
 export interface RouteParts {
   readonly client: Client;
   readonly clock: Clock;
-  /** Null where this process runs no jobs: then others do, who need not be known here. */
+  /** Null if this process runs no jobs itself. */
   readonly handledTypes: HandledTypes | null;
 }
 
 /** 200 with this body. */
 export function ok<Body>(body: Body): Reply<Body> {
   return { status: 200, body };
+}
+
+/** How long a call would wait, in milliseconds. */
+export function readWait(wait: unknown): number {
+  return wait === undefined ? 0 : readDuration(wait, "wait", 'a time of at most "30s"', MAX_WAIT_MS);
 }

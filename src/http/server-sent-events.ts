@@ -1,22 +1,20 @@
 /**
- * SERVER-SENT EVENTS. A stream of texts that never grows: its maker is asked for more only when the reader took what there was, and hears
- * when the reader has gone. A comment now and then finds out that it has.
+ * SERVER-SENT EVENTS. The stream never grows: it asks for the next text only after the reader has taken the last one. Regular beats
+ * (comments) find out whether the reader has gone.
  *
- * Not by `streamSSE` of Hono: it takes a Context, which a call that came over Node's own server does not have; it does not say whether the reader
- * took anything, so a beat would be written for one who does not read, and one who never reads would be kept for ever; and it drops what a
- * write throws.
+ * Not by `streamSSE` of Hono: it takes a Context, which calls over Node's own server do not have. It does not say whether the reader took
+ * anything, so it would write beats for a reader that does not read, and keep it forever. And it drops the errors of writes.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** The media type. */
 export const EVENT_STREAM = "text/event-stream";
 
 const BEAT_MS = 15_000;
-/** A reader who has taken nothing for so many beats is gone, or might as well be. */
+/** A reader that takes nothing for this many beats counts as gone. */
 const MAX_IDLE_BEATS = 4;
 const ENCODER = new TextEncoder();
 
-/** One event as text, with an id by which a reader can say what it had last. */
+/** One event as text, with an id after which a reader can continue. */
 export function eventFrame(event: string, json: string, id: string): string {
   return `id: ${id}\nevent: ${event}\ndata: ${json}\n\n`;
 }
@@ -28,13 +26,13 @@ export function eventText(event: string, data: unknown): string {
 
 export interface EventSourceOptions {
   readonly clock: Clock;
-  /** Aborts when the stream shall end. */
+  /** Ends the stream. */
   readonly ending: AbortSignal;
   /** What is sent first. */
   readonly greeting?: string;
   /** Resolves with the next text to send, or null at the end. Asked again only when the text was taken. */
   readonly next: (signal: AbortSignal) => Promise<string | null>;
-  /** The stream has ended, whoever ended it. */
+  /** Called when the stream has ended, whoever ended it. */
   readonly ended: () => void;
 }
 
@@ -53,7 +51,7 @@ export function eventStream({ clock, ending, greeting = "", next, ended }: Event
 
   function beatLater(controller: ReadableStreamDefaultController<Uint8Array>, idleBeats: number): void {
     beat = clock.setTimer(() => {
-      // Who does not read needs no more to read.
+      // A reader that does not read gets no more.
       const isReading = (controller.desiredSize ?? 0) > 0;
       if (isReading) controller.enqueue(ENCODER.encode(": beat\n\n"));
       else if (idleBeats + 1 >= MAX_IDLE_BEATS) return giveUp(controller);
@@ -68,7 +66,7 @@ export function eventStream({ clock, ending, greeting = "", next, ended }: Event
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // A first byte opens the stream for those who wait for its headers.
+      // Some clients see the headers only with the first byte.
       controller.enqueue(ENCODER.encode(`retry: 1000\n\n${greeting}`));
       beatLater(controller, 0);
       if (ending.aborted) finish();

@@ -1,6 +1,6 @@
 /**
- * THE SERVER: match, check, call the Client, answer. One fetch handler does all of it and can be mounted in any application; `listen` opens a
- * port of its own.
+ * THE SERVER: match, check, call the Client, answer. One fetch handler does it all, and can be mounted in any application; `listen` opens a
+ * port for it.
  */
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
@@ -14,7 +14,7 @@ import { FetchCall, toResponse } from "./fetch-call.ts";
 import { type RouteName, ROUTES } from "./contract.ts";
 import { Dashboard } from "./dashboard.ts";
 import { EndedSessions } from "./ended-sessions.ts";
-import { Gate } from "./gate.ts";
+import { Admission } from "./admission.ts";
 import { HandledTypes } from "./handled-types.ts";
 import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
@@ -44,41 +44,41 @@ export type { DashboardUser } from "./sessions.ts";
 
 /** How the dashboard is served, at `/dashboard` below the server's own mount. */
 export interface DashboardOptions {
-  /** Who may sign in, beside the holders of keys. Without any, and without keys, nobody has to. */
+  /** Who may sign in, besides callers with a key. Without users and without keys, nobody has to. */
   readonly users?: readonly DashboardUser[] | undefined;
-  /** The folder of the built page. Default: the one of this package. */
+  /** The folder of the built page. Default: the one in this package. */
   readonly folder?: string | undefined;
 }
 
-/** What a server can be told. */
+/** Options of a server. */
 export interface ServerOptions {
-  /** Keys that are accepted, each a secret (all scopes) or `name:scope+scope:secret`. Without any, only this machine is answered. */
+  /** Accepted keys: each a secret (all scopes) or `name:scope+scope:secret`. Without keys, only this machine may call. */
   readonly keys?: readonly string[] | undefined;
-  /** The application around this server decides who may call: no key is asked for. */
+  /** Your application decides who may call: no key is needed. */
   readonly open?: boolean | undefined;
-  /** Where it is mounted, such as `/queue`, if the application around it does not take that off the path. */
+  /** The mount path, such as `/queue`, if your application does not remove it from the path. */
   readonly basePath?: string | undefined;
-  /** Host names under which it may be called. Default: any; without keys, those of this machine. */
+  /** Host names that callers may use. Default: any; without keys, those of this machine. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins of web pages elsewhere that may call, such as `https://admin.example.com`. */
+  /** Origins of other web pages that may call, such as `https://admin.example.com`. */
   readonly origins?: readonly string[] | undefined;
-  /** How many requests one caller may send: by key, or without one by address. */
+  /** How many requests one caller may send. Counted by key, or by address for callers without a key. */
   readonly rateLimit?: RateLimit | null | undefined;
-  /** Counts them, where that shall not be done in this process alone. */
+  /** Counts the requests, if several processes share the rate limit. */
   readonly limiter?: Limiter | undefined;
-  /** How many proxies stand before it: the caller's address is then taken from X-Forwarded-For. */
+  /** How many proxies are in front of it: the caller's address then comes from X-Forwarded-For. */
   readonly trustedProxies?: number | undefined;
   /** Serves the dashboard, too. */
   readonly dashboard?: DashboardOptions | undefined;
-  /** What it takes on at once. */
+  /** What it handles at once. */
   readonly room?: Partial<ServerLimits> | undefined;
-  /** Told of every request that was answered, for the log and for figures. */
+  /** Called for every answered request, for logs and metrics. */
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined;
-  /** Whether the process can work, beside its store: asked for /health/ready. */
+  /** Whether the process can work, apart from its store. /health and /health/ready ask it. */
   readonly isHealthy?: (() => boolean) | undefined;
-  /** Types that workers of this process run, in all queues. With them, the answer to a job says when no live worker handles its type. */
+  /** Types that workers of this process run, in all queues. With them, the answer to a new job says if no live worker handles its type. */
   readonly types?: readonly string[] | undefined;
-  /** What GET /metrics tells. */
+  /** What GET /metrics shows. */
   readonly figures?: Figures | undefined;
   readonly version?: string | undefined;
   readonly clock?: Clock | undefined;
@@ -91,30 +91,30 @@ export interface Server {
   /** The same for `node:http` and Express. */
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
   /**
-   * For the `upgrade` event of a `node:http` server: opens WebSockets at /api/v1/ws, which neither of the others can. It answers every request
-   * that it is given; without it, the same events are to be had as server-sent events.
+   * For the `upgrade` event of a `node:http` server: opens WebSockets at /api/v1/ws, which `fetch` and `listener` cannot. It answers every
+   * upgrade request. Without it, you can read the same events as server-sent events.
    */
   readonly upgrade: UpgradeListener;
-  /** Whether callers on other machines would be refused for want of a key. */
+  /** Whether callers on other machines are refused because there are no keys. */
   readonly isLocalOnly: boolean;
   /** What GET /health/ready says. */
   isReady(): Promise<boolean>;
   /**
-   * Begins a shutdown: readiness fails, long polls are answered, streams end, new requests are refused but for those that report work under
-   * way. Resolves when nobody waits for an answer any more. May be called twice.
+   * Starts a shutdown: readiness fails, long polls are answered, streams end, and new requests are refused, except those that report running
+   * work. Resolves when all requests are answered. May be called twice.
    */
   drain(): Promise<void>;
 }
 
 const USUAL_LIMITS: ServerLimits = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024, streams: 1000, streamsPerCaller: 200 };
 
-/** Makes a server over a client. It opens no port: mount its `fetch` or its `listener`, or hand it to `listen`. */
+/** Creates a server over a client. It opens no port: mount its `fetch` or its `listener`, or pass it to `listen`. */
 export function createServer(client: Client, options: ServerOptions = {}): Server {
   const { clock = systemClock, basePath = "", rateLimit } = options;
-  if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at its end", basePath);
+  if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at the end", basePath);
   const sessions = new Sessions(options.dashboard?.users ?? []);
   const ended = new EndedSessions({ marks: client[MARKS], clock });
-  const gate = new Gate({
+  const admission = new Admission({
     keys: options.keys ?? [],
     sessions,
     ended,
@@ -125,9 +125,9 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     trustedProxies: options.trustedProxies ?? 0,
     clock,
   });
-  const room = { ...USUAL_LIMITS, ...options.room };
-  const answerer = new Answerer({ gate, ended, clock, occupancy: new Occupancy(room), onRequest: options.onRequest });
-  const hub = new Hub({ client, clock, room });
+  const limits = { ...USUAL_LIMITS, ...options.room };
+  const answerer = new Answerer({ admission, ended, clock, occupancy: new Occupancy(limits), onRequest: options.onRequest });
+  const hub = new Hub({ client, clock, limits });
   const readiness = new Readiness(client, clock);
   const { version = "0.0.0", figures } = options;
   const storeCheck = new StoreCheck(client, clock);
@@ -138,7 +138,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   const dashboard =
     options.dashboard === undefined
       ? null
-      : new Dashboard(new SignIn({ gate, sessions, ended, clock, basePath }), new StaticPage(options.dashboard.folder));
+      : new Dashboard(new SignIn({ admission, sessions, ended, clock, basePath }), new StaticPage(options.dashboard.folder));
   const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
   const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, isWell, figures }, dashboard);
   const { fetch } = createApp(routes, answerer, basePath, dashboard);
@@ -150,7 +150,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
       answerer,
       basePath,
     ),
-    isLocalOnly: gate.isLocalOnly,
+    isLocalOnly: admission.isLocalOnly,
     isReady,
     async drain() {
       storeCheck.stop();
@@ -175,7 +175,7 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): Prepare
   return (Object.keys(ROUTES) as RouteName[]).map((name) => prepareRoute(name, handlers[name] as AnyHandler));
 }
 
-/** No middleware: what is asked of every call is asked in one place, and a call that meets one handler costs Hono least. */
+/** No middleware: the checks of every call are in one place, and a call with one handler is the cheapest for Hono. */
 function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, dashboard: Dashboard | null): Hono {
   const app = new Hono({ strict: true });
   for (const route of routes) {
@@ -194,20 +194,20 @@ function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePat
     addPage(app, answerer, basePath + PAGE_MOUNT, dashboard);
   }
   app.notFound(async (c) =>
-    toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
+    toResponse(await answerer.answerNoRoute(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
   );
   return app;
 }
 
-/** Who types the server's address only is led to the dashboard. Relative, so that it is right under any mount. */
+/** Redirects the server's root to the dashboard. Relative, so that it is right under any mount path. */
 function addRoot(app: Hono, answerer: Answerer, basePath: string): void {
   app.get(`${basePath}/`, async (c) => {
-    const lead = async (): Promise<Answer> => ({ status: 302, headers: LEADS_TO_PAGE, body: null });
-    return toResponse(await answerer.answerFile(new FetchCall(c.req.raw, c.env), "/", lead));
+    const redirect = async (): Promise<Answer> => ({ status: 302, headers: REDIRECT, body: null });
+    return toResponse(await answerer.answerFile(new FetchCall(c.req.raw, c.env), "/", redirect));
   });
 }
 
-/** What is below the dashboard's mount and is no route is a file of its page, or an address that the page knows. */
+/** A path below the dashboard's mount that is no route is a file of its page, or a path that the page handles. */
 function addPage(app: Hono, answerer: Answerer, mount: string, dashboard: Dashboard): void {
   for (const path of [mount, `${mount}/*`]) {
     app.get(path, async (c) => {
@@ -215,13 +215,13 @@ function addPage(app: Hono, answerer: Answerer, mount: string, dashboard: Dashbo
       const below = new URL(c.req.raw.url).pathname.slice(mount.length);
       return toResponse(await answerer.answerFile(call, `${PAGE_MOUNT}/*`, () => dashboard.answer(below, call)));
     });
-    app.all(path, async (c) => toResponse(await answerer.answerLost(new FetchCall(c.req.raw, c.env), ["GET", "HEAD"])));
+    app.all(path, async (c) => toResponse(await answerer.answerNoRoute(new FetchCall(c.req.raw, c.env), ["GET", "HEAD"])));
   }
 }
 
 /**
- * Routes whose path is fixed, which are those that are called most, are answered without Request and Response; all others, and all streams,
- * by the fetch handler.
+ * Routes with a fixed path, which are called most, are answered without Request and Response; all others, and all streams, by the fetch
+ * handler.
  */
 function createListener(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, fetch: Hono["fetch"]): Server["listener"] {
   const direct = new Map<string, Map<string, PreparedRoute>>();
@@ -245,13 +245,13 @@ function isDirect({ paramNames, rule }: PreparedRoute): boolean {
 }
 
 const NO_PARAMS = {};
-const LEADS_TO_PAGE = { Location: PAGE_MOUNT.slice(1), "Cache-Control": "no-store" };
+const REDIRECT = { Location: PAGE_MOUNT.slice(1), "Cache-Control": "no-store" };
 
 function paramsOf({ paramNames }: PreparedRoute, param: (name: string) => string | undefined): Record<string, string> {
   return paramNames.length === 0 ? NO_PARAMS : Object.fromEntries(paramNames.map((name) => [name, param(name) ?? ""]));
 }
 
-/** The methods that a path has; none when there is no such path. */
+/** The methods of a path; none if no route has it. */
 function methodsAt(routes: readonly PreparedRoute[], path: string, basePath: string): string[] {
   const steps = path.slice(basePath.length).split("/");
   return routes.filter((route) => fits(route.path.split("/"), steps)).map((route) => route.method);

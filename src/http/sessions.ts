@@ -1,9 +1,9 @@
 /**
- * USERS OF THE DASHBOARD, and the cookies by which they are known after they signed in.
+ * USERS OF THE DASHBOARD, and the cookies of their sessions.
  *
- * A session is kept nowhere: the cookie says who it is and until when, signed with a key that is made from the user's own password. So every
- * process with the same settings knows it, a restart signs nobody out, and another password ends all sessions of its user. Only those that were
- * ended before their time are kept, by a digest: see ended-sessions.ts.
+ * Sessions are not stored: the cookie says who it is and until when, signed with a key made from the user's password. So every process with
+ * the same settings accepts it, a restart signs nobody out, and a new password ends all sessions of its user. Only sessions that ended early
+ * are stored, by a digest: see ended-sessions.ts.
  */
 import { createHmac, hash, randomBytes, scryptSync, timingSafeEqual } from "node:crypto";
 import { MillraceError } from "../core/errors.ts";
@@ -11,7 +11,7 @@ import type { Caller } from "./auth.ts";
 import type { Role } from "./contract/dashboard.ts";
 import { type Scope, SCOPES } from "./contract/route.ts";
 
-/** Somebody who may sign in. */
+/** A user who may sign in. */
 export interface DashboardUser {
   readonly name: string;
   readonly password: string;
@@ -20,13 +20,12 @@ export interface DashboardUser {
 
 const SCOPES_OF: Readonly<Record<Role, ReadonlySet<Scope>>> = { viewer: new Set(["read"]), operator: new Set(SCOPES) };
 
-/** The cookie's name. */
 const SESSION_COOKIE = "millrace_session";
 /** How long a session lasts: a working day, and the night after it. */
 const SESSION_MS = 24 * 3_600_000;
 const MAX_COOKIE_CHARS = 1024;
 
-/** A user as they are known here: the password is not kept. */
+/** Keeps a digest of the password, not the password. */
 class User {
   readonly name: string;
   readonly caller: Caller;
@@ -40,12 +39,12 @@ class User {
     this.caller = { name, scopes: SCOPES_OF[role], id: `user:${name}`, user: name };
     this.#nameDigest = digestOf(name);
     this.#digest = digestOf(password);
-    // Slow to make on purpose: whoever has a cookie must not be able to find the password by trying.
+    // Slow on purpose: with a cookie, nobody must be able to find the password by trying.
     this.#makeKey = () => scryptSync(this.#digest, `millrace session of ${role} ${name}`, 32);
   }
 
-  /** Compares both whatever the first says, so that the time tells nothing. */
-  isMeantBy(name: string, password: string): boolean {
+  /** Always compares both, so that the time reveals nothing. */
+  matches(name: string, password: string): boolean {
     const isName = timingSafeEqual(this.#nameDigest, digestOf(name));
     const isPassword = timingSafeEqual(this.#digest, digestOf(password));
     return isName && isPassword;
@@ -57,11 +56,10 @@ class User {
   }
 }
 
-/** All who may sign in. */
 export class Sessions {
   readonly #users: readonly User[];
 
-  /** Throws `invalid_input` when two have one name. */
+  /** Throws `invalid_input` if two users have the same name. */
   constructor(users: readonly DashboardUser[]) {
     this.#users = users.map((user) => new User(user));
     if (new Set(users.map(({ name }) => name)).size < users.length) {
@@ -73,17 +71,17 @@ export class Sessions {
     return this.#users.length === 0;
   }
 
-  /** Signs in: a session's token and whose it is, or null when name and password do not fit. All users are looked at, whichever fits. */
+  /** Signs in: returns the session's token and its user, or null if name or password is wrong. Always compares all users. */
   open(name: string, password: string, now: number): { readonly token: string; readonly caller: Caller } | null {
     let found: User | null = null;
-    for (const user of this.#users) if (user.isMeantBy(name, password)) found = user;
+    for (const user of this.#users) if (user.matches(name, password)) found = user;
     if (found === null) return null;
-    // The last part tells apart who signs in twice.
+    // The random part makes each sign-in a session of its own.
     const claim = `${Buffer.from(name).toString("base64url")}.${now + SESSION_MS}.${randomBytes(9).toString("base64url")}`;
     return { token: `${claim}.${found.sign(claim).toString("base64url")}`, caller: found.caller };
   }
 
-  /** Whose token it is, and which session; null when it is nobody's, or its time is over. */
+  /** The user and session of a token; null if it is invalid or has expired. */
   find(token: string, now: number): Caller | null {
     const [name = "", until = "", nonce = "", signature = "", more] = token.split(".");
     if (more !== undefined || !/^\d{1,16}$/.test(until) || Number(until) <= now) return null;
@@ -97,7 +95,7 @@ export class Sessions {
   }
 }
 
-/** The token in the cookies of a request; null when there is none. */
+/** The token in the cookies of a request; null if there is none. */
 export function tokenOf(cookies: string | null): string | null {
   if (cookies === null || !cookies.includes(SESSION_COOKIE)) return null;
   for (const cookie of cookies.split(";")) {
@@ -107,13 +105,13 @@ export function tokenOf(cookies: string | null): string | null {
   return null;
 }
 
-/** The header that hands a token to the browser, or with null takes it away again. No script can read it, and no page elsewhere can use it. */
+/** The header that sets the token, or with null removes it. No script can read the cookie, and no foreign page can use it. */
 export function sessionCookie(token: string | null, { path, isSecure }: { readonly path: string; readonly isSecure: boolean }): string {
   const seconds = token === null ? 0 : SESSION_MS / 1000;
   return `${SESSION_COOKIE}=${token ?? ""}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
 }
 
-/** Name and password of HTTP Basic; null when the header has none. */
+/** Name and password of HTTP Basic; null if the header has none. */
 export function basicOf(authorization: string | null): { readonly name: string; readonly password: string } | null {
   const encoded = authorization === null ? null : /^basic +([A-Za-z0-9+/]+=*) *$/i.exec(authorization)?.[1];
   if (encoded === null || encoded === undefined) return null;

@@ -1,11 +1,11 @@
 /**
- * ONE RATE FOR ALL PROCESSES. The allowance of each caller is in the store. A process takes shares of it (a tenth of what is left) and hands
- * them out by itself, so that nearly every request costs no call of the store; when nothing is left it remembers for how long.
+ * ONE RATE FOR ALL PROCESSES. The store has the allowance of each caller. A process takes shares of it (a tenth of what is left) and uses
+ * them by itself, so that nearly every request needs no call to the store. When nothing is left, it remembers for how long.
  *
- * How exact that is: a share is thrown away when a tenth of the period has passed, so a caller never gets more than a tenth beyond its rate,
- * however many processes there are. It may get a little less: what other processes hold of its allowance, and have not handed out yet.
+ * How exact this is: a share expires after a tenth of the period, so a caller never gets more than a tenth beyond its rate, however many
+ * processes there are. It may get a little less: the part of its allowance that other processes hold and have not used yet.
  *
- * While the store is away each process counts for itself.
+ * While the store is away, each process counts for itself.
  */
 import { SHARE, type Spend, type Spent } from "../core/allowance.ts";
 import { MillraceError } from "../core/errors.ts";
@@ -22,19 +22,19 @@ export interface SharedLimiterOptions {
   readonly clock: Clock;
 }
 
-/** How long a request waits for the store to say whether it may be. */
-const PATIENCE_MS = 1000;
-/** For how long the store is left alone after it did not answer. */
+/** How long a request waits for the store's answer. */
+const MAX_WAIT_MS = 1000;
+/** How long the store is not asked again after it did not answer. */
 const AWAY_MS = 5000;
 const MAX_ASKING = 1000;
 const MAX_WAITING = 10_000;
 
-/** What this process knows of a caller. */
+/** What this process knows about a caller. */
 interface Caller {
-  /** Requests that it may hand out, until when. */
+  /** Requests that are left of its share, and when the share expires. */
   left: number;
   leftUntil: number;
-  /** Nothing is left anywhere until then. */
+  /** The allowance in the store is used up until then. */
   refusedUntil: number;
   asking: Promise<void> | null;
 }
@@ -44,7 +44,7 @@ export class SharedLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #alone: MemoryLimiter;
   readonly #spends: Batcher<Spend, Spent>;
-  /** In the order of their latest request, so that the first are those that were quiet for longest. */
+  /** In the order of the latest requests: the first caller was idle longest. */
   readonly #callers = new Map<string, Caller>();
   #awayUntil = -Infinity;
 
@@ -65,7 +65,7 @@ export class SharedLimiter implements Limiter {
     return this.#takeKnown(caller, now) ?? this.#takeAsking(who, caller);
   }
 
-  /** Decides by what is known here; null when the store has to be asked. */
+  /** Decides by what is known here; null if the store must be asked. */
   #takeKnown(caller: Caller, now: number): number | null {
     if (caller.left > 0 && now < caller.leftUntil) {
       caller.left--;
@@ -74,7 +74,7 @@ export class SharedLimiter implements Limiter {
     return now < caller.refusedUntil ? caller.refusedUntil - now : null;
   }
 
-  /** Who comes while the store is asked waits for the same answer. It may be used up by those before; then it is asked again. */
+  /** Requests that come while the store is asked wait for the same answer. If those before them use it up, the store is asked again. */
   async #takeAsking(who: string, caller: Caller): Promise<number> {
     for (;;) {
       if (this.#clock.monotonic() < this.#awayUntil) return this.#alone.take(who, this.#clock.monotonic());
@@ -90,11 +90,11 @@ export class SharedLimiter implements Limiter {
     try {
       const { taken, waitMs } = await this.#spends.add({ name: who, units: requests, perMs });
       caller.left = taken;
-      // From the answer on, at least for those who waited for it; the store's clock may have gone on meanwhile.
+      // At least 1 ms after the answer, so that the requests that waited for it can use it.
       caller.leftUntil = Math.max(askedAt + perMs / SHARE, this.#clock.monotonic() + 1);
       caller.refusedUntil = askedAt + waitMs;
     } catch {
-      // The store tells of its troubles by itself.
+      // The store reports its own errors.
       this.#awayUntil = this.#clock.monotonic() + AWAY_MS;
     } finally {
       caller.asking = null;
@@ -112,7 +112,7 @@ export class SharedLimiter implements Limiter {
 }
 
 async function inTime(answer: Promise<Spent[]>, clock: Clock): Promise<Spent[]> {
-  const spent = await atMost(clock, PATIENCE_MS, answer);
+  const spent = await atMost(clock, MAX_WAIT_MS, answer);
   if (spent === null) throw noAnswer();
   return spent;
 }

@@ -1,34 +1,34 @@
-/** SIGNING IN to the dashboard, and out again. Names and passwords that do not fit are counted: they are easier to guess than keys. */
+/** SIGN-IN to the dashboard, and sign-out. Wrong names and passwords are counted: they are easier to guess than keys. */
 import { MillraceError } from "../core/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { AnswerFrom } from "./contract.ts";
 import type { EndedSessions } from "./ended-sessions.ts";
-import type { Gate } from "./gate.ts";
+import type { Admission } from "./admission.ts";
 import { MemoryLimiter } from "./limits.ts";
 import { networkOf } from "./network.ts";
 import { WireError } from "./problem.ts";
 import { basicOf, sessionCookie, type Sessions, tokenOf } from "./sessions.ts";
 
-/** A session that was just begun: the header that sets its cookie, and whose it is. */
+/** A new session: the header that sets its cookie, and its user. */
 export interface OpenedSession {
   readonly cookie: string;
   readonly caller: Caller;
 }
 
-/** Tries that failed, from one address. Until the time is over the right password is refused, too: else one could go on guessing. */
+/** Failed tries from one address. Beyond that, the right password is refused, too: otherwise guessing could go on. */
 const WRONG_PASSWORDS = { requests: 10, perMs: 60_000 };
 
 const SIGNED_OUT_HERE =
-  "signed out here, but the store did not answer: other servers could not be told, so a copy of the cookie stays valid there until its 24 h are over";
+  "signed out here, but the store did not answer: on other servers, a copy of the cookie stays valid until its 24 h are over";
 
 export interface SignInParts {
-  readonly gate: Gate;
+  readonly admission: Admission;
   readonly sessions: Sessions;
   readonly ended: EndedSessions;
   readonly clock: Clock;
-  /** Where the server is mounted: the cookie is sent there, and nowhere else. */
+  /** The mount path of the server: the cookie is sent only there. */
   readonly basePath: string;
 }
 
@@ -49,10 +49,10 @@ export class SignIn {
 
   /** Signs in. Throws `unauthorized`, or `rate_limited` after too many tries. */
   open(call: Call, name: string, password: string): OpenedSession {
-    const { gate, sessions, clock } = this.#parts;
-    const address = networkOf(gate.addressOf(call));
+    const { admission, sessions, clock } = this.#parts;
+    const address = networkOf(admission.addressOf(call));
     const waitMs = this.#failures.waitOf(address, clock.monotonic());
-    if (waitMs > 0) throw new MillraceError("rate_limited", "too many tries from this address", { retryAfterMs: Math.ceil(waitMs) });
+    if (waitMs > 0) throw new MillraceError("rate_limited", "too many failed tries from this address", { retryAfterMs: Math.ceil(waitMs) });
     const opened = sessions.open(name, password, clock.now());
     if (opened === null) {
       this.#failures.take(address, clock.monotonic());
@@ -62,8 +62,8 @@ export class SignIn {
   }
 
   /**
-   * Ends the session, wherever its cookie is. Answers the header that takes the cookie away. Throws `store_unavailable` where the store cannot
-   * be told; that answer takes the cookie away, too: this browser is signed out in any case.
+   * Ends the session on all servers. Returns the header that removes the cookie. Throws `store_unavailable` if the store fails; that answer
+   * removes the cookie, too, so this browser is signed out in any case.
    */
   async close(call: Call): Promise<string> {
     const { sessions, ended, clock } = this.#parts;
@@ -78,7 +78,7 @@ export class SignIn {
     return cookie;
   }
 
-  /** Signs in whoever sends HTTP Basic. Null: nobody does, or nobody has to. */
+  /** Signs in by HTTP Basic. Null if the request has none, or if there are no users. */
   openBasic(call: Call): OpenedSession | null {
     const given = basicOf(call.header("authorization"));
     if (given === null || this.#parts.sessions.isEmpty) return null;
@@ -92,7 +92,7 @@ export class SignIn {
 
   async #callerOf(call: Call): Promise<Caller | null> {
     try {
-      return await this.#parts.gate.callerOf(call);
+      return await this.#parts.admission.callerOf(call);
     } catch (error) {
       if (error instanceof MillraceError && error.code === "unauthorized") return null;
       throw error;
@@ -100,14 +100,14 @@ export class SignIn {
   }
 
   get #way(): "none" | "key" | "password" {
-    const { gate, sessions } = this.#parts;
-    if (gate.isOpen) return "none";
+    const { admission, sessions } = this.#parts;
+    if (admission.isOpen) return "none";
     if (!sessions.isEmpty) return "password";
-    return gate.isLocalOnly ? "none" : "key";
+    return admission.isLocalOnly ? "none" : "key";
   }
 
   #cookie(call: Call, token: string | null): string {
-    // A page that came by https says so, whatever stands between it and this server. Who claims it falsely only makes the cookie stricter.
+    // The page's URL says whether it came by https, whatever proxies are between. A false claim only makes the cookie stricter.
     const isSecure = /^https:/i.test(call.header("origin") ?? call.header("referer") ?? "") || call.header("x-forwarded-proto") === "https";
     return sessionCookie(token, { path: this.#parts.basePath === "" ? "/" : this.#parts.basePath, isSecure });
   }

@@ -1,9 +1,9 @@
 /**
- * THE DASHBOARD'S PAGE: its built files, below `/dashboard`, wherever the server is mounted. The page holds no data and no secret: whoever
- * opens it is asked for a name by the routes that it calls.
+ * THE DASHBOARD'S PAGE: its built files below `/dashboard`, wherever the server is mounted. The page holds no data and no secret: the routes
+ * that it calls ask for a sign-in.
  *
- * Everything in the page is found from its <base>, which is written into it as the way back from the address that was asked for: so it holds
- * under any path, also behind a proxy that took a part of it off.
+ * The page finds everything by its <base>, which is set to the relative path back from the requested URL. So it works under any path, also
+ * behind a proxy that removes a part of it.
  */
 import path from "node:path";
 import { MillraceError } from "../core/errors.ts";
@@ -16,7 +16,7 @@ export const PAGE_MOUNT = "/dashboard";
 
 const INDEX = "index.html";
 const BASE = '<base href="./" />';
-/** The first steps of addresses that the page itself knows. Any other is shown by it as one that leads nowhere. */
+/** The first steps of paths that the page handles. For any other, it says that there is no such page. */
 const PAGES: ReadonlySet<string> = new Set(["queues", "jobs", "dead", "schedules", "workers"]);
 /** Jobs by their id are the deepest. */
 const MAX_STEPS = 8;
@@ -27,16 +27,16 @@ type Files = ReadonlyMap<string, PageFile>;
 export class StaticPage {
   readonly #folder: string;
   #files: Promise<Files> | null = null;
-  /** The page as it is sent from each depth. */
+  /** The page by the depth of the path. */
   readonly #pages = new Map<number, PageFile>();
 
   constructor(folder: string = builtFolder()) {
     this.#folder = folder;
   }
 
-  /** Answers a call for what stands after `…/dashboard`: nothing, or a path with its slash. */
+  /** `below` is what follows `…/dashboard` in the path: nothing, or a path with its slash. */
   async answer(below: string, call: Call): Promise<Answer> {
-    // Relative, so that it holds behind a proxy that took a part of the path off.
+    // Relative, so that it works behind a proxy that removes a part of the path.
     if (below === "") return { status: 308, headers: { Location: `${PAGE_MOUNT.slice(1)}/`, "Cache-Control": "no-cache" }, body: null };
     const files = await this.#read();
     const asked = below.slice(1);
@@ -50,8 +50,8 @@ export class StaticPage {
   }
 
   #pageAt(files: Files, depth: number): PageFile {
-    const wayBack = `<base href="${"../".repeat(depth) || "./"}" />`;
-    const made = this.#pages.get(depth) ?? madePage(textOf(files.get(INDEX)!).replace(BASE, wayBack));
+    const base = `<base href="${"../".repeat(depth) || "./"}" />`;
+    const made = this.#pages.get(depth) ?? madePage(textOf(files.get(INDEX)!).replace(BASE, base));
     this.#pages.set(depth, made);
     return made;
   }
@@ -62,20 +62,20 @@ export class StaticPage {
       const files = await this.#files;
       if (files.has(INDEX)) return files;
     } catch {
-      // Said below, to whoever looks: the folder is ours, and its name would tell a caller nothing.
+      // Reported below, without the name of the folder: it would not help a caller.
     }
     // It may be built while the server runs.
     this.#files = null;
-    throw new MillraceError("not_found", "the dashboard was not built: `npm run build` does it");
+    throw new MillraceError("not_found", "the dashboard is not built: run `npm run build`");
   }
 }
 
-/** A browser that was led to an address, in contrast to a script or style that is missing. */
+/** Whether a browser navigates here, in contrast to loading a script or style. */
 function wantsPage(call: Call): boolean {
   return call.header("accept")?.includes("text/html") === true;
 }
 
-/** In the package the page lies beside the compiled server; run from its sources, where the build puts it. */
+/** In the package, the page is beside the compiled server; when run from its sources, it is where the build puts it. */
 function builtFolder(): string {
   const outside = import.meta.url.endsWith(".ts") ? ["..", "..", "dist"] : [".."];
   return path.join(import.meta.dirname, ...outside, "dashboard");

@@ -1,32 +1,32 @@
 /**
- * WHETHER THE STORE ANSWERS, told without waiting for it: GET /health says what the last look saw. The first look is made when the server is,
- * so that a slow first connection is there before anybody asks. Looks go on by themselves for as long as somebody asks now and then, so that
- * what is told is never old; without questions no timer keeps the process.
+ * WHETHER THE STORE ANSWERS, without waiting for it: GET /health gives the result of the last probe. The first probe is made with the server,
+ * so that a slow first connection is there before anybody asks. Probes repeat while somebody asks now and then, so that the result is never
+ * old; without questions, no timer keeps the process alive.
  *
- * While a look is under way, what the last one saw holds, until the look is older than a store may take.
+ * While a probe is running, the last result counts, until the probe takes longer than a store may.
  */
 import type { Client } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 import { PROBE } from "./health.ts";
 
-/** How often it looks. */
-const LOOK_EVERY_MS = 2000;
-/** What was seen longer ago than this is not known any more. */
+/** How often it probes. */
+const PROBE_EVERY_MS = 2000;
+/** How long a result counts. */
 const FRESH_MS = 5000;
-/** So long a look may take; one that takes longer has seen a store that does not answer. */
-const LOOK_MS = 5000;
-/** Looks go on for so long after the last question. A health check that comes every few minutes finds them under way. */
+/** How long a probe may take; after that, the store does not answer. */
+const MAX_PROBE_MS = 5000;
+/** How long probes repeat after the last question. A health check every few minutes keeps them going. */
 const ASKED_MS = 600_000;
-/** So long one who asks is kept at most, when nothing is known yet. */
-const PATIENCE_MS = 100;
+/** The longest that an answer waits for a probe, if nothing is known yet. */
+const MAX_WAIT_MS = 100;
 
 export class StoreCheck {
   readonly #leases: Client["leases"];
   readonly #clock: Clock;
   #last: { readonly answers: boolean; readonly at: number } | null = null;
   #askedAt = -Infinity;
-  #looking: { readonly since: number; readonly answers: Promise<boolean> } | null = null;
+  #probing: { readonly since: number; readonly answers: Promise<boolean> } | null = null;
   #timer: Timer | null = null;
   #isStopped = false;
 
@@ -35,50 +35,49 @@ export class StoreCheck {
     this.#clock = clock;
   }
 
-  /** Makes the first look. */
+  /** Makes the first probe. */
   start(): void {
-    void this.#look();
+    void this.#probe();
   }
 
-  /** Whether the store answers, by the last look. Never waits for the store for longer than a moment. */
+  /** Whether the store answers, by the last probe. Waits for the store only for a moment. */
   async answers(): Promise<boolean> {
     this.#askedAt = this.#clock.monotonic();
     this.#watch();
-    return this.#known() ?? (await atMost(this.#clock, PATIENCE_MS, this.#look())) ?? this.#lastWhileLooking() ?? false;
+    return this.#known() ?? (await atMost(this.#clock, MAX_WAIT_MS, this.#probe())) ?? this.#lastWhileProbing() ?? false;
   }
 
-  /** No more looks. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
   }
 
-  /** Null: it has to be looked. */
+  /** Null: a probe is needed. */
   #known(): boolean | null {
     const last = this.#last;
     return last !== null && this.#clock.monotonic() - last.at < FRESH_MS ? last.answers : null;
   }
 
-  #lastWhileLooking(): boolean | null {
-    if (this.#last === null || this.#looking === null || this.#clock.monotonic() - this.#looking.since >= LOOK_MS) return null;
+  #lastWhileProbing(): boolean | null {
+    if (this.#last === null || this.#probing === null || this.#clock.monotonic() - this.#probing.since >= MAX_PROBE_MS) return null;
     return this.#last.answers;
   }
 
   #watch(): void {
     if (this.#timer !== null || this.#isStopped) return;
-    void this.#look();
+    void this.#probe();
     this.#timer = this.#clock.setTimer(() => {
       this.#timer = null;
       if (this.#clock.monotonic() - this.#askedAt < ASKED_MS) this.#watch();
-    }, LOOK_EVERY_MS);
+    }, PROBE_EVERY_MS);
   }
 
-  /** One at a time: while the store is away, looks do not pile up before it. */
-  #look(): Promise<boolean> {
-    if (this.#looking !== null) return this.#looking.answers;
+  /** One at a time: while the store is away, probes do not pile up. */
+  #probe(): Promise<boolean> {
+    if (this.#probing !== null) return this.#probing.answers;
     const since = this.#clock.monotonic();
-    const answers = this.#try(since).finally(() => (this.#looking = null));
-    this.#looking = { since, answers };
+    const answers = this.#try(since).finally(() => (this.#probing = null));
+    this.#probing = { since, answers };
     return answers;
   }
 
@@ -86,9 +85,9 @@ export class StoreCheck {
     let answers = false;
     try {
       await this.#leases.exchange([], PROBE);
-      answers = this.#clock.monotonic() - since < LOOK_MS;
+      answers = this.#clock.monotonic() - since < MAX_PROBE_MS;
     } catch (error) {
-      // A closed client answers nobody again: the timer must not keep its process.
+      // A closed client never answers again: the timer must not keep its process alive.
       if (error instanceof MillraceError && error.code === "closed") this.stop();
     }
     this.#last = { answers, at: this.#clock.monotonic() };

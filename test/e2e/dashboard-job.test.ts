@@ -60,7 +60,7 @@ describe("a job", () => {
     await attempts.locator("pre", { hasText: "dashboard-job.test.ts" }).waitFor();
     await page.getByRole("button", { name: "Error of attempt 1" }).click();
     await attempts.locator("pre", { hasText: "attempt 1 broke" }).waitFor();
-    await page.getByText("Rested before the retry").waitFor();
+    await page.getByText("Waited for the retry").waitFor();
   });
 
   test("that was lost tells how often, and how often it may be", async () => {
@@ -94,7 +94,7 @@ describe("a job", () => {
     goOn();
     await page.getByText("the last line").waitFor();
     await page.getByRole("heading", { name: "slow completed" }).waitFor();
-    await page.getByRole("searchbox", { name: "Show lines with" }).fill("LAST");
+    await page.getByRole("searchbox", { name: "Filter lines" }).fill("LAST");
     await eventually(() => page.getByRole("log").innerText()).not.toContain("the first line");
   });
 
@@ -117,7 +117,7 @@ describe("a job", () => {
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Keep as it is" }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "Jobs", exact: true }).waitFor();
@@ -225,7 +225,7 @@ describe("the enqueue dialog", () => {
     const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
     await dialog.getByLabel("Payload").fill("{ not json");
     await dialog.getByRole("button", { name: "Enqueue", exact: true }).click();
-    await dialog.getByText("A job needs a type.").waitFor();
+    await dialog.getByText("Type is required.").waitFor();
     await dialog.getByText(/^Not JSON/).waitFor();
     await dialog.getByLabel("Type").fill("email:s");
     await page.getByRole("option", { name: "email:send" }).waitFor();
@@ -247,10 +247,10 @@ describe("the enqueue dialog", () => {
     await dialog.getByRole("button", { name: "Enqueue", exact: true }).click();
     await dialog.getByText(/^Timeout must be/).waitFor();
     await dialog.getByLabel("Timeout").fill("5m");
-    await dialog.getByRole("button", { name: "Enqueue, stay here" }).click();
-    await page.locator("[data-toast=done]", { hasText: "email:send is enqueued" }).waitFor();
+    await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
+    await page.locator("[data-toast=done]", { hasText: "Enqueued email:send" }).waitFor();
     await dialog.getByRole("button", { name: "Enqueue", exact: true }).click();
-    await page.locator("[data-toast=done]", { hasText: "This key is known" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "This idempotency key is in use" }).waitFor();
     const jobs = (await client.list()).jobs.filter(({ id }) => id !== other.id);
     expect(jobs).toMatchObject([
       {
@@ -291,7 +291,7 @@ describe("schedules", () => {
     await page.getByRole("main").getByRole("button", { name: "New schedule" }).first().click();
     const dialog = page.getByRole("dialog", { name: "New schedule" });
     await dialog.getByLabel("Name").fill("nightly");
-    await dialog.getByLabel("Type of its jobs").fill("clean:up");
+    await dialog.getByLabel("Job type").fill("clean:up");
     await dialog.getByLabel("Cron").fill("61 3 * * *");
     const preview = dialog.getByRole("region", { name: "Next runs" });
     await preview.getByText(/^Cron/).waitFor();
@@ -307,7 +307,7 @@ describe("schedules", () => {
     await page.getByRole("button", { name: "Details of nightly" }).click();
     await page.getByText("deep: true").waitFor();
     await row.getByRole("button", { name: "Run now" }).click();
-    await page.locator("[data-toast=done]", { hasText: "nightly made the job" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "nightly created job" }).waitFor();
     await row.getByText("pending").waitFor();
     expect((await client.list()).jobs).toMatchObject([{ type: "clean:up" }]);
     await row.getByRole("button", { name: "Pause nightly" }).click();
@@ -318,7 +318,7 @@ describe("schedules", () => {
     await row.getByRole("button", { name: "Change nightly" }).click();
     await page.getByRole("menuitem", { name: "Edit" }).click();
     const edit = page.getByRole("dialog", { name: "Edit nightly" });
-    await edit.getByLabel("Fires").selectOption("every");
+    await edit.getByLabel("Timing").selectOption("every");
     await edit.getByLabel("Every", { exact: true }).fill("10m");
     await edit.getByRole("button", { name: "Save" }).click();
     await row.getByText("every 10m").waitFor();
@@ -358,7 +358,7 @@ describe("schedules", () => {
       .locator(`[data-job="${second.id}"]`)
       .getByRole("button", { name: /^Cancel/ })
       .click();
-    await page.getByText("No job waits for its time").waitFor();
+    await page.getByText("No delayed jobs").waitFor();
     expect(await client.get(second.id)).toMatchObject({ status: "cancelled" });
   });
 });
@@ -405,7 +405,7 @@ describe("the keyboard", () => {
   test("has a sheet of its keys, finds by slash, and rests while one types", async () => {
     const { visit } = await open();
     const page = await visit("queues");
-    await page.getByText("No queue yet").waitFor();
+    await page.getByText("No queues yet").waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");

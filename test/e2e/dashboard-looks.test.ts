@@ -107,7 +107,7 @@ describe.each(["dark", "light"] as const)("in the %s theme", (theme) => {
     await page.getByRole("region", { name: "Next runs" }).getByRole("listitem").first().waitFor();
     expect({ name: "a new schedule", faults: await faultsOf(page) }).toEqual({ name: "a new schedule", faults: [] });
     await page.goto(`${dashboard.url}dead`);
-    await page.getByRole("button", { name: "Purge all" }).click();
+    await page.getByRole("button", { name: "Delete all" }).click();
     await page.getByRole("dialog").waitFor();
     expect({ name: "a question", faults: await faultsOf(page) }).toEqual({ name: "a question", faults: [] });
     await page.keyboard.press("Escape");

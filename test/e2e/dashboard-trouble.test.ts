@@ -15,14 +15,14 @@ describe("a server that dies while a page is open", () => {
     await page.getByRole("table", { name: "The latest jobs" }).getByText("before").waitFor();
     await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
     await kill();
-    await page.getByText(/The server does not answer: it cannot be reached/).waitFor();
-    await page.getByText(/What you see is \d+ s old/).waitFor();
+    await page.getByText(/The server cannot be reached/).waitFor();
+    await page.getByText(/This data is \d+ s old/).waitFor();
     await page.getByRole("button", { name: "Live updates: Offline" }).waitFor();
     await page.getByRole("table", { name: "The latest jobs" }).getByText("before").waitFor();
     await client.enqueue("meanwhile");
     await revive();
     await page.getByRole("table", { name: "The latest jobs" }).getByText("meanwhile").waitFor();
-    await page.getByText(/The server does not answer/).waitFor({ state: "detached" });
+    await page.getByText(/The server cannot be reached/).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
     await client.enqueue("afterwards");
     await page.getByRole("table", { name: "The latest jobs" }).getByText("afterwards").waitFor();
@@ -115,8 +115,8 @@ describe("W12: hostile texts", () => {
     const page = await visit(`jobs/${id}`);
     const payload = page.getByRole("region", { name: "Payload" });
     await payload.getByText("9,000 items").click();
-    await payload.getByRole("button", { name: "8,900 more, show 500" }).click();
-    await payload.getByRole("button", { name: "8,400 more, show 500" }).waitFor();
+    await payload.getByRole("button", { name: "Show 500 of 8,900 more" }).click();
+    await payload.getByRole("button", { name: "Show 500 of 8,400 more" }).waitFor();
     await payload.getByRole("button", { name: /98,000 more characters/ }).waitFor();
     await page.getByRole("button", { name: "Text", exact: true }).click();
     await payload.getByText(/cut here/).waitFor();
@@ -132,7 +132,7 @@ describe("keys", () => {
     const page = await visit("jobs");
     await page.getByLabel("API key").fill("wrong");
     await page.getByRole("button", { name: "Use this key" }).click();
-    await page.getByText("The server does not know the last key.").waitFor();
+    await page.getByText("The server refused the last key.").waitFor();
     await page.getByLabel("API key").fill("all-of-it");
     await page.getByRole("button", { name: "Use this key" }).click();
     await page.getByRole("cell", { name: "secret:job", exact: true }).waitFor();
@@ -176,7 +176,7 @@ describe("users", () => {
     await page.getByLabel("User name").fill("ann");
     await page.getByLabel("Password").fill("the wheel");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("User name and password do not fit.").waitFor();
+    await page.getByText("The user name or password is wrong.").waitFor();
     await page.getByLabel("Password").fill("the mill");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.locator("tr[data-job] a[data-open]").click();

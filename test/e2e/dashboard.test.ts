@@ -9,10 +9,10 @@ describe("the overview", () => {
   test("helps with the first job, and shows it as soon as it is there", async () => {
     const { client, visit } = await open();
     const page = await visit();
-    await page.getByText("No job was enqueued yet").waitFor();
+    await page.getByText("No jobs yet").waitFor();
     await page.getByRole("button", { name: "Enqueue a sample job" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Enqueue", exact: true }).click();
-    await page.locator("[data-toast=done]", { hasText: "hello:world is enqueued as" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "Enqueued hello:world as" }).waitFor();
     await page.getByRole("table", { name: "The latest jobs" }).getByText("hello:world").waitFor();
     expect((await client.list()).jobs).toMatchObject([{ type: "hello:world", status: "pending" }]);
   });
@@ -138,7 +138,7 @@ describe("jobs", () => {
     expect(page.url()).toContain("?type=email:send&priority=high");
     const same = await visit("jobs?type=email:send&priority=high&tag=urgent&queue=mail&from=1h");
     await eventually(() => same.locator("tr[data-job]").count()).toBe(1);
-    await same.getByRole("button", { name: "Take the filter type away" }).waitFor();
+    await same.getByRole("button", { name: "Remove the filter type" }).waitFor();
     await same.getByRole("button", { name: "Clear all" }).click();
     await eventually(() => same.locator("tr[data-job]").count()).toBe(3);
   });
@@ -156,7 +156,7 @@ describe("jobs", () => {
     await eventually(() => rows.count()).toBe(2);
     expect(page.url()).toContain("?internal=true");
     await rows.getByText("millrace:webhook").first().waitFor();
-    await page.getByRole("button", { name: "Take the filter internal away" }).click();
+    await page.getByRole("button", { name: "Remove the filter internal" }).click();
     await eventually(() => rows.count()).toBe(1);
   });
 
@@ -177,7 +177,7 @@ describe("jobs", () => {
     await page.locator(`tr[data-job="${id}"]`).waitFor();
     expect(page.url()).toContain("?status=pending&q=grace.kim");
     await page.getByRole("combobox", { name: "Text in the job" }).fill("nobody of this name");
-    await page.getByText("No job fits these filters").waitFor();
+    await page.getByText("No jobs match these filters").waitFor();
   });
 
   test("are changed all that match, however many pages they fill", async () => {
@@ -196,7 +196,7 @@ describe("jobs", () => {
     const dialog = page.getByRole("dialog", { name: "Delete 120 jobs?" });
     await dialog.getByRole("textbox").fill("120");
     await dialog.getByRole("button", { name: "Delete them" }).click();
-    await page.getByText("No job fits these filters").waitFor();
+    await page.getByText("No jobs match these filters").waitFor();
     expect((await client.list({ type: "old:import" })).jobs).toEqual([]);
     expect((await client.list({ type: "new:import" })).jobs.length).toBe(10);
   });
@@ -260,12 +260,12 @@ describe("jobs", () => {
     const types = (): Promise<string[]> => page.locator("tr[data-job] td:nth-child(3)").allTextContents();
     await eventually(types).toEqual(["old:b", "old:a"]);
     await client.enqueueMany([{ type: "new:c" }, { type: "new:d" }]);
-    await page.getByRole("button", { name: "2 new jobs, show" }).waitFor();
+    await page.getByRole("button", { name: "Show 2 new jobs" }).waitFor();
     expect(await types()).toEqual(["old:b", "old:a"]);
     await using _worker = client.work({ "old:b": () => null });
     await page.locator("tr[data-job]").first().getByText("completed").waitFor();
     expect(await types()).toEqual(["old:b", "old:a"]);
-    await page.getByRole("button", { name: "2 new jobs, show" }).click();
+    await page.getByRole("button", { name: "Show 2 new jobs" }).click();
     await eventually(types).toEqual(["new:d", "new:c", "old:b", "old:a"]);
   });
 
@@ -293,7 +293,7 @@ describe("jobs", () => {
     await page.getByRole("button", { name: "Cancel 1" }).waitFor();
     await page.getByRole("button", { name: "Delete 2" }).waitFor();
     await page.getByRole("button", { name: "Retry 2" }).click();
-    await page.locator("[data-toast=done]", { hasText: "2 jobs will be run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs will run again" }).waitFor();
     await eventually(async () => (await client.stats()).counts).toMatchObject({ pending: 3, dead: 0 });
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -301,7 +301,7 @@ describe("jobs", () => {
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("dialog", { name: "Delete 3 jobs?" }).getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No jobs are stored").waitFor();
+    await page.getByText("No jobs", { exact: true }).waitFor();
     expect((await client.list()).jobs).toEqual([]);
   });
 });
@@ -344,11 +344,11 @@ describe("dead letters", () => {
     expect(page.url()).toMatch(/dead\?group=[0-9a-f]{12}$/);
     await full.getByRole("button", { name: "Retry 3" }).click();
     await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry them" }).click();
-    await page.locator("[data-toast=done]", { hasText: "3 jobs will be run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "3 jobs will run again" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 1 });
-    await page.getByRole("button", { name: "Take the filter error group away" }).click();
+    await page.getByRole("button", { name: "Remove the filter error group" }).click();
     await eventually(() => groups.count()).toBe(1);
-    await groups.getByRole("button", { name: "Delete the 1 with this error" }).click();
+    await groups.getByRole("button", { name: "Delete 1 dead letter with this error" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
     await dialog.getByRole("textbox").fill("1");
     await dialog.getByRole("button", { name: "Delete them" }).click();
@@ -361,9 +361,9 @@ describe("dead letters", () => {
     await letDie(client, "a", "no");
     await letDie(client, "b", "no");
     const page = await visit("dead?type=a");
-    await page.getByRole("button", { name: "Retry all that fit" }).click();
+    await page.getByRole("button", { name: "Retry all that match" }).click();
     await page.getByRole("button", { name: "Retry them" }).click();
-    await page.locator("[data-toast=done]", { hasText: "2 jobs will be run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs will run again" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 2, dead: 1 });
   });
 
@@ -372,7 +372,7 @@ describe("dead letters", () => {
     await client.enqueueMany([{ type: "a" }, { type: "a" }]);
     await letDie(client, "a", "no");
     const page = await visit("dead");
-    await page.getByRole("button", { name: "Purge all" }).click();
+    await page.getByRole("button", { name: "Delete all" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 2 jobs?" });
     expect(await dialog.getByRole("button", { name: "Delete them" }).isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill("2");

@@ -173,7 +173,7 @@ describe("a port", () => {
     await expect(listen(createServer(client), { port: port.port })).rejects.toMatchObject({
       code: "invalid_input",
       field: "port",
-      message: `cannot listen on 127.0.0.1:${port.port}: another program listens there already`,
+      message: `cannot listen on 127.0.0.1:${port.port}: another program already listens there`,
     });
     await expect(listen(createServer(client), { port: 70_000 })).rejects.toMatchObject({ field: "port" });
   });

@@ -1,12 +1,13 @@
-/** A JOB THAT IS BEING WRITTEN: every field as text, as it stands in the form; and the same as the API takes it. */
+/** A DRAFT OF A JOB: every field as text, as in the form; and the same as the API takes it. */
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
-import { type Job, PRIORITY_LEVELS, usualMaxLost } from "../../core/job.ts";
+import { type Job, usualMaxLost } from "../../core/job.ts";
 import { parseJson } from "../../core/json-source.ts";
 import { JsonText, payloadOf, prettyJson } from "../../core/json-text.ts";
 import type { EnqueueOptions } from "../api.ts";
+import { priorityName } from "../parts/priority.tsx";
 
-/** The fields of the form. Empty is "as usual". */
+/** The fields of the form. Empty means the default. */
 export interface EnqueueDraft {
   readonly type: string;
   readonly payload: string;
@@ -24,7 +25,6 @@ export interface EnqueueDraft {
   readonly webhookUrl: string;
 }
 
-/** A form that nothing was written into. */
 export const EMPTY_DRAFT: EnqueueDraft = {
   type: "",
   payload: "{}",
@@ -42,14 +42,14 @@ export const EMPTY_DRAFT: EnqueueDraft = {
   webhookUrl: "",
 };
 
-/** A draft of a job like this one. Its key is left out: with it, the same job would be answered. */
+/** A draft of a job like this one, without its key, which would return the same job. */
 export function draftOf(job: Job): EnqueueDraft {
   return {
     ...EMPTY_DRAFT,
     type: job.type,
     payload: prettyJson(payloadOf(job)),
     queue: job.queue,
-    priority: priorityOf(job.priority),
+    priority: job.priority === 0 ? "" : String(priorityName(job.priority)),
     maxRetries: String(job.maxRetries),
     maxLost: job.maxLost === usualMaxLost(job.maxRetries) ? "" : String(job.maxLost),
     retryDelay: formatDuration(job.retryDelay),
@@ -60,12 +60,7 @@ export function draftOf(job: Job): EnqueueDraft {
   };
 }
 
-function priorityOf(priority: number): string {
-  if (priority === PRIORITY_LEVELS.default) return "";
-  return Object.entries(PRIORITY_LEVELS).find(([, value]) => value === priority)?.[0] ?? String(priority);
-}
-
-/** What is wrong with a field, as far as the page can tell; the server has the last word. */
+/** What is wrong with a field, as far as the page can tell; the server checks the rest. */
 export type DraftProblems = Partial<Record<keyof EnqueueDraft, string>>;
 
 /** What the API takes, or what is wrong. */
@@ -73,7 +68,6 @@ export type ReadDraft =
   | { readonly ok: true; readonly type: string; readonly payload: unknown; readonly options: EnqueueOptions }
   | { readonly ok: false; readonly problems: DraftProblems };
 
-/** Reads a draft. */
 export function readDraft(draft: EnqueueDraft): ReadDraft {
   const problems: { -readonly [Field in keyof EnqueueDraft]?: string } = {};
   const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
@@ -82,12 +76,12 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
   const maxRetries = numberIn(draft.maxRetries);
   const maxLost = numberIn(draft.maxLost);
   const runAt = draft.runAt === "" ? undefined : new Date(draft.runAt);
-  if (draft.type.trim() === "") problems.type = "A job needs a type.";
-  if (maxRetries !== undefined && !Number.isInteger(maxRetries)) problems.maxRetries = "A whole number.";
-  if (maxLost !== undefined && !Number.isInteger(maxLost)) problems.maxLost = "A whole number.";
-  if (typeof priority === "number" && !Number.isInteger(priority)) problems.priority = "A level, or a whole number.";
-  if (runAt !== undefined && Number.isNaN(runAt.getTime())) problems.runAt = "A date and time.";
-  if (runAt !== undefined && draft.delay.trim() !== "") problems.delay = "Either a delay or a time, not both.";
+  if (draft.type.trim() === "") problems.type = "Type is required.";
+  if (maxRetries !== undefined && !Number.isInteger(maxRetries)) problems.maxRetries = "Must be a whole number.";
+  if (maxLost !== undefined && !Number.isInteger(maxLost)) problems.maxLost = "Must be a whole number.";
+  if (typeof priority === "number" && !Number.isInteger(priority)) problems.priority = "Must be a level or a whole number.";
+  if (runAt !== undefined && Number.isNaN(runAt.getTime())) problems.runAt = "Must be a date and time.";
+  if (runAt !== undefined && draft.delay.trim() !== "") problems.delay = "Set a delay or a time, not both.";
   if (Object.keys(problems).length > 0) return { ok: false, problems };
   const options = {
     queue: text(draft.queue),

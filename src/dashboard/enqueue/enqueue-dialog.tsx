@@ -1,10 +1,10 @@
-/** MAKING A JOB BY HAND: type, payload, and what can be said about it; also as the command that would do the same. */
+/** ENQUEUES A JOB BY HAND: type, payload and options; also copies the command that would do the same. */
 import { ChevronRight, ClipboardCopy, Send } from "lucide-react";
 import { type FormEvent, type ReactElement, useState } from "react";
 import { MillraceError } from "../../core/errors.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
-import { asCommand, asCurl, asTypeScript } from "../copy-as.ts";
+import { COPY_FORMATS } from "../copy-as.ts";
 import { copyText } from "../copy-text.ts";
 import { useKnownTypes } from "../known-names.ts";
 import { JobLink } from "../parts/bits.tsx";
@@ -18,7 +18,7 @@ import { readPreference, setPreference } from "../preferences.ts";
 import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, readDraft } from "./draft.ts";
 import { JobOptionFields } from "./job-option-fields.tsx";
 
-/** So many payloads are remembered, and none that is longer than this. */
+/** How many payloads are remembered, and how long each may be. */
 const REMEMBERED = 20;
 const MAX_REMEMBERED = 20_000;
 
@@ -27,7 +27,6 @@ interface EnqueueDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog. */
 export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDialogProps): ReactElement {
   const [draft, setDraft] = useState<EnqueueDraft>({ ...EMPTY_DRAFT, ...given });
   const [problems, setProblems] = useState<DraftProblems>({});
@@ -37,11 +36,11 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
   const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const setType = (type: string): void => {
     const last = readPreference("payloads")[type];
-    // What was last sent for this type is a better start than nothing, but never stands in the way of what was typed.
+    // Starts with the last payload of this type, but never replaces what was typed.
     set(last !== undefined && draft.payload.trim() === EMPTY_DRAFT.payload ? { type, payload: last } : { type });
   };
 
-  /** Says what the server refused: at its field, where it has one. */
+  /** Shows what the server refused: at the field, if it names one. */
   const refuse = (error: unknown): void => {
     const field = error instanceof MillraceError ? error.field?.split(".")[0] : undefined;
     if (field !== undefined && field in EMPTY_DRAFT) setProblems({ [field]: messageOf(error) });
@@ -57,7 +56,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
       () => client.enqueue(read.type, read.payload, read.options),
       ({ id, created }) => (
         <>
-          {created ? `${read.type} is enqueued as` : "This key is known: it is the job"} <JobLink id={id} />
+          {created ? `Enqueued ${read.type} as` : "This idempotency key is in use by job"} <JobLink id={id} />
         </>
       ),
       { onFailure: refuse },
@@ -82,7 +81,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
         <>
           <CopyDraftAs draft={draft} onProblems={setProblems} />
           <Button disabled={isBusy} onClick={() => void enqueue(true)}>
-            Enqueue, stay here
+            Enqueue and keep open
           </Button>
           <Button look="primary" icon={Send} type="submit" form="enqueue" disabled={isBusy}>
             Enqueue
@@ -124,11 +123,6 @@ interface CopyDraftAsProps {
 }
 
 function CopyDraftAs({ draft, onProblems }: CopyDraftAsProps): ReactElement {
-  const ways = [
-    ["curl", asCurl],
-    ["Command line", asCommand],
-    ["TypeScript", asTypeScript],
-  ] as const;
   return (
     <span className="mr-auto">
       <Menu
@@ -138,7 +132,7 @@ function CopyDraftAs({ draft, onProblems }: CopyDraftAsProps): ReactElement {
           </Button>
         }
       >
-        {ways.map(([name, write]) => (
+        {COPY_FORMATS.map(([name, write]) => (
           <MenuItem
             key={name}
             onClick={() => {

@@ -11,11 +11,11 @@ interface JobOptionFieldsProps {
   readonly set: (change: Partial<EnqueueDraft>) => void;
 }
 
-/** All that can be said about a job beside its type and payload. What is left empty is as usual. */
+/** The options of a job. Empty means the default. */
 export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps): ReactElement {
   const queues = useKnownQueues();
   const levels: readonly (readonly [value: string, words: string])[] = LEVELS.map((level) => [level === "default" ? "" : level, level]);
-  // A number that is no level is one of the choices as long as it is chosen.
+  // A number that is no level is a choice only while it is chosen.
   const priorities = levels.some(([value]) => value === draft.priority) ? levels : [[draft.priority, draft.priority] as const, ...levels];
   const field = (name: Exclude<keyof EnqueueDraft, "type" | "payload">) => ({
     value: draft[name],
@@ -27,22 +27,22 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
       <Suggest label="Queue" placeholder="default" {...field("queue")} items={queues} />
       <SelectField label="Priority" {...field("priority")} options={priorities} />
       <TextField label="Delay" placeholder="none" {...field("delay")} hint="30s, 5m, 2h, 1d" />
-      <TextField label="Or at" type="datetime-local" {...field("runAt")} hint="In your time zone." />
+      <TextField label="Or run at" type="datetime-local" {...field("runAt")} hint="In your time zone." />
       <TextField label="Retries" inputMode="numeric" placeholder="3" {...field("maxRetries")} hint="0 to 100." />
       <TextField
         label="Max lost attempts"
         inputMode="numeric"
         placeholder="3"
         {...field("maxLost")}
-        hint="How often it runs again after its worker died or was cut off: 0 to 100; none with 0 retries."
+        hint="How often it runs again after its worker died or was cut off: 0 to 100. Default: 3, or 0 without retries."
       />
       <TextField label="Retry delay" placeholder="1s" {...field("retryDelay")} hint="It doubles with each retry." />
-      <TextField label="Timeout" placeholder="30s" {...field("timeout")} hint="Per attempt; 0 is none." />
-      <TextField label="Idempotency key" mono {...field("idempotencyKey")} hint="The same key again is the same job." />
-      <TextField label="Tags" {...field("tags")} hint="By comma." />
-      <TextField label="Webhook" type="url" placeholder="https://…" {...field("webhookUrl")} hint="Is called when the job has ended." />
+      <TextField label="Timeout" placeholder="30s" {...field("timeout")} hint="Per attempt; 0 for none." />
+      <TextField label="Idempotency key" mono {...field("idempotencyKey")} hint="A second job with the same key is not made." />
+      <TextField label="Tags" {...field("tags")} hint="Separated by commas." />
+      <TextField label="Webhook" type="url" placeholder="https://…" {...field("webhookUrl")} hint="Called when the job has ended." />
       <div className="sm:col-span-2">
-        <TextArea label="Meta" rows={2} placeholder="{}" {...field("meta")} hint="An object of your own that travels with the job." />
+        <TextArea label="Meta" rows={2} placeholder="{}" {...field("meta")} hint="A JSON object that is kept with the job." />
       </div>
     </div>
   );

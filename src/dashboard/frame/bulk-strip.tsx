@@ -8,7 +8,7 @@ import { useWatched } from "../watched.ts";
 
 const DOING = { retry: "Retrying", cancel: "Cancelling", delete: "Deleting" } as const;
 
-/** How far a change of many jobs is, on every page. */
+/** The progress of a bulk operation, on every page. */
 export function BulkStrip(): ReactElement {
   const running = useWatched(bulk);
   return (
@@ -21,7 +21,7 @@ export function BulkStrip(): ReactElement {
             {running.failed > 0 && <span className="text-destructive">, {count(running.failed)} could not be changed</span>}
           </span>
           <span className="w-48 max-w-full">
-            <Meter value={running.processed} of={running.matched} label="jobs that were changed" />
+            <Meter value={running.processed} of={running.matched} label="jobs processed" />
           </span>
           <Button look="quiet" icon={Square} className="ml-auto" onClick={() => void stopBulk(running)}>
             Stop

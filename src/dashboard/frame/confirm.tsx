@@ -4,7 +4,6 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { useWatched } from "../watched.ts";
 
-/** The question that is open, if one is. */
 export function Confirm(): ReactElement | null {
   const open = useWatched(question);
   return open === null ? null : <OpenQuestion key={open.title} {...open} />;
@@ -12,7 +11,7 @@ export function Confirm(): ReactElement | null {
 
 type OpenProps = NonNullable<ReturnType<typeof question.get>>;
 
-function OpenQuestion({ title, body, yes, danger = false, typed, answer }: OpenProps): ReactElement {
+function OpenQuestion({ title, body, yes, no = "Cancel", danger = false, typed, answer }: OpenProps): ReactElement {
   const [text, setText] = useState("");
   const field = useId();
   const isReady = typed === undefined || text.trim() === typed;
@@ -23,7 +22,7 @@ function OpenQuestion({ title, body, yes, danger = false, typed, answer }: OpenP
       footer={
         <>
           <Button look="quiet" onClick={() => answer(false)} data-first={typed === undefined ? "" : undefined}>
-            Keep as it is
+            {no}
           </Button>
           <Button look={danger ? "danger" : "primary"} disabled={!isReady} onClick={() => answer(true)}>
             {yes}
@@ -42,7 +41,7 @@ function OpenQuestion({ title, body, yes, danger = false, typed, answer }: OpenP
         {typed !== undefined && (
           <label htmlFor={field} className="block space-y-1">
             <span className="text-muted-foreground">
-              Type <strong className="font-mono text-foreground">{typed}</strong> to go on
+              Type <strong className="font-mono text-foreground">{typed}</strong> to confirm
             </span>
             <input
               id={field}

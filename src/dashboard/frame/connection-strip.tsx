@@ -8,7 +8,7 @@ import { Button } from "../parts/button.tsx";
 import { useNow } from "../parts/time.tsx";
 import { useWatched } from "../watched.ts";
 
-/** How the page follows what happens, in a word. */
+/** Shows and switches live updates. */
 export function LiveSwitch(): ReactElement {
   const { isStreaming, trouble } = useWatched(connection);
   const paused = useWatched(isPaused);
@@ -24,7 +24,7 @@ export function LiveSwitch(): ReactElement {
       type="button"
       aria-pressed={!paused}
       aria-label={`Live updates: ${word}`}
-      title={paused ? "Follow what happens (l)" : "Hold the page as it is (l)"}
+      title={paused ? "Resume live updates (l)" : "Pause live updates (l)"}
       onClick={() => isPaused.set(!paused)}
       className="inline-flex h-8 items-center gap-2 rounded-md px-2 text-muted-foreground transition-colors hover:bg-accent hover:text-foreground"
     >
@@ -36,7 +36,7 @@ export function LiveSwitch(): ReactElement {
   );
 }
 
-/** Says that what is shown is old, and how old: never a silent page. */
+/** Says that the data is old, and how old. */
 export function ConnectionStrip(): ReactElement {
   const { trouble } = useWatched(connection);
   return <div role="status">{trouble !== null && <Away trouble={trouble} />}</div>;
@@ -49,13 +49,13 @@ function Away({ trouble }: { readonly trouble: string }): ReactElement {
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-warning/40 bg-warning/10 px-4 py-1.5 sm:px-6">
       <WifiOff aria-hidden className="size-4 text-warning" />
       <p className="min-w-0 flex-1">
-        <strong className="font-medium">The server does not answer: {trouble}.</strong>{" "}
+        <strong className="font-medium">{trouble}</strong>{" "}
         <span className="text-muted-foreground">
-          {lastGoodAt === null ? "Nothing was read yet." : `What you see is ${span(Math.max(0, now - lastGoodAt))} old.`} Trying again…
+          {lastGoodAt === null ? "No data was loaded yet." : `This data is ${span(Math.max(0, now - lastGoodAt))} old.`} Retrying…
         </span>
       </p>
-      <Button look="quiet" icon={RefreshCw} onClick={() => live.lookNow()}>
-        Try now
+      <Button look="quiet" icon={RefreshCw} onClick={() => void live.refresh()}>
+        Retry now
       </Button>
     </div>
   );

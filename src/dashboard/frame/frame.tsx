@@ -1,4 +1,4 @@
-/** What stands around every page. */
+/** The frame around every page: navigation, bar, and overlays. */
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense, useEffect, useRef } from "react";
 import { useShortcuts } from "../keyboard.ts";
@@ -20,7 +20,6 @@ import { TopBar } from "./top-bar.tsx";
 const ShortcutSheet = lazy(() => import("./shortcut-sheet.tsx"));
 const EnqueueDialog = lazy(() => import("../enqueue/enqueue-dialog.tsx"));
 
-/** Navigation, bar, page, and what lies over it. */
 export function Frame(): ReactElement {
   const { isRefused } = useWatched(session);
   const [theme, setTheme] = useTheme();
@@ -46,7 +45,7 @@ export function Frame(): ReactElement {
           document.getElementById("content")?.focus();
         }}
       >
-        Skip to the content
+        Skip to content
       </a>
       <Nav />
       <div className="flex min-w-0 flex-1 flex-col">
@@ -62,7 +61,7 @@ export function Frame(): ReactElement {
   );
 }
 
-/** The page. Those who do not see it hear that it is another one. */
+/** The page. A new page gets the focus, so that screen readers announce it. */
 function Content(): ReactElement {
   const { pathname } = useLocation();
   const ref = useRef<HTMLElement>(null);

@@ -1,4 +1,4 @@
-/** A message for each job that dies, for those who asked for them. */
+/** Messages about jobs that die, for users who want them. */
 import { useEffect } from "react";
 import type { Event } from "../../core/event.ts";
 import { isInternalQueue } from "../../core/internal.ts";
@@ -7,12 +7,12 @@ import { live } from "../live.ts";
 import { usePreference } from "../preferences.ts";
 import { toast } from "../toasts.ts";
 
-/** Tells of dead jobs while the preference is set: one by one when they are few, else how many. */
+/** Shows dead jobs while the preference is set: one by one if they are few, else how many. */
 export function useJobToasts(): void {
   const [isWanted] = usePreference("jobToasts");
   useEffect(() => {
     if (!isWanted) return;
-    return live.hear((events) => {
+    return live.subscribe((events) => {
       const dead = events.filter((event) => event.event === "job:dead").filter(({ queue }) => !isInternalQueue(queue));
       if (dead.length > 2) toast(`${count(dead.length)} jobs died`, { kind: "news" });
       else for (const event of dead) toast(textOf(event), { kind: "news" });

@@ -8,7 +8,7 @@ import { useStats } from "../queries.ts";
 interface NavItem {
   readonly to: LinkProps["to"];
   readonly label: string;
-  /** Where there is little room. */
+  /** For narrow screens. */
   readonly short?: string;
   readonly icon: LucideIcon;
   readonly key: string;
@@ -94,7 +94,7 @@ function Figure({ value, of, alarms = false }: { readonly value: number; readonl
   );
 }
 
-/** The wheel and the water. */
+/** The logo: a wheel and water. */
 export function Mark(): ReactElement {
   return (
     <svg viewBox="0 0 24 24" aria-hidden className="size-6 shrink-0 text-primary" fill="none" stroke="currentColor" strokeLinecap="round">

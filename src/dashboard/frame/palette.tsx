@@ -1,4 +1,4 @@
-/** THE PALETTE: go anywhere, do anything, by typing a part of its name. */
+/** THE COMMAND PALETTE: find any page or action by typing a part of its name. */
 import { useNavigate } from "@tanstack/react-router";
 import { CornerDownLeft, Filter, Hash, Layers, type LucideIcon, Pause, Play, Plus, Radio, Search, Sun } from "lucide-react";
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
@@ -17,21 +17,21 @@ import { PAGES } from "./nav.tsx";
 
 interface Entry {
   readonly name: string;
-  readonly group: "Go to" | "Do" | "Jobs" | "Queues";
+  readonly group: "Go to" | "Action" | "Jobs" | "Queues";
   readonly icon: LucideIcon;
   readonly run: () => void;
 }
 
 const MAX_SHOWN = 50;
 
-/** The palette, open. It comes with the frame: who opens it types at once. */
+/** Loaded with the frame, because users type as soon as they open it. */
 export function Palette(): ReactElement {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const listId = useId();
   const typed = useTyped(text);
   const found = matching(useEntries(), text).slice(0, MAX_SHOWN - 1);
-  // A plain text rather means one of the entries; jobs that have it in them come after those.
+  // Plain text most likely means an entry; jobs that contain it come after those.
   const entries = text.includes(":") || isId(text.trim()) ? [...typed, ...found] : [...found, ...typed];
   const chosen = Math.min(at, entries.length - 1);
 
@@ -54,14 +54,14 @@ export function Palette(): ReactElement {
         <Search aria-hidden className="size-4 shrink-0 text-muted-foreground" />
         <input
           role="combobox"
-          aria-label="What to do, or where to go"
+          aria-label="Search pages and actions"
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={entries.length === 0 ? undefined : `${listId}-${chosen}`}
           data-first
           autoComplete="off"
           spellCheck={false}
-          placeholder="Go to a page or queue, paste a job id, do something…"
+          placeholder="Find a page, queue or action, or paste a job id…"
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -71,7 +71,7 @@ export function Palette(): ReactElement {
           className="h-12 w-full bg-transparent text-base outline-none"
         />
       </div>
-      <ul id={listId} role="listbox" aria-label="What was found" className="h-80 overflow-y-auto p-1.5 max-sm:h-64">
+      <ul id={listId} role="listbox" aria-label="Results" className="h-80 overflow-y-auto p-1.5 max-sm:h-64">
         {entries.map((entry, index) => (
           <PaletteRow
             key={`${entry.group} ${entry.name}`}
@@ -82,7 +82,7 @@ export function Palette(): ReactElement {
             onRun={() => run(entry)}
           />
         ))}
-        {entries.length === 0 && <li className="px-3 py-8 text-center text-muted-foreground">Nothing is called that.</li>}
+        {entries.length === 0 && <li className="px-3 py-8 text-center text-muted-foreground">No results.</li>}
       </ul>
     </Dialog>
   );
@@ -99,7 +99,7 @@ interface RowProps {
 function PaletteRow({ id, entry, isChosen, onChoose, onRun }: RowProps): ReactElement {
   const { icon: Icon, name, group } = entry;
   return (
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the keys are the input's: the focus never leaves it
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input handles the keys: the focus never leaves it
     <li
       id={id}
       role="option"
@@ -120,7 +120,7 @@ function PaletteRow({ id, entry, isChosen, onChoose, onRun }: RowProps): ReactEl
   );
 }
 
-/** What the text itself means: the id of a job, or filters and a text to look for. */
+/** What the text itself means: a job id, or filters and text to search for. */
 function useTyped(text: string): Entry[] {
   const navigate = useNavigate();
   const typed = text.trim();
@@ -158,19 +158,19 @@ function useEntries(): Entry[] {
   }));
   const changes = queues.map(({ name, paused: isHeld }): Entry =>
     isHeld
-      ? { name: `Resume ${name}`, group: "Do", icon: Play, run: () => void resumeQueue(name) }
-      : { name: `Pause ${name}`, group: "Do", icon: Pause, run: () => void pauseQueue(name) },
+      ? { name: `Resume ${name}`, group: "Action", icon: Play, run: () => void resumeQueue(name) }
+      : { name: `Pause ${name}`, group: "Action", icon: Pause, run: () => void pauseQueue(name) },
   );
   const views: Entry[] = [
-    { name: paused ? "Follow what happens" : "Hold the page as it is", group: "Do", icon: Radio, run: () => isPaused.set(!paused) },
-    ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Do", icon: Sun, run: () => setTheme(theme) })),
+    { name: paused ? "Resume live updates" : "Pause live updates", group: "Action", icon: Radio, run: () => isPaused.set(!paused) },
+    ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Action", icon: Sun, run: () => setTheme(theme) })),
   ];
   if (role === "viewer") return [...pages, ...byQueue, ...lists, ...views];
-  const enqueue: Entry = { name: "Enqueue a job", group: "Do", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
+  const enqueue: Entry = { name: "Enqueue a job", group: "Action", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
   return [...pages, enqueue, ...byQueue, ...lists, ...changes, ...views];
 }
 
-/** Entries that have every typed word, those that begin with one first. */
+/** Entries that contain every typed word; those that start with the first one come first. */
 function matching(entries: readonly Entry[], text: string): Entry[] {
   const words = text
     .toLowerCase()

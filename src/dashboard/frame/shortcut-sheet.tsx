@@ -7,13 +7,13 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
   [
     "Anywhere",
     [
-      ["?", "Show this sheet"],
+      ["?", "Show these shortcuts"],
       ["/", "Find jobs"],
-      ["Ctrl K or ⌘ K", "Go anywhere, do anything"],
+      ["Ctrl K or ⌘ K", "Open the command palette"],
       ["e", "Enqueue a job"],
-      ["l", "Hold the page, or follow what happens"],
+      ["l", "Pause or resume live updates"],
       ["t", "Next theme"],
-      ["Esc", "Close what is open"],
+      ["Esc", "Close the dialog"],
     ],
   ],
   ["Go to", PAGES.map(({ key, label }) => [`g ${key}`, label] as const)],
@@ -21,7 +21,7 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
     "In a list of jobs",
     [
       ["j", "Next row"],
-      ["k", "Row before"],
+      ["k", "Previous row"],
       ["Enter or o", "Open the job"],
       ["x", "Select the row"],
       ["r", "Retry the selection, or the row"],
@@ -42,7 +42,6 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
   ],
 ];
 
-/** Every shortcut. */
 export default function ShortcutSheet({ onClose }: { readonly onClose: () => void }): ReactElement {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose} wide>

@@ -7,7 +7,7 @@ import { adoptKey, session, signedOutOnlyHere, signIn, storedKey } from "../sess
 import { useWatched } from "../watched.ts";
 import { Mark } from "./nav.tsx";
 
-/** Stands instead of the page while the server wants to know who asks. */
+/** Shown instead of the page while you must sign in. */
 export function SignIn(): ReactElement {
   const hasUsers = useWatched(session).signIn === "password";
   const [byKey, setByKey] = useState(!hasUsers);
@@ -20,13 +20,13 @@ export function SignIn(): ReactElement {
         </div>
         {signedOutOnlyHere() && (
           <p role="status" className="mb-5 text-muted-foreground">
-            Signed out here. The store did not answer, so other servers could not be told: the session stays valid there for up to 24 h.
+            You are signed out here. The store did not answer, so the session stays valid on other servers for up to 24 h.
           </p>
         )}
         {byKey ? <KeyForm /> : <PasswordForm />}
         {hasUsers && (
           <button type="button" onClick={() => setByKey(!byKey)} className="mt-4 text-primary underline underline-offset-2">
-            {byKey ? "Use a user name and a password" : "Use an API key"}
+            {byKey ? "Use a user name and password" : "Use an API key"}
           </button>
         )}
       </div>
@@ -50,8 +50,8 @@ function KeyForm(): ReactElement {
         autoFocus
         value={key}
         onChange={setKey}
-        problem={wasRefused && key === "" ? "The server does not know the last key." : undefined}
-        hint="It is kept for this tab only. With the scope read you can look; admin and enqueue let you act."
+        problem={wasRefused && key === "" ? "The server refused the last key." : undefined}
+        hint="It is kept for this tab only. The scope read lets you look; enqueue and admin let you make changes."
       />
       <Button type="submit" look="primary" icon={KeyRound} className="w-full">
         Use this key
@@ -70,7 +70,7 @@ function PasswordForm(): ReactElement {
     setBusy(true);
     try {
       if (await signIn(username, password)) location.reload();
-      else setProblem("User name and password do not fit.");
+      else setProblem("The user name or password is wrong.");
     } catch (error) {
       setProblem(messageOf(error));
     }

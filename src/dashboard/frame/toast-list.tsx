@@ -8,12 +8,12 @@ const SHOWN_MS = { done: 5000, news: 6000, failed: 12_000 };
 const ICONS = { done: CircleCheck, news: Radio, failed: CircleAlert };
 const COLOURS = { done: "text-primary", news: "text-scheduled", failed: "text-destructive" };
 
-/** Messages about what was done, at the lower right. They are read out, and wait while the pointer is on them. */
+/** Messages at the lower right. Screen readers read them; they stay while the pointer is on them. */
 export function ToastList(): ReactElement {
   const shown = useWatched(toasts);
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    // What is shown last lies above all, also above a dialog that was opened meanwhile.
+    // Shown again, so that messages are above a dialog that has opened since.
     place.current?.hidePopover();
     place.current?.showPopover();
   });

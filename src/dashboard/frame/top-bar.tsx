@@ -14,7 +14,7 @@ import { useWatched } from "../watched.ts";
 import { LiveSwitch } from "./connection-strip.tsx";
 import { Mark } from "./nav.tsx";
 
-/** Search, what is live, and what concerns the reader. */
+/** Search, live updates, options, and the button to enqueue. */
 export function TopBar(): ReactElement {
   const { role } = useWatched(session);
   return (
@@ -36,19 +36,16 @@ export function TopBar(): ReactElement {
   );
 }
 
-/** Leads to a job by its id, and to jobs by what is typed: `type:email:send status:dead timeout`. */
+/** Opens a job by its id, or a list of jobs by a search: `type:email:send status:dead timeout`. */
 function SearchBox(): ReactElement {
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const go = (): void => {
     const typed = text.trim();
     if (typed === "") return;
-    if (isId(typed)) {
-      setText("");
-      return void navigate({ to: "/jobs/$id", params: { id: typed.toLowerCase() } });
-    }
     setText("");
-    void navigate({ to: "/jobs", search: readQuery(typed) });
+    if (isId(typed)) void navigate({ to: "/jobs/$id", params: { id: typed.toLowerCase() } });
+    else void navigate({ to: "/jobs", search: readQuery(typed) });
   };
   return (
     <form

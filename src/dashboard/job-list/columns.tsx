@@ -1,36 +1,19 @@
 /** Every column that a list of jobs can have. */
-import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
 import type { JobSummary } from "../../core/job.ts";
-import { NOTHING, shortId } from "../format.ts";
-import { QueueLink, Tag } from "../parts/bits.tsx";
+import { NOTHING } from "../format.ts";
+import { JobLink, QueueLink, Tag } from "../parts/bits.tsx";
 import type { Column } from "../parts/data-table.tsx";
 import { Priority } from "../parts/priority.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { Ago, Duration } from "../parts/time.tsx";
 
-/** A column of a list of jobs. */
 export type JobColumn = Column<JobSummary>;
 
 const nothing = <span className="text-muted-foreground">{NOTHING}</span>;
 
-function IdLink({ id }: { readonly id: string }): ReactElement {
-  return (
-    <Link
-      to="/jobs/$id"
-      params={{ id }}
-      title={id}
-      data-open
-      className="inline-flex min-h-6 items-center rounded font-mono text-xs text-primary underline-offset-2 hover:underline"
-    >
-      {shortId(id)}
-    </Link>
-  );
-}
-
-/** All of them, in the order in which they can be chosen. */
+/** In the order in which they can be chosen. */
 export const JOB_COLUMNS: readonly JobColumn[] = [
-  { id: "id", title: "Id", cell: ({ id }) => <IdLink id={id} />, place: "corner" },
+  { id: "id", title: "Id", cell: ({ id }) => <JobLink id={id} opensRow />, place: "corner" },
   { id: "type", title: "Type", cell: ({ type }) => type, className: "max-w-72 truncate font-medium", place: "title" },
   { id: "queue", title: "Queue", cell: ({ queue }) => <QueueLink name={queue} />, className: "max-w-40 truncate" },
   { id: "priority", title: "Priority", cell: ({ priority }) => <Priority priority={priority} /> },
@@ -99,7 +82,7 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
   },
 ];
 
-/** How long the latest attempt had waited since the job was due: never less than nothing, also after a snooze. */
+/** How long the latest attempt waited after the job was due; never negative, even after a snooze. */
 function waitOf({ startedAt, scheduledAt, createdAt }: JobSummary): number | null {
   return startedAt === null ? null : Math.max(0, startedAt - (scheduledAt ?? createdAt));
 }

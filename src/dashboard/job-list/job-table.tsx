@@ -10,13 +10,12 @@ interface JobTableProps {
   readonly caption: string;
   readonly rows: readonly JobSummary[];
   readonly columns: readonly JobColumn[];
-  /** Null where nothing can be selected. */
+  /** Null if nothing can be selected. */
   readonly selection: Selection | null;
   /** Buttons at the end of each row. */
   readonly actions?: ComponentType<{ readonly row: JobSummary }> | undefined;
 }
 
-/** A list of jobs. */
 export function JobTable({ caption, rows, columns, selection, actions }: JobTableProps): ReactElement {
   const open = useOpen();
   const lead = selection === null ? undefined : { head: <AllCheck selection={selection} rows={rows} />, cell: checkOf(selection) };
@@ -37,7 +36,7 @@ export function JobTable({ caption, rows, columns, selection, actions }: JobTabl
   );
 }
 
-/** A click on a row opens its job, unless it was meant for something in the row, or text was marked. */
+/** A click on a row opens its job, unless it hits a control in the row, or text is selected. */
 function useOpen(): (event: MouseEvent, id: string) => void {
   const navigate = useNavigate();
   return (event, id) => {

@@ -1,4 +1,4 @@
-/** From page to page: by cursors, so that it costs the same on any page. */
+/** Pages by cursors, so that every page costs the same. */
 import { ArrowLeft, ArrowRight, ChevronsLeft } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
@@ -7,14 +7,13 @@ import { usePreference } from "../preferences.ts";
 const SIZES = [25, 50, 100, 200];
 
 interface PagerProps {
-  /** Undefined where there is nothing in that direction. */
+  /** Undefined if there is nothing in that direction. */
   readonly onNewest: (() => void) | undefined;
   readonly onNewer: (() => void) | undefined;
   readonly onOlder: (() => void) | undefined;
   readonly children: ReactNode;
 }
 
-/** What stands below a list. */
 export function Pager({ onNewest, onNewer, onOlder, children }: PagerProps): ReactElement {
   const [size, setSize] = usePreference("pageSize");
   return (

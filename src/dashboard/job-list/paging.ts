@@ -1,4 +1,4 @@
-/** Where in a list the reader is. The cursor is in the address; the way back is beside it, in the browser's own history. */
+/** The position in a list. The cursor is in the URL; the cursors of the pages before are in the browser's history. */
 import { useLocation, useNavigate } from "@tanstack/react-router";
 
 declare module "@tanstack/react-router" {
@@ -8,14 +8,14 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Where one can go from this page; undefined where there is nothing. */
+/** Where you can go from this page; undefined if there is nothing. */
 export interface Paging {
   readonly older: (() => void) | undefined;
   readonly newer: (() => void) | undefined;
   readonly newest: (() => void) | undefined;
 }
 
-/** Pages of the list at the present address. `next` is the cursor of the page after this one. */
+/** `next` is the cursor of the page after this one. */
 export function usePaging(cursor: string | undefined, next: string | null | undefined): Paging {
   const navigate = useNavigate();
   const { state } = useLocation();

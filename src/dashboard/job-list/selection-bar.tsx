@@ -1,16 +1,14 @@
-/** What can be done with the selected jobs, and how far it is. */
-import { Ban, Play, RotateCw, Square, Trash2, X } from "lucide-react";
+/** Actions on the selected jobs, and their progress. */
+import { Square, X } from "lucide-react";
 import type { ReactElement } from "react";
 import { counted } from "../../core/counted.ts";
-import { ACTION_WORDS, changeJobs, isValid, JOB_ACTIONS, type JobAction, progress } from "../job-actions.ts";
+import { ACTION_ICONS, ACTION_WORDS, changeJobs, isValid, JOB_ACTIONS, type JobAction, progress } from "../job-actions.ts";
 import { Meter } from "../parts/bits.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
 import { useWatched } from "../watched.ts";
 import type { Selection } from "./selection.ts";
 
-const ICONS = { retry: RotateCw, start: Play, cancel: Ban, delete: Trash2 } as const;
-
-/** Stands below the list while something is selected. */
+/** Below the list, while something is selected. */
 export function SelectionBar({ selection }: { readonly selection: Selection }): ReactElement | null {
   const running = useWatched(progress);
   if (selection.jobs.length === 0 && running === null) return null;
@@ -22,7 +20,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }): 
         <>
           <span role="status" className="shrink-0">
             {ACTION_WORDS[running.action]}: {running.done + running.failed} of {counted(running.total, "job")}
-            {running.failed > 0 && <span className="text-destructive">, {running.failed} refused</span>}
+            {running.failed > 0 && <span className="text-destructive">, {running.failed} failed</span>}
           </span>
           <span className="w-48">
             <Meter value={running.done + running.failed} of={running.total} label="progress" />
@@ -47,8 +45,9 @@ function Choices({ selection }: { readonly selection: Selection }): ReactElement
         const able = selection.jobs.filter(({ status }) => isValid(action, status)).length;
         if (able === 0) return null;
         const words = able === selection.jobs.length ? ACTION_WORDS[action] : `${ACTION_WORDS[action]} ${able}`;
+        const look = action === "delete" ? "careful" : "plain";
         return (
-          <Button key={action} icon={ICONS[action]} look={action === "delete" ? "careful" : "plain"} onClick={() => void run(action)}>
+          <Button key={action} icon={ACTION_ICONS[action]} look={look} onClick={() => void run(action)}>
             {words}
           </Button>
         );

@@ -1,4 +1,4 @@
-/** Which rows are selected, and which one the keys speak of. */
+/** The selected rows of a list, and its shortcuts. */
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 import type { JobSummary } from "../../core/job.ts";
@@ -7,7 +7,6 @@ import { changeJob, changeJobs, isValid, type JobAction } from "../job-actions.t
 import { useShortcuts } from "../keyboard.ts";
 import { session } from "../session.ts";
 
-/** The selection of a list. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   readonly jobs: readonly JobSummary[];
@@ -16,7 +15,7 @@ export interface Selection {
   clear(): void;
 }
 
-/** Rows can be selected; what has left the list is selected no more. */
+/** A row that has left the list is no longer selected. */
 export function useSelection(rows: readonly JobSummary[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string | null>(null);
@@ -47,7 +46,7 @@ interface ListKeys {
   readonly onNewer: (() => void) | undefined;
 }
 
-/** `j k` move the focus over the links of the rows; the other keys speak of the row where it is. */
+/** `j` and `k` move the focus over the links of the rows; the other keys act on the focused row. */
 export function useListKeys({ rows, selection, onOlder, onNewer }: ListKeys): void {
   const navigate = useNavigate();
   const focused = (): JobSummary | undefined => {

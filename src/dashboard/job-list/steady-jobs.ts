@@ -1,36 +1,32 @@
-/**
- * A LIST THAT STANDS STILL. Rows that are shown keep their places and change in place; jobs that came since are counted, and shown when the
- * reader asks for them.
- */
+/** A LIST THAT DOES NOT MOVE. Rows keep their places and change in place. New jobs are counted, and shown when the user asks for them. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { Event } from "../../core/event.ts";
 import type { JobSummary, Status } from "../../core/job.ts";
 import type { JobPage } from "../api.ts";
-import { live, looks } from "../live.ts";
+import { live, refreshes } from "../live.ts";
 
-/** What a list shows. */
 export interface SteadyJobs {
   /** Undefined until the first answer. */
   readonly rows: readonly JobSummary[] | undefined;
-  /** How many jobs came since. */
+  /** How many new jobs are not shown yet. */
   readonly fresh: number;
 }
 
-/** Holds the rows of a page; `key` says which list and page it is. */
+/** Keeps the rows of a page; `key` says which list and page it is. */
 export function useSteadyJobs({ data, dataUpdatedAt, isPlaceholderData }: UseQueryResult<JobPage>, key: string): SteadyJobs {
   const [held, setHeld] = useState<{ readonly key: string; readonly rows: readonly JobSummary[] } | null>(null);
   const takesNext = useRef(false);
   useEffect(
     () =>
-      looks.subscribe(() => {
+      refreshes.subscribe(() => {
         takesNext.current = true;
       }),
     [],
   );
 
   useEffect(() => {
-    // An answer that says the same as the one before is an answer, too: the reader may have asked for it.
+    // An answer without a change counts, too: the user may have asked for it.
     if (data === undefined || isPlaceholderData || dataUpdatedAt === 0) return;
     const takesAll = takesNext.current;
     takesNext.current = false;
@@ -40,9 +36,9 @@ export function useSteadyJobs({ data, dataUpdatedAt, isPlaceholderData }: UseQue
     });
   }, [data, dataUpdatedAt, isPlaceholderData, key]);
 
-  // Rows that newer jobs pushed off the page, or that left the filter, are no longer in the answers; the news still tell of them.
+  // Answers lack rows that newer jobs pushed off the page, or that left the filter. Events still update them.
   useEffect(
-    () => live.hear((events) => setHeld((before) => (before === null ? null : { ...before, rows: changed(before.rows, events) }))),
+    () => live.subscribe((events) => setHeld((before) => (before === null ? null : { ...before, rows: changed(before.rows, events) }))),
     [],
   );
 

@@ -1,18 +1,26 @@
-/** Small things that stand in lines and cells. */
+/** Small parts of lines and cells. */
 import { Link } from "@tanstack/react-router";
-import { Copy } from "lucide-react";
+import { Copy, Pause } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
 import { IconButton } from "./button.tsx";
 
+interface JobLinkProps {
+  readonly id: string;
+  readonly children?: ReactNode;
+  /** Marks the link that opens the job of a row. */
+  readonly opensRow?: boolean;
+}
+
 /** The end of a job's id, as a link to the job. */
-export function JobLink({ id, children }: { readonly id: string; readonly children?: ReactNode }): ReactElement {
+export function JobLink({ id, children, opensRow = false }: JobLinkProps): ReactElement {
   return (
     <Link
       to="/jobs/$id"
       params={{ id }}
       title={id}
+      data-open={opensRow ? "" : undefined}
       className="inline-flex min-h-6 items-center rounded font-mono text-xs text-primary underline-offset-2 hover:underline"
     >
       {children ?? shortId(id)}
@@ -29,10 +37,18 @@ export function QueueLink({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-/** A button that copies. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactElement {
   return (
     <IconButton icon={Copy} label={`Copy ${what}`} onClick={() => void copyText(text, what.charAt(0).toUpperCase() + what.slice(1))} />
+  );
+}
+
+/** Marks a queue or schedule that is paused. */
+export function PausedBadge(): ReactElement {
+  return (
+    <span className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs text-warning">
+      <Pause aria-hidden className="size-3" /> paused
+    </span>
   );
 }
 
@@ -49,7 +65,7 @@ export function Tag({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-/** How much of something is taken. */
+/** How much of something is used. */
 export function Meter({ value, of, label }: { readonly value: number; readonly of: number; readonly label: string }): ReactElement {
   const share = of === 0 ? 0 : Math.min(1, value / of);
   return (

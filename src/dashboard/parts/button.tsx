@@ -17,7 +17,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly shortcut?: string;
 }
 
-/** A button with words, and an icon before them if it has one. */
+/** A button with text, and an icon before it if it has one. */
 export function Button({ look = "plain", icon: Icon, shortcut, children, className = "", ...rest }: ButtonProps): ReactElement {
   return (
     <button
@@ -34,11 +34,11 @@ export function Button({ look = "plain", icon: Icon, shortcut, children, classNa
 
 interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon: LucideIcon;
-  /** What it does, for those who do not see the icon, and when the pointer rests on it. */
+  /** What it does, for screen readers and as a tooltip. */
   readonly label: string;
 }
 
-/** A button that is an icon alone. */
+/** A button with only an icon. */
 export function IconButton({ icon: Icon, label, className = "", ...rest }: IconButtonProps): ReactElement {
   return (
     <button

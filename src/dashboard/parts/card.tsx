@@ -2,15 +2,14 @@ import type { ReactElement, ReactNode } from "react";
 
 interface CardProps {
   readonly title?: ReactNode;
-  /** Stands at the right end of the title's line. */
+  /** At the right end of the title line. */
   readonly aside?: ReactNode;
   readonly children: ReactNode;
   readonly className?: string;
-  /** Without a margin around what is inside, for tables. */
+  /** Without padding, for tables. */
   readonly flush?: boolean;
 }
 
-/** A surface with a title. */
 export function Card({ title, aside, children, className = "", flush = false }: CardProps): ReactElement {
   return (
     <section className={`min-w-0 overflow-clip rounded-xl border bg-card ${className}`}>
@@ -25,7 +24,7 @@ export function Card({ title, aside, children, className = "", flush = false }: 
   );
 }
 
-/** The head of a page: its name, a sentence, and what can be done here. */
+/** The head of a page: its title, a sentence, and actions. */
 export function PageHead({
   title,
   children,

@@ -1,19 +1,18 @@
-/** ROWS OF THE SAME KIND: a table where there is room, cards on a narrow screen. */
+/** A TABLE of rows; on a narrow screen, cards. */
 import { ChevronRight } from "lucide-react";
 import { type ComponentType, Fragment, type HTMLAttributes, type ReactElement, type ReactNode, useState } from "react";
 import { useIsNarrow } from "./narrow.ts";
 import { type Sorting, SortTh, Table, Td, Th } from "./table.tsx";
 
-/** A column: its name, and what stands in it. */
 export interface Column<Row> {
   readonly id: string;
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
   readonly end?: boolean;
   readonly className?: string;
-  /** Where it stands in a card, if not among the others with its name. */
+  /** Its place in a card, if not among the named values. */
   readonly place?: "title" | "corner";
-  /** What rows are ordered by when one sorts by it. */
+  /** The value to sort by. Absent: rows cannot be sorted by this column. */
   readonly sortBy?: (row: Row) => string | number;
 }
 
@@ -22,9 +21,9 @@ interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
-  /** What each row is marked with, and does when it is clicked. */
+  /** Attributes and listeners of each row. */
   readonly rowProps?: (row: Row) => HTMLAttributes<HTMLElement> & Readonly<Record<`data-${string}`, string>>;
-  /** Stands before each row, and in the head. */
+  /** Before each row, and in the header. */
   readonly lead?: { readonly head: ReactNode; readonly cell: (row: Row) => ReactNode } | undefined;
   /** Buttons at the end of each row. */
   readonly actions?: ComponentType<{ readonly row: Row }> | undefined;
@@ -33,16 +32,15 @@ interface DataTableProps<Row> {
 
 /** What opens below a row. */
 interface Details<Row> {
-  /** What the button is called that opens it. */
+  /** The label of the button that opens it. */
   readonly label: (row: Row) => string;
   readonly body: ComponentType<{ readonly row: Row }>;
-  /** Rows that have nothing more to tell have no button. Default: all have. */
+  /** Whether a row has details. Default: all have. */
   readonly has?: (row: Row) => boolean;
   /** Rows that are open from the start. Default: none. */
   readonly isOpenAtFirst?: (row: Row) => boolean;
 }
 
-/** The rows. Sorted by the reader's choice, where columns can be sorted by. */
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   const isNarrow = useIsNarrow();
   const [sorting, setSorting] = useState<Sorting | null>(null);

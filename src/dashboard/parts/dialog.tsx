@@ -4,7 +4,7 @@ import { IconButton } from "./button.tsx";
 
 const DialogElement = createContext<HTMLElement | null>(null);
 
-/** The dialog around, if there is one: lists that pop up must open inside it, as all else is out of reach meanwhile. */
+/** The surrounding dialog, if any: popups must open inside it, because the rest of the page cannot be used. */
 export function useDialogElement(): HTMLElement | undefined {
   return useContext(DialogElement) ?? undefined;
 }
@@ -13,16 +13,16 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** Stands below, always in sight. */
+  /** At the bottom, always visible. */
   readonly footer?: ReactNode;
-  /** What went wrong with what was typed; it stands above the footer. */
+  /** What went wrong; shown above the footer. */
   readonly problem?: string | undefined;
   readonly wide?: boolean;
-  /** For dialogs whose title is plain from what is in them. */
+  /** For dialogs whose content makes the title clear. */
   readonly hideTitle?: boolean;
 }
 
-/** A dialog of the browser's own: it holds the focus, gives it back, and closes with Escape. Shown while it is drawn. */
+/** The browser's own dialog: it keeps the focus, gives it back, and closes with Escape. It is open while it is rendered. */
 export function Dialog({ title, onClose, children, footer, problem, wide = false, hideTitle = false }: DialogProps): ReactElement {
   const ref = useRef<HTMLDialogElement>(null);
   const [element, setElement] = useState<HTMLElement | null>(null);
@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, children, footer, problem, wide = false
     const dialog = ref.current;
     setElement(dialog);
     if (dialog !== null && !dialog.open) dialog.showModal();
-    // The browser begins with the first button, which closes it.
+    // The browser would focus the first button, which closes the dialog.
     dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => dialog?.close();
   }, []);
@@ -46,7 +46,7 @@ export function Dialog({ title, onClose, children, footer, problem, wide = false
         onClose();
       }}
       onPointerDown={(event) => {
-        // On the dialog itself and not on what is in it: that is the backdrop.
+        // The dialog element itself is the backdrop; its content has other targets.
         if (event.target === ref.current) onClose();
       }}
       className={`appear m-auto max-h-[min(44rem,calc(100dvh-2rem))] w-[calc(100vw-2rem)] overflow-visible rounded-xl border bg-popover p-0 shadow-popover open:flex max-sm:mb-2 max-sm:w-[calc(100vw-1rem)] ${wide ? "max-w-3xl" : "max-w-lg"}`}

@@ -1,4 +1,4 @@
-/** Fields of a form: each with its label, what it means, and what is wrong with it. */
+/** Form fields: each with its label, a hint, and what is wrong with it. */
 import { type InputHTMLAttributes, type ReactElement, type ReactNode, useId } from "react";
 
 const BOX = "w-full rounded-md border border-input bg-card px-2.5 aria-invalid:border-destructive";
@@ -44,7 +44,6 @@ interface TextFieldProps extends FieldWords, Omit<InputHTMLAttributes<HTMLInputE
   readonly first?: boolean;
 }
 
-/** A line of text. */
 export function TextField({ label, hint, problem, onChange, mono = false, first = false, ...rest }: TextFieldProps): ReactElement {
   return (
     <Field label={label} hint={hint} problem={problem}>
@@ -96,7 +95,6 @@ interface SelectFieldProps extends FieldWords {
   readonly options: readonly (readonly [value: string, words: string])[];
 }
 
-/** One of a few. */
 export function SelectField({ label, hint, problem, value, onChange, options }: SelectFieldProps): ReactElement {
   return (
     <Field label={label} hint={hint} problem={problem}>
@@ -120,7 +118,6 @@ interface CheckFieldProps {
   readonly onChange: (checked: boolean) => void;
 }
 
-/** Yes or no. */
 export function CheckField({ label, hint, checked, onChange }: CheckFieldProps): ReactElement {
   return (
     <label className="flex items-start gap-2 py-1">

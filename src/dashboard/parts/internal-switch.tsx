@@ -6,11 +6,11 @@ interface InternalSwitchProps {
   readonly title?: string;
 }
 
-/** Shows what is our own, too. */
+/** Includes internal jobs or workers. */
 export function InternalSwitch({
   checked,
   onChange,
-  title = "Webhook deliveries and bulk operations, too",
+  title = "Include webhook deliveries and bulk operations",
 }: InternalSwitchProps): ReactElement {
   return (
     <label title={title} className="inline-flex h-8 items-center gap-2 px-1 whitespace-nowrap">

@@ -1,4 +1,4 @@
-/** A JSON value with all one may want to do with it: look, fold, see it as text, copy, keep. */
+/** A JSON value, as a tree or as text, to copy or to download. */
 import { Download } from "lucide-react";
 import { type ReactElement, useMemo, useState } from "react";
 import { asWritten, prettyJson } from "../../core/json-text.ts";
@@ -9,18 +9,17 @@ import { IconButton } from "./button.tsx";
 import { Card } from "./card.tsx";
 import { JsonTree } from "./json-tree.tsx";
 
-/** A text longer than this is cut; the whole of it can be copied and kept. */
+/** Longer text is cut; copies and downloads have all of it. */
 const MAX_TEXT = 256 * 1024;
 
 interface JsonCardProps {
   /** What it is: "Payload". */
   readonly title: string;
   readonly value: unknown;
-  /** The name of the file that it is kept in. */
+  /** The name of the downloaded file. */
   readonly file: string;
 }
 
-/** The value as a tree, or as text. */
 export function JsonCard({ title, value, file }: JsonCardProps): ReactElement {
   const [isText, setText] = useState(false);
   const text = useMemo(() => prettyJson(value), [value]);
@@ -52,7 +51,7 @@ export function JsonCard({ title, value, file }: JsonCardProps): ReactElement {
         {isText ? (
           <pre dir="ltr" className="font-mono text-xs leading-5 break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
             {visible(text.slice(0, MAX_TEXT))}
-            {text.length > MAX_TEXT && `\n… cut here: ${bytes(text.length - MAX_TEXT)} more. Copy or download it to see all.`}
+            {text.length > MAX_TEXT && `\n… cut here: ${bytes(text.length - MAX_TEXT)} more. Copy or download to see it all.`}
           </pre>
         ) : (
           <JsonTree value={shown} />

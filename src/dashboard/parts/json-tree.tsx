@@ -1,6 +1,6 @@
 /**
- * JSON AS A TREE. Only what is open is drawn, and of long lists and texts only a part at a time: a megabyte costs no more than a kilobyte
- * until somebody asks for it.
+ * JSON AS A TREE. Renders only what is open, and long lists and texts in parts: a megabyte costs no more than a kilobyte until somebody
+ * opens it.
  */
 import { ChevronRight } from "lucide-react";
 import { type ReactElement, type ReactNode, useState } from "react";
@@ -10,11 +10,10 @@ import { visible } from "../safe-text.ts";
 
 const STEP = 100;
 const TEXT_STEP = 2000;
-/** So deep is open from the start, as long as there is little in it. */
+/** Open from the start: down to this depth, with at most this many entries. */
 const OPEN_DEPTH = 2;
 const OPEN_ENTRIES = 30;
 
-/** A value and all that is in it. */
 export function JsonTree({ value }: { readonly value: unknown }): ReactElement {
   return (
     <div dir="ltr" className="font-mono text-xs leading-5">
@@ -81,7 +80,7 @@ function Container({ name, value, depth }: BranchProps & { readonly value: objec
             <Entries value={value} shown={shown} depth={depth + 1} />
             {shown < size && (
               <More onClick={() => setShown(shown + STEP * 5)}>
-                {count(size - shown)} more, show {count(Math.min(STEP * 5, size - shown))}
+                Show {count(Math.min(STEP * 5, size - shown))} of {count(size - shown)} more
               </More>
             )}
           </div>
@@ -101,7 +100,7 @@ function Entries({ value, shown, depth }: { readonly value: object; readonly sho
     .map(([key, item]) => <Branch key={key} name={key} value={item} depth={depth} />);
 }
 
-/** A few of the keys, so that one need not open it to know it. */
+/** Some of the keys, as a preview. */
 function keysOf(value: object): string {
   const keys = Object.keys(value);
   const some = keys.slice(0, 4).map((key) => visible(key.slice(0, 24)));
@@ -137,7 +136,7 @@ function Text({ text }: { readonly text: string }): ReactElement {
       </bdi>
       {text.length > shown && (
         <More onClick={() => setShown(shown * 10)}>
-          {count(text.length - shown)} more characters, show {count(Math.min(shown * 9, text.length - shown))}
+          Show {count(Math.min(shown * 9, text.length - shown))} of {count(text.length - shown)} more characters
         </More>
       )}
     </>

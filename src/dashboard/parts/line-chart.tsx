@@ -1,9 +1,8 @@
-/** LINES OVER TIME, drawn by uPlot. The arrow keys move over the points, as they do over a slider. */
+/** LINES OVER TIME, drawn by uPlot. The arrow keys move from point to point, like on a slider. */
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 
-/** One line. */
 export interface Line {
   readonly name: string;
   /** The name of a colour of the theme, such as `--primary`. */
@@ -17,13 +16,12 @@ interface LineChartProps {
   /** Milliseconds since the epoch, rising. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
-  /** A time as the reader sees it. */
   readonly timeText: (at: number) => string;
 }
 
 const HEIGHT = 232;
 
-/** The chart. Drawn anew when the theme changes; otherwise only its data changes. */
+/** Redrawn when the theme changes; otherwise only its data changes. */
 export default function LineChart({ label, times, lines, timeText }: LineChartProps): ReactElement {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<UPlot | null>(null);
@@ -48,7 +46,7 @@ export default function LineChart({ label, times, lines, timeText }: LineChartPr
       watcher.disconnect();
       drawn.destroy();
     };
-    // The data of the moment is drawn; what comes later is set below.
+    // Draws the current data; the effect below sets later data.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [looks, theme]);
 
@@ -134,7 +132,7 @@ function optionsOf(element: HTMLElement, lines: readonly Line[], onMove: (at: nu
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** Hours by the clock of the reader; at midnight, the day. */
+/** Local times; at midnight, the day. */
 const CLOCK_TIMES: NonNullable<UPlot.Axis["values"]> = (_, splits) =>
   splits.map((seconds) => {
     const date = new Date(seconds * 1000);

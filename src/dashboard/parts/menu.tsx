@@ -9,7 +9,6 @@ interface MenuProps {
   readonly children: ReactNode;
 }
 
-/** A menu that opens from a button. */
 export function Menu({ trigger, children }: MenuProps): ReactElement {
   const container = useDialogElement();
   return (
@@ -29,7 +28,6 @@ export function Menu({ trigger, children }: MenuProps): ReactElement {
 const ITEM =
   "flex min-h-8 w-full cursor-default items-center gap-2 rounded-md px-2 text-left text-sm outline-none select-none data-highlighted:bg-accent data-disabled:opacity-50";
 
-/** One thing that the menu does. */
 export function MenuItem({
   icon: Icon,
   danger = false,
@@ -50,7 +48,7 @@ export function MenuItem({
   );
 }
 
-/** One thing that the menu switches on and off; it stays open for the next. */
+/** Switches something on or off; the menu stays open. */
 export function MenuCheck({
   checked,
   onChange,
@@ -68,12 +66,11 @@ export function MenuCheck({
   );
 }
 
-/** A line between parts of a menu. */
 export function MenuLine(): ReactElement {
   return <Base.Separator className="mx-2 my-1 h-px bg-border" />;
 }
 
-/** The name of a part of a menu. */
+/** A part of a menu, with a title. */
 export function MenuGroup({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactElement {
   return (
     <Base.Group>

@@ -1,10 +1,10 @@
-/** What stands where data would: nothing yet, nothing at all, or a reason why not. */
+/** Shown instead of data: loading, nothing to show, or an error. */
 import { CircleAlert, type LucideIcon, RefreshCw } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { MillraceError } from "../../core/errors.ts";
 import { Button } from "./button.tsx";
 
-/** There is nothing here, and that is no fault. */
+/** Nothing to show, which is no error. */
 export function Empty({
   icon: Icon,
   title,
@@ -28,7 +28,7 @@ export function Empty({
   );
 }
 
-/** Lines where text will be. */
+/** Placeholder lines while data is loaded. */
 export function Skeleton({ lines = 5 }: { readonly lines?: number }): ReactElement {
   return (
     <div role="status" className="space-y-3 p-4">
@@ -40,7 +40,7 @@ export function Skeleton({ lines = 5 }: { readonly lines?: number }): ReactEleme
   );
 }
 
-/** Why there is nothing to show, and what to do about it. */
+/** Why the data could not be loaded, and a button to try again. */
 export function Trouble({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): ReactElement {
   return (
     <div role="alert" className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-6">
@@ -58,7 +58,7 @@ export function Trouble({ error, retry }: { readonly error: unknown; readonly re
   );
 }
 
-/** What an error says, as a sentence. */
+/** The message of an error, as a sentence. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const sentence = text.charAt(0).toUpperCase() + text.slice(1);
@@ -67,7 +67,7 @@ export function messageOf(error: unknown): string {
   return `${sentence}${/[.!?]$/.test(sentence) ? "" : "."}${hint}`;
 }
 
-/** Data when it is there; else the skeleton, or why not. Data that is there stays while it is looked at again, and while that fails. */
+/** The data, or the skeleton, or the error. Data stays while it is fetched again, even if that fails. */
 export function Loaded<Data>({
   result,
   lines,

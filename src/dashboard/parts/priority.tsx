@@ -2,7 +2,7 @@ import { ChevronDown, ChevronsUp, ChevronUp, Minus } from "lucide-react";
 import type { ReactElement } from "react";
 import { levelOf, PRIORITY_LEVELS, type PriorityLevel } from "../../core/job.ts";
 
-/** Levels from the most urgent on. */
+/** Levels, the most urgent first. */
 export const LEVELS: readonly PriorityLevel[] = ["critical", "high", "default", "low"];
 
 const ICONS = { critical: ChevronsUp, high: ChevronUp, default: Minus, low: ChevronDown } as const;
@@ -22,10 +22,16 @@ const COLOURS: Readonly<Record<PriorityLevel, string>> = {
   low: "text-muted-foreground",
 };
 
-/** The name of a priority, and its number where the name does not say it all. */
-export function priorityText(priority: number): string {
+/** The name of the level with this very number, or else the number. */
+export function priorityName(priority: number): PriorityLevel | number {
   const level = levelOf(priority);
-  return PRIORITY_LEVELS[level] === priority ? level : `${level} (${priority})`;
+  return PRIORITY_LEVELS[level] === priority ? level : priority;
+}
+
+/** The name of the level, and the number if it is not the level's own. */
+export function priorityText(priority: number): string {
+  const name = priorityName(priority);
+  return typeof name === "string" ? name : `${levelOf(priority)} (${priority})`;
 }
 
 /** A priority by icon and word. */

@@ -6,17 +6,17 @@ interface SuggestProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** What is known; anything else can be typed, too. */
+  /** Suggestions; anything else can be typed, too. */
   readonly items: readonly string[];
   readonly placeholder?: string;
   readonly problem?: string | undefined;
-  /** The label is there, but not seen. */
+  /** Only screen readers see the label. */
   readonly compact?: boolean;
   /** Has the focus when the dialog around it opens. */
   readonly first?: boolean;
 }
 
-/** A line of text that knows what others wrote there. */
+/** A text field with suggestions. */
 export function Suggest({
   label,
   value,
@@ -44,7 +44,7 @@ export function Suggest({
           data-first={first ? "" : undefined}
           onKeyDown={(event) => {
             if (event.key !== "Escape") return;
-            // What was typed stays: Escape closes the list, and then the dialog around it, if there is one.
+            // Keeps what was typed: Escape closes the list, and then the surrounding dialog, if any.
             event.preventBaseUIHandler();
             if (isOpen) event.preventDefault();
             setOpen(false);

@@ -1,11 +1,10 @@
-/** Tables: real ones, with a caption for those who do not see them. */
+/** Tables, with a caption for screen readers. */
 import { ArrowDown, ArrowUp } from "lucide-react";
 import type { ReactElement, ReactNode, ThHTMLAttributes } from "react";
 
-/** A table that scrolls sideways in its own place. */
 export function Table({ caption, children }: { readonly caption: string; readonly children: ReactNode }): ReactElement {
   return (
-    // Those who use the keyboard must be able to scroll it, too.
+    // Can have the focus, so that the keyboard can scroll it.
     <div className="scroll-x relative" role="region" aria-label={caption} tabIndex={0}>
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{caption}</caption>
@@ -21,12 +20,10 @@ interface HeadProps extends ThHTMLAttributes<HTMLTableCellElement> {
 
 const HEAD = "h-9 px-2.5 text-xs font-medium whitespace-nowrap text-muted-foreground first:pl-4 last:pr-4";
 
-/** The head of a column. */
 export function Th({ end = false, className = "", ...rest }: HeadProps): ReactElement {
   return <th scope="col" className={`${HEAD} ${end ? "text-right" : ""} ${className}`} {...rest} />;
 }
 
-/** How a table is sorted. */
 export interface Sorting {
   /** The id of the column. */
   readonly by: string;
@@ -35,14 +32,14 @@ export interface Sorting {
 
 interface SortThProps {
   readonly name: string;
-  /** Null while the rows are in the order in which they came. */
+  /** Null: rows have their original order. */
   readonly sorting: Sorting | null;
   readonly onSort: (sorting: Sorting) => void;
   readonly end?: boolean;
   readonly children: ReactNode;
 }
 
-/** The head of a column that sorts by it: numbers from the largest on, names from the first. */
+/** A column header that sorts: numbers start with the largest, names with the first. */
 export function SortTh({ name, sorting, onSort, end = false, children }: SortThProps): ReactElement {
   const isOn = sorting?.by === name;
   const isDown = isOn && sorting.descending;
@@ -61,7 +58,6 @@ export function SortTh({ name, sorting, onSort, end = false, children }: SortThP
   );
 }
 
-/** A cell. */
 export function Td({
   end = false,
   className = "",
@@ -80,5 +76,5 @@ export function Td({
   );
 }
 
-/** A row. */
+/** The classes of a row. */
 export const ROW = "border-t transition-colors hover:bg-muted/60";

@@ -1,7 +1,7 @@
 import { type ReactElement, useSyncExternalStore } from "react";
 import { distance, fullTime, localTime, NOTHING, roughSpan, took } from "../format.ts";
 
-/** One clock for the page: it goes on each second, while somebody looks. */
+/** One clock for the page: it ticks each second while the page is visible. */
 const ticks = new Set<() => void>();
 let now = Date.now();
 window.setInterval(() => {
@@ -10,7 +10,7 @@ window.setInterval(() => {
   for (const tick of ticks) tick();
 }, 1000);
 
-/** The time, each second anew. */
+/** The current time, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
@@ -20,28 +20,27 @@ function subscribe(tick: () => void): () => void {
   return () => ticks.delete(tick);
 }
 
-/** How long ago, or in how long; the exact time shows when the pointer rests on it. */
+function Time({ at, text }: { readonly at: number | null; readonly text: (at: number) => string }): ReactElement {
+  if (at === null) return <span className="text-muted-foreground">{NOTHING}</span>;
+  return (
+    <time dateTime={new Date(at).toISOString()} title={fullTime(at)} className="whitespace-nowrap">
+      {text(at)}
+    </time>
+  );
+}
+
+/** How long ago, or in how long; the tooltip has the exact time. */
 export function Ago({ at }: { readonly at: number | null }): ReactElement {
   const present = useNow();
-  if (at === null) return <span className="text-muted-foreground">{NOTHING}</span>;
-  return (
-    <time dateTime={new Date(at).toISOString()} title={fullTime(at)} className="whitespace-nowrap">
-      {distance(at, present)}
-    </time>
-  );
+  return <Time at={at} text={(time) => distance(time, present)} />;
 }
 
-/** A point in time, exactly, in the reader's time zone. */
+/** The exact local time. */
 export function Moment({ at }: { readonly at: number | null }): ReactElement {
-  if (at === null) return <span className="text-muted-foreground">{NOTHING}</span>;
-  return (
-    <time dateTime={new Date(at).toISOString()} title={fullTime(at)} className="whitespace-nowrap">
-      {localTime(at)}
-    </time>
-  );
+  return <Time at={at} text={localTime} />;
 }
 
-/** How long something took, or takes by now. */
+/** How long something took, or has taken so far. */
 export function Duration({ ms, since }: { readonly ms: number | null; readonly since?: number | null }): ReactElement {
   const present = useNow();
   if (since !== undefined && since !== null) return <span className="whitespace-nowrap">{roughSpan(Math.max(0, present - since))}…</span>;

@@ -1,4 +1,4 @@
-// Sets the colours before anything is painted. A script of its own, because the page's policy allows none inside the page.
+// Sets the colours before anything is painted. A file of its own, because the page's policy allows no inline script.
 // The names are those of preferences.ts.
 try {
   const chosen = localStorage.getItem("millrace:theme");

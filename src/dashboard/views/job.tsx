@@ -1,4 +1,4 @@
-/** ONE JOB: all that is known of it, what happened to it, and what can be done now. */
+/** ONE JOB: its fields, its history, and actions. */
 import { getRouteApi } from "@tanstack/react-router";
 import { FileQuestion } from "lucide-react";
 import { type ReactElement, useEffect } from "react";
@@ -20,21 +20,20 @@ const MARKS: Partial<Record<Job["status"], string>> = { completed: "✓", dead: 
 
 const WAITING: readonly Job["status"][] = ["pending", "scheduled", "retrying", "blocked"];
 
-/** The page of a job. */
 export function JobPage(): ReactElement {
   const { id } = route.useParams();
   const result = useJob(id);
   if (result.error !== null && result.data === undefined && "field" in result.error && result.error.field === "id") {
-    return <Gone text={messageOf(result.error)} />;
+    return <NoJob text={messageOf(result.error)} />;
   }
   return (
     <Loaded result={result} lines={10}>
-      {(job) => (job === null ? <Gone text="It was deleted, or pruned after its retention, or never existed." /> : <JobView job={job} />)}
+      {(job) => (job === null ? <NoJob text="It was deleted, or pruned after its retention, or never existed." /> : <JobView job={job} />)}
     </Loaded>
   );
 }
 
-function Gone({ text }: { readonly text: string }): ReactElement {
+function NoJob({ text }: { readonly text: string }): ReactElement {
   return (
     <Card>
       <Empty icon={FileQuestion} title="There is no such job">
@@ -69,7 +68,7 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
   );
 }
 
-/** The title of the tab, so that a job that is waited for can be seen to end from another one. */
+/** The title of the browser tab: it shows the end of the job while you are in another tab. */
 function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Millrace`;

@@ -1,4 +1,4 @@
-/** THE OVERVIEW: in five seconds, whether anything is wrong. */
+/** THE OVERVIEW: you see within five seconds whether anything is wrong. */
 import type { ReactElement } from "react";
 import { usersWorkers } from "../attention.ts";
 import { PageHead } from "../parts/card.tsx";
@@ -12,7 +12,6 @@ import { LatestJobs } from "./overview/latest-jobs.tsx";
 import { QueueBars } from "./overview/queue-bars.tsx";
 import { Throughput } from "./overview/throughput.tsx";
 
-/** What is wrong, and how it goes. */
 export function Overview(): ReactElement {
   const stats = useStats();
   const queues = useQueues();

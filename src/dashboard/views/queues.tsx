@@ -1,4 +1,4 @@
-/** QUEUES: how much waits where, and the switch that stops it. */
+/** QUEUES: their waiting jobs and settings, and buttons to pause them. */
 import { Layers } from "lucide-react";
 import type { ReactElement } from "react";
 import { useHeld } from "../held.ts";
@@ -8,14 +8,13 @@ import { useQueues, useStats } from "../queries.ts";
 import { LevelCards } from "./queues/level-cards.tsx";
 import { QueueTable } from "./queues/queue-table.tsx";
 
-/** Every queue. */
 export function Queues(): ReactElement {
   const stats = useStats();
   const queues = useQueues();
   const { shown, hold } = useHeld(queues.data);
   return (
     <>
-      <PageHead title="Queues">What waits, by priority and by queue. A paused queue starts no job; those that run go on.</PageHead>
+      <PageHead title="Queues">Waiting jobs by priority and by queue. A paused queue starts no jobs; running jobs continue.</PageHead>
       <div className="space-y-4">
         {stats.data !== undefined && <LevelCards stats={stats.data} />}
         <div {...hold}>
@@ -23,8 +22,8 @@ export function Queues(): ReactElement {
             <Loaded result={{ ...queues, data: shown }}>
               {(list) =>
                 list.length === 0 ? (
-                  <Empty icon={Layers} title="No queue yet">
-                    A queue is made by the first job that names it, or by a setting.
+                  <Empty icon={Layers} title="No queues yet">
+                    A queue is created by its first job, or by a change of its settings.
                   </Empty>
                 ) : (
                   <QueueTable queues={list} />

@@ -1,4 +1,4 @@
-/** SCHEDULES: what will run by itself, each time or once. */
+/** SCHEDULES: recurring schedules, and delayed jobs. */
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { lazy, type ReactElement, Suspense, useState } from "react";
@@ -6,18 +6,16 @@ import { compact } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { useSchedules, useStats } from "../queries.ts";
-import { session } from "../session.ts";
-import { useWatched } from "../watched.ts";
+import { useIsOperator } from "../session.ts";
 import { Delayed } from "./schedules/delayed.tsx";
 import { Recurring } from "./schedules/recurring.tsx";
 
 const ScheduleForm = lazy(() => import("./schedules/schedule-form.tsx"));
 const route = getRouteApi("/schedules");
 
-/** Recurring schedules, and single jobs that wait for their time. */
 export function Schedules(): ReactElement {
   const { tab, cursor } = route.useSearch();
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   const [isNew, setNew] = useState(false);
   const { data: schedules } = useSchedules();
   const { data: stats } = useStats();
@@ -33,7 +31,7 @@ export function Schedules(): ReactElement {
           )
         }
       >
-        Jobs that are made again and again, and single jobs that wait for their time.
+        Schedules that create jobs again and again, and single jobs that wait until they are due.
       </PageHead>
       <nav aria-label="Kinds" className="mb-3 flex gap-1">
         <Tab isOn={tab === undefined} search={{}} name="Recurring" figure={schedules?.length} />

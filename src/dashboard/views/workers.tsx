@@ -1,9 +1,9 @@
-/** WORKERS: who is there, what they do, and what nobody does. */
+/** WORKERS: which are live, what they do, and which types no worker handles. */
 import { Link } from "@tanstack/react-router";
 import { Cpu, OctagonAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { Worker } from "../api.ts";
-import { type Orphan, typesWithoutWorker, usersWorkers } from "../attention.ts";
+import { typesWithoutWorker, type UnhandledType, usersWorkers } from "../attention.ts";
 import { counted } from "../../core/counted.ts";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
@@ -12,14 +12,13 @@ import { Empty, Loaded } from "../parts/notices.tsx";
 import { usePending, useWorkers } from "../queries.ts";
 import { WorkerTable } from "./workers/worker-table.tsx";
 
-/** Every worker, in any process. */
 export function Workers(): ReactElement {
   const workers = useWorkers();
   const [isInternal, setInternal] = useState(false);
   const { data: pending = [] } = usePending();
   const listed = workers.data === undefined || isInternal ? workers.data : usersWorkers(workers.data);
   const { shown, hold } = useHeld(listed);
-  const orphans = typesWithoutWorker({ workers: workers.data ?? [], pending });
+  const unhandled = typesWithoutWorker({ workers: workers.data ?? [], pending });
   return (
     <>
       <PageHead
@@ -28,14 +27,14 @@ export function Workers(): ReactElement {
           <InternalSwitch
             checked={isInternal}
             onChange={setInternal}
-            title="Also those that servers bring for webhooks, bulk operations and http:request"
+            title="Include workers that servers run for webhooks, bulk operations and http:request"
           />
         }
       >
         {listed === undefined ? "Processes that run jobs." : summaryOf(listed)}
       </PageHead>
       <div className="space-y-4">
-        {orphans.length > 0 && <Orphans orphans={orphans} />}
+        {unhandled.length > 0 && <UnhandledTypes unhandled={unhandled} />}
         <div {...hold}>
           <Card flush>
             <Loaded result={{ ...workers, data: shown }}>
@@ -67,16 +66,16 @@ function summaryOf(workers: readonly Worker[]): string {
   )} in the last minute.`;
 }
 
-function Orphans({ orphans }: { readonly orphans: readonly Orphan[] }): ReactElement {
+function UnhandledTypes({ unhandled }: { readonly unhandled: readonly UnhandledType[] }): ReactElement {
   return (
     <section aria-label="Types without a live worker" className="rounded-xl border border-destructive/40 bg-card px-4 py-3">
       <h2 className="flex items-center gap-2 font-semibold">
         <OctagonAlert aria-hidden className="size-4 text-destructive" />
         Types without a live worker
       </h2>
-      <p className="text-muted-foreground">Jobs of these types wait, and no worker that looks at their queue handles them.</p>
+      <p className="text-muted-foreground">Jobs of these types wait, but no worker of their queue handles them.</p>
       <ul className="mt-2 flex flex-wrap gap-2">
-        {orphans.map(({ type, queue, jobs }) => (
+        {unhandled.map(({ type, queue, jobs }) => (
           <li key={`${queue} ${type}`}>
             <Link
               to="/jobs"

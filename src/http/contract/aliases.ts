@@ -1,4 +1,4 @@
-/** The routes of the first source design, kept as thin aliases. They say 400 for input of any kind that is refused. */
+/** Aliases: the routes of the first source design. They answer 400 to any invalid input. */
 import { Type } from "typebox";
 import { MAX_BODY_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
@@ -18,14 +18,14 @@ export const aliasRoutes = {
     answers: {
       202: { when: "The job is stored.", is: Type.Object({ ...Accepted.properties, ...NOTICE }) },
       409: {
-        when: "The key is known: the job that was stored under it. Or, as a problem: it belongs to a job with other content.",
+        when: "The idempotency key is in use: the job that has it. If that job differs from this one, a problem.",
         is: Type.Union([Type.Object({ ...Accepted.properties, job: Type.Union([Job, PrunedJob]) }), Problem]),
       },
     },
     problems: ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type", "queue_full", "unknown_type", "store_full"],
   },
   "GET /jobs/{id}": {
-    summary: "Look at a job (alias)",
+    summary: "Get a job (alias)",
     scope: "read",
     inputStatus: 400,
     answers: { 200: { when: "The job.", is: Job } },
@@ -37,10 +37,10 @@ export const aliasRoutes = {
     answers: { 200: { when: "The newest 1,000.", is: Type.Object({ jobs: Type.Array(JobSummary) }) } },
   },
   "POST /dlq/{id}/retry": {
-    summary: "Give a dead letter a new life (alias)",
+    summary: "Retry a dead letter (alias)",
     scope: "admin",
     inputStatus: 400,
-    answers: { 200: { when: "It is pending.", is: Accepted } },
+    answers: { 200: { when: "The job is pending.", is: Accepted } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
 } as const satisfies Record<string, Route>;

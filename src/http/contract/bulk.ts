@@ -9,21 +9,21 @@ const Action = oneOf([...BULK_ACTIONS]);
 const BulkFilter = closed(
   {
     status: Type.Optional(
-      Type.Union([Type.String({ maxLength: 20 }), StatusList], { description: "a status or a list of them, or their aliases" }),
+      Type.Union([Type.String({ maxLength: 20 }), StatusList], { description: "a status, an alias of one, or a list of them" }),
     ),
     ...JOB_FILTER,
   },
-  { description: "which jobs are meant, as lists take it; what is not named does not matter" },
+  { description: "an object of filters, as GET /api/v1/jobs takes them; a filter that you leave out matches every job" },
 );
 
 const MATCHED = {
   action: Action,
   filter: Type.Record(Type.String(), Type.Unknown(), {
-    description: "Which jobs are meant; the statuses are always named, times are ISO 8601 in UTC.",
+    description: "Which jobs match. It always names the statuses; times are ISO 8601 in UTC.",
   }),
-  matched: Type.Integer({ minimum: 0, description: "How many jobs matched when it began." }),
+  matched: Type.Integer({ minimum: 0, description: "How many jobs matched when the operation started." }),
   matched_is_capped: Type.Boolean({
-    description: "There may be more: counting ends at about 10,000, unless status and queue are all that is named.",
+    description: "There may be more: counting stops at about 10,000, unless you filter by status and queue only.",
   }),
 };
 
@@ -36,14 +36,12 @@ const BulkOperation = Type.Object({
   status: Type.Enum([...BULK_STATUSES]),
   processed: Count,
   succeeded: Count,
-  failed: Type.Integer({ minimum: 0, description: "Jobs that changed or vanished before their turn." }),
+  failed: Type.Integer({ minimum: 0, description: "Jobs that the operation could not change." }),
   failures: Type.Array(
     Type.Object({ id: Id, code: Type.Enum(["not_found", "wrong_status", "store_unavailable"]), message: Type.String() }),
-    {
-      description: "The first 100 of them.",
-    },
+    { description: "The first 100 of them." },
   ),
-  error: nullable(Type.String({ description: "Why the operation as a whole has failed, or is being tried again." })),
+  error: nullable(Type.String({ description: "Why the whole operation failed, or is being retried." })),
   created_at: Time,
   updated_at: Time,
   ended_at: nullable(Time),
@@ -57,36 +55,36 @@ export const bulkRoutes = {
     body: closed({
       action: Action,
       filter: Type.Optional(BulkFilter),
-      all: Type.Optional(Type.Boolean({ description: "true to mean every job: a filter that names nothing is refused without it" })),
-      dry_run: Type.Optional(Type.Boolean({ description: "true to only count what matches" })),
+      all: Type.Optional(Type.Boolean({ description: "true to change every job; required if the filter is empty" })),
+      dry_run: Type.Optional(Type.Boolean({ description: "true to only count the jobs that match" })),
       id: Type.Optional(
         Type.Union([Id], {
           description:
-            "a UUIDv7 that carries the partition of the queue ~bulk: Millrace clients make it, so that a repeat of a request is the same operation",
+            "a UUIDv7 that carries the partition of the queue ~bulk; Millrace clients set it, so that a repeated request starts no second operation",
         }),
       ),
     }),
     answers: {
-      202: { when: "It has begun, and goes on by itself.", is: BulkOperation, headers: { Location: "Where the operation is." } },
-      200: { when: "It was a dry run: how many match.", is: BulkPreview },
+      202: { when: "The operation runs in the background.", is: BulkOperation, headers: { Location: "Its relative URL." } },
+      200: { when: "A dry run: how many jobs match.", is: BulkPreview },
     },
     problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
   },
   "GET /api/v1/bulk": {
-    summary: "The latest operations, newest first",
+    summary: "List the latest operations, newest first",
     scope: "read",
     answers: { 200: { when: "At most 100.", is: Type.Object({ operations: Type.Array(BulkOperation) }) } },
   },
   "GET /api/v1/bulk/{id}": {
-    summary: "Look at an operation",
+    summary: "Get an operation",
     scope: "read",
     answers: { 200: { when: "The operation, ended or not.", is: BulkOperation } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/bulk/{id}/stop": {
-    summary: "Stop an operation after the batch under way",
+    summary: "Stop an operation after its current batch",
     scope: "admin",
-    answers: { 200: { when: "It is stopped, also when it was already. What was done stays done.", is: BulkOperation } },
+    answers: { 200: { when: "Stopped, also if it already was. Jobs that it already changed stay changed.", is: BulkOperation } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
 } as const satisfies Record<string, Route>;

@@ -1,33 +1,33 @@
-/** Who looks at the dashboard. All other that its page does, it does by the routes that everybody has. */
+/** Sign-in to the dashboard. For everything else, its page uses the public routes. */
 import { Type } from "typebox";
 import type { Route } from "./route.ts";
 import { closed, nullable } from "./schemas.ts";
 
-/** What a user may do: a viewer looks, an operator acts. */
+/** Roles of users: a viewer reads, an operator also changes things. */
 export const ROLES = ["viewer", "operator"] as const;
-/** One of those roles. */
+/** A role of a user. */
 export type Role = (typeof ROLES)[number];
 
 const Session = Type.Object({
-  user: nullable(Type.String({ description: "Who signed in; null for a key, and where nobody has to." })),
-  role: nullable(Type.Enum([...ROLES], { description: "What they may do; null: sign in first." })),
-  sign_in: Type.Enum(["none", "key", "password"], { description: "How one signs in here." }),
+  user: nullable(Type.String({ description: "Who signed in; null for a key, and where no sign-in is needed." })),
+  role: nullable(Type.Enum([...ROLES], { description: "What you may do; null if you must sign in first." })),
+  sign_in: Type.Enum(["none", "key", "password"], { description: "How to sign in." }),
 });
 
 export const dashboardRoutes = {
   "GET /dashboard/session": {
-    summary: "Who looks at the dashboard",
+    summary: "Get the session of the dashboard",
     scope: "open",
-    headers: { Cookie: "The session, or X-API-Key instead." },
-    answers: { 200: { when: "Who it is, as far as the server knows.", is: Session } },
+    headers: { Cookie: "The session. You can send X-API-Key instead." },
+    answers: { 200: { when: "Who you are, if the server knows it.", is: Session } },
     problems: ["not_found", "unauthorized", "rate_limited"],
   },
   "POST /dashboard/login": {
     summary: "Sign in to the dashboard",
     scope: "open",
     body: closed({
-      username: Type.String({ maxLength: 256, description: "a text of at most 256 characters" }),
-      password: Type.String({ maxLength: 1024, description: "a text of at most 1024 characters" }),
+      username: Type.String({ maxLength: 256, description: "a string of at most 256 characters" }),
+      password: Type.String({ maxLength: 1024, description: "a string of at most 1024 characters" }),
     }),
     maxBody: 16 * 1024,
     answers: { 204: { when: "Signed in.", headers: { "Set-Cookie": "The session." } } },
@@ -39,10 +39,10 @@ export const dashboardRoutes = {
     answers: {
       204: {
         when: "Signed out: the session has ended on every server of the store.",
-        headers: { "Set-Cookie": "Takes the session away." },
+        headers: { "Set-Cookie": "Removes the cookie." },
       },
     },
-    // With store_unavailable, too, the session's cookie is taken away.
+    // store_unavailable removes the cookie, too.
     problems: ["not_found", "store_unavailable"],
   },
 } as const satisfies Record<string, Route>;

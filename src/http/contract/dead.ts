@@ -8,17 +8,17 @@ const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
 const ErrorGroups = Type.Object({
   groups: Type.Array(
     Type.Object({
-      group: Type.String({ description: "What filters take." }),
+      group: Type.String({ description: "The value for the filter group." }),
       name: Type.String(),
-      message: Type.String({ description: "Of the job that died last." }),
+      message: Type.String({ description: "The message of the job that died last." }),
       count: Count,
-      types: Type.Array(Type.String(), { description: "Up to 20." }),
+      types: Type.Array(Type.String(), { description: "At most 20." }),
       first_seen_at: Time,
       last_seen_at: Time,
       sample_job_id: Id,
     }),
   ),
-  is_capped: Type.Boolean({ description: "There are more dead letters than were looked at, or more groups than are shown." }),
+  is_capped: Type.Boolean({ description: "There are more dead letters than were read, or more groups than are shown." }),
 });
 
 export const deadRoutes = {
@@ -30,25 +30,25 @@ export const deadRoutes = {
     problems: ["invalid_input", "invalid_cursor"],
   },
   "GET /api/v1/dead/groups": {
-    summary: "Dead letters by error, the most numerous first",
+    summary: "List dead letters by error, the largest group first",
     scope: "read",
     query: closed({ type, queue, internal, priority, tag, from, to }),
     answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
     problems: ["invalid_input"],
   },
   "DELETE /api/v1/dead": {
-    summary: "Remove dead letters: all, or those that match",
+    summary: "Delete dead letters: all, or those that match",
     scope: "admin",
     query: closed(JOB_FILTER),
-    answers: { 200: { when: "Removed.", is: Type.Object({ ...Message, purged: Count }) } },
+    answers: { 200: { when: "Deleted.", is: Type.Object({ ...Message, purged: Count }) } },
     problems: ["invalid_input"],
   },
   "POST /api/v1/dead/retry": {
-    summary: "Give dead letters a new life: all, or those that match",
+    summary: "Retry dead letters: all, or those that match",
     scope: "admin",
     body: closed(JOB_FILTER),
     bodyIsOptional: true,
-    answers: { 200: { when: "They are pending.", is: Type.Object({ ...Message, retried: Count }) } },
+    answers: { 200: { when: "The jobs are pending.", is: Type.Object({ ...Message, retried: Count }) } },
     problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
   },
 } as const satisfies Record<string, Route>;

@@ -1,4 +1,4 @@
-/** WORK OVER HTTP: claim jobs under a lease, keep it, report how it ended. And who works. */
+/** WORK OVER HTTP: claim jobs, extend their leases, report outcomes. And the registry of workers. */
 import { type Static, Type } from "typebox";
 import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
@@ -24,19 +24,19 @@ const ErrorInput = Type.Union(
       kind: Type.Optional(oneOf(["error", "timeout"])),
     }),
   ],
-  { description: "a text, or an object of message, name, stack and kind (error or timeout), each text of at most 64 KiB" },
+  { description: "a string, or an object of message, name, stack and kind (error or timeout), each string of at most 64 KiB" },
 );
 
-/** How an attempt ended, as a worker says it. */
+/** How an attempt ended, as a worker reports it. */
 export const OutcomeInput = closed({
   ...Lease,
-  // A loss is what a store finds, not what a worker says.
+  // The store detects a loss; no worker reports one.
   outcome: oneOf(OUTCOME_KINDS.filter((kind) => kind !== "lost")),
-  result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, with completed" })),
+  result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, for completed" })),
   error: Type.Optional(ErrorInput),
-  delay: Type.Optional(duration("the time until the next attempt, with failed (instead of the job's own curve) or with snooze")),
+  delay: Type.Optional(duration("the time until the next attempt, for failed (instead of the job's retry delay) or snooze")),
   run_ms: Type.Optional(
-    Type.Number({ minimum: 0, description: "how long the attempt ran, in milliseconds; without it, the time since the claim" }),
+    Type.Number({ minimum: 0, description: "the duration of the attempt in milliseconds; by default, the time since the claim" }),
   ),
 });
 export type OutcomeWire = Static<typeof OutcomeInput>;
@@ -46,11 +46,11 @@ const REFUSALS = LEASE_ANSWERS.filter((answer) => answer !== "ok");
 
 const Result = Type.Object({
   id: Id,
-  ok: Type.Boolean({ description: "Applied, or the repeat of what was." }),
+  ok: Type.Boolean({ description: "Applied, by this request or an earlier one." }),
   code: Type.Optional(
     Type.Enum(REFUSALS, {
       description:
-        "stale: the lease is over. cancelled: the job was cancelled. locked: nothing was changed, because another open transaction holds the job; ask again.",
+        "stale: the lease is over. cancelled: the job was cancelled. locked: another open transaction holds the job, and nothing was changed; try again.",
     }),
   ),
 });
@@ -71,7 +71,7 @@ const NoteInput = closed({
   lines: Type.Optional(
     Type.Array(Type.String({ maxLength: MAX_LOG_LINE_BYTES }), {
       maxItems: MAX_LOG_LINES,
-      description: `at most ${MAX_LOG_LINES} texts of at most ${MAX_LOG_LINE_BYTES} bytes`,
+      description: `at most ${MAX_LOG_LINES} strings of at most ${MAX_LOG_LINE_BYTES} bytes`,
     }),
   ),
 });
@@ -80,13 +80,13 @@ const Types = Type.Union([Type.Literal("*"), Type.Array(Name, { minItems: 1, max
   description: 'a list of types, or "*" for any',
 });
 const Queues = Type.Array(
-  Type.String({ pattern: `${NAME.source}|^\\*$`, description: `${NAME_RULE}, or "*" for all queues, also those that come later` }),
+  Type.String({ pattern: `${NAME.source}|^\\*$`, description: `${NAME_RULE}, or "*" for all queues, including new ones` }),
   { minItems: 1, maxItems: MAX_QUEUES, description: `a list of 1 to ${MAX_QUEUES} names of queues` },
 );
 
-/** What a worker says about itself. */
+/** What a worker reports about itself. */
 const ENTRY = {
-  host: Type.String({ maxLength: MAX_HOST_LENGTH, description: `a text of at most ${MAX_HOST_LENGTH} characters` }),
+  host: Type.String({ maxLength: MAX_HOST_LENGTH, description: `a string of at most ${MAX_HOST_LENGTH} characters` }),
   pid: Count,
   state: oneOf(["idle", "busy", "stopping"]),
   slots: Count,
@@ -96,14 +96,14 @@ const ENTRY = {
   running: Type.Array(Id, { maxItems: MAX_RUNNING_SHOWN, description: `the ids of at most ${MAX_RUNNING_SHOWN} jobs` }),
   running_count: Count,
   processed: Count,
-  per_minute: Type.Number({ minimum: 0, description: "jobs a minute" }),
+  per_minute: Type.Number({ minimum: 0, description: "jobs per minute" }),
   abandoned: Count,
 };
 
 const Worker = Type.Object({
   id: Name,
   ...ENTRY,
-  // Those of our own among it, whose names no caller can give.
+  // Includes internal queues, whose names callers cannot send.
   queues: Type.Array(Type.String()),
   started_at: Time,
   heartbeat_at: Time,
@@ -113,7 +113,7 @@ const INPUT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "un
 
 export const leaseRoutes = {
   "POST /api/v1/leases": {
-    summary: "Claim jobs to work on, and report outcomes in the same round trip",
+    summary: "Claim jobs, and report outcomes in the same round trip",
     scope: "work",
     keepsText: { list: "outcomes", fields: ["result"] },
     body: closed({
@@ -122,37 +122,37 @@ export const leaseRoutes = {
       types: Type.Optional(Types),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BATCH, description: `a whole number from 1 to ${MAX_BATCH}` })),
       lease: Type.Optional(aLease),
-      wait: Type.Optional(duration('how long to wait for a job when there is none, at most "30s"')),
+      wait: Type.Optional(duration('the longest time to wait for a job if there is none, at most "30s"')),
       holding: Type.Optional(
         Type.Array(closed(Lease), {
           maxItems: MAX_SLOTS,
-          description: "every lease that the worker has; others of this worker are given back at no cost",
+          description: "every lease that the worker holds; its other jobs are released, which costs no retry",
         }),
       ),
       turn: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 0xffff_ffff, description: "a whole number that counts the claims of this worker" }),
       ),
-      again: Type.Optional(Type.Boolean({ description: "true when the answer to the claim of this turn was lost: gives what it granted" })),
+      again: Type.Optional(Type.Boolean({ description: "true if the answer to this turn's claim was lost: you get the same jobs again" })),
       outcomes: Type.Optional(outcomes),
     }),
     maxBody: MAX_BATCH_BYTES,
     answers: {
       200: {
-        when: "Each job runs under a lease until lease_expires_at: extend it, or settle. Empty when there was none.",
+        when: "Each job has a lease until lease_expires_at: extend it, or settle the job. Empty if there was no job.",
         is: Type.Object({ jobs: Type.Array(LeasedJob), results: Type.Array(Result) }),
       },
     },
     problems: INPUT_PROBLEMS,
   },
   "POST /api/v1/leases/extend": {
-    summary: "Keep leases",
+    summary: "Extend leases",
     scope: "work",
     body: closed({
       leases: Type.Array(closed(Lease), { maxItems: MAX_SLOTS, description: `a list of at most ${MAX_SLOTS} leases` }),
       lease: Type.Optional(aLease),
     }),
     maxBody: MAX_BATCH_BYTES,
-    answers: { 200: { when: "In order. A lease that is not ok is gone: drop the job.", is: Results } },
+    answers: { 200: { when: "In order. For stale and cancelled the lease is gone: stop the job.", is: Results } },
     problems: INPUT_PROBLEMS,
     servedToTheEnd: true,
   },
@@ -176,29 +176,29 @@ export const leaseRoutes = {
     servedToTheEnd: true,
   },
   "GET /api/v1/leases/watch": {
-    summary: "Hints that there is work, or that leases were ended by somebody else",
+    summary: "Stream hints that there is work, or that somebody else ended a lease",
     scope: "work",
     answers: {
       200: {
-        when: "Server-sent events `work` {queue} and `lease` {}. A hint may be lost: claiming is the truth.",
+        when: "Server-sent events `work` {queue} and `lease` {}. Hints may be lost, so claim now and then without one.",
         mediaType: "text/event-stream",
       },
     },
   },
   "GET /api/v1/workers": {
-    summary: "Every live worker, as it last said about itself",
+    summary: "List live workers, as they last reported",
     scope: "read",
     query: closed({ internal: Internal }),
     answers: {
       200: {
-        when: "Live workers; with internal, also those that servers bring for webhooks, bulk operations and http:request.",
+        when: "Live workers; with internal, also those that servers run for webhooks, bulk operations and http:request.",
         is: Type.Object({ workers: Type.Array(Worker) }),
       },
     },
     problems: ["invalid_input"],
   },
   "PUT /api/v1/workers/{worker}": {
-    summary: "Say what a worker does; the entry vanishes after its ttl",
+    summary: "Register or update a worker; the entry expires after its ttl",
     scope: "work",
     body: closed({ ...ENTRY, ttl: Type.Optional(duration('a time of at most 24 hours, in milliseconds or as "15s"')) }),
     answers: { 200: { when: "Written.", is: Type.Object({ ...Message, worker_id: Name, ttl: Milliseconds }) } },
@@ -206,9 +206,9 @@ export const leaseRoutes = {
     servedToTheEnd: true,
   },
   "DELETE /api/v1/workers/{worker}": {
-    summary: "Take a worker out of the registry",
+    summary: "Remove a worker from the registry",
     scope: "work",
-    answers: { 200: { when: "It is not there any more.", is: Type.Object({ ...Message, worker_id: Name }) } },
+    answers: { 200: { when: "Removed, also if it was not there.", is: Type.Object({ ...Message, worker_id: Name }) } },
     problems: ["invalid_input"],
     servedToTheEnd: true,
   },

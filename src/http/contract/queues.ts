@@ -1,4 +1,4 @@
-/** Queues and figures. */
+/** Queues and statistics. */
 import { Type } from "typebox";
 import { STATUSES } from "../../core/job.ts";
 import type { Route } from "./route.ts";
@@ -7,7 +7,7 @@ import { closed, Count, duration, Message, Milliseconds, moment, Name, nullable,
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
 );
-const LevelCounts = Type.Object({ critical: Count, high: Count, default: Count, low: Count }, { description: "Waiting jobs by level." });
+const LevelCounts = Type.Object({ critical: Count, high: Count, default: Count, low: Count }, { description: "Waiting jobs by priority." });
 const Percentiles = Type.Object(
   { p50: nullable(Milliseconds), p95: nullable(Milliseconds), p99: nullable(Milliseconds) },
   { description: "Each is the upper bound of a bucket: at most 19 % above the true value, rounded to three digits." },
@@ -27,7 +27,7 @@ const Queue = Type.Object({
   waiting: LevelCounts,
   rate: countOf("Jobs that ended completed, failed or dead in the last full minute."),
   oldest_waiting_ms: Type.Union([Milliseconds, Type.Null()], {
-    description: "For how long the pending job that is due longest has waited; null when none is pending.",
+    description: "How long the oldest due job has been pending; null if none is pending.",
   }),
   capacity: nullable(Count),
   head_start: nullable(Milliseconds),
@@ -37,7 +37,7 @@ const Queue = Type.Object({
 
 const Settings = closed({
   capacity: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "how many jobs may wait, at least 1, or null for no bound" }),
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "how many jobs may wait, at least 1, or null for no limit" }),
   ),
   head_start: Type.Optional(
     Type.Union([duration(""), Type.Null()], {
@@ -58,16 +58,16 @@ const Settings = closed({
 });
 
 const CREATE = closed({
-  create: Type.Optional(Type.Boolean({ description: "true to make a queue that does not exist yet; without it that is 404" })),
+  create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
 });
 
 export const queueRoutes = {
   "GET /api/v1/stats": {
-    summary: "Figures over all queues",
+    summary: "Get statistics of all queues",
     scope: "read",
     answers: {
       200: {
-        when: "Nothing of it is counted by looking at jobs.",
+        when: "All values come from counters; no jobs are read.",
         is: Type.Object({
           queues: LevelCounts,
           by_queue: Type.Record(Type.String(), Type.Object({ counts: StatusCounts, waiting: LevelCounts, paused: Type.Boolean() })),
@@ -83,7 +83,7 @@ export const queueRoutes = {
             { processed: Count, failed: Count },
             { description: "Jobs that completed, and that failed for good, since midnight UTC." },
           ),
-          throughput: Type.Number({ description: "Jobs completed a second, over the last full minute." }),
+          throughput: Type.Number({ description: "Jobs completed per second, over the last full minute." }),
           latency: Percentiles,
           wait: Percentiles,
         }),
@@ -91,17 +91,17 @@ export const queueRoutes = {
     },
   },
   "GET /api/v1/stats/history": {
-    summary: "What was counted, by hour or by minute",
+    summary: "Get statistics by hour or by minute",
     scope: "read",
     query: closed({
       step: Type.Optional(oneOf(["hour", "minute"])),
-      from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: in the first period")),
-      to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: in the last period")),
+      from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
+      to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
       queue: Type.Optional(Name),
     }),
     answers: {
       200: {
-        when: "The earliest first, at most 1,000: by default the last 24 hours, or 60 minutes. Nothing of it is counted by looking at jobs.",
+        when: "At most 1,000 points, the earliest first: by default the last 24 hours or 60 minutes. All values come from counters; no jobs are read.",
         is: Type.Object({
           points: Type.Array(
             Type.Object({
@@ -118,12 +118,12 @@ export const queueRoutes = {
     problems: ["invalid_input"],
   },
   "GET /api/v1/queues": {
-    summary: "Every queue with its settings, counts and figures",
+    summary: "List queues with their settings, counts and statistics",
     scope: "read",
-    answers: { 200: { when: "By name.", is: Type.Object({ queues: Type.Array(Queue) }) } },
+    answers: { 200: { when: "Sorted by name.", is: Type.Object({ queues: Type.Array(Queue) }) } },
   },
   "PATCH /api/v1/queues/{queue}": {
-    summary: "Change settings of a queue; what is not named stays",
+    summary: "Change settings of a queue; those that you leave out stay",
     scope: "admin",
     query: CREATE,
     body: Settings,
@@ -131,20 +131,20 @@ export const queueRoutes = {
     problems: ["invalid_input", "not_found", "malformed_body", "unsupported_media_type"],
   },
   "POST /api/v1/queues/{queue}/pause": {
-    summary: "Let no job of a queue start; running ones go on",
+    summary: "Pause a queue: no job starts, running jobs continue",
     scope: "admin",
     query: CREATE,
     answers: {
-      200: { when: "Paused, also when it was already.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) },
+      200: { when: "Paused, also if it already was.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(true) }) },
     },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/queues/{queue}/resume": {
-    summary: "Let jobs of a queue start again",
+    summary: "Resume a queue: jobs start again",
     scope: "admin",
     query: CREATE,
     answers: {
-      200: { when: "Resumed, also when it was not paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) },
+      200: { when: "Resumed, also if it was not paused.", is: Type.Object({ ...Message, queue: Name, paused: Type.Literal(false) }) },
     },
     problems: ["invalid_input", "not_found"],
   },

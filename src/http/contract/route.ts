@@ -3,17 +3,17 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { TextPlace } from "../../core/json-source.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 
-/** What an API key may be allowed to do. */
+/** What an API key may do. */
 export const SCOPES = ["read", "enqueue", "work", "admin"] as const;
-/** One thing that an API key may be allowed to do. */
+/** One thing that an API key may do. */
 export type Scope = (typeof SCOPES)[number];
 
 /** An answer that is not a problem. */
 export interface AnswerKind {
   readonly when: string;
-  /** Absent where the answer is not JSON. */
+  /** Absent if the answer is not JSON. */
   readonly is?: TSchema;
-  /** Of what is not JSON. */
+  /** Set if the answer is not JSON. */
   readonly mediaType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -21,26 +21,25 @@ export interface AnswerKind {
 /** One row of the contract. Its name is its method and path: `POST /api/v1/jobs/{id}/cancel`. */
 export interface Route {
   readonly summary: string;
-  /** `open` needs no key and tells nothing. */
+  /** `open` needs no key and shows no data. */
   readonly scope: Scope | "open";
   readonly query?: TObject;
   readonly body?: TSchema;
-  /** Of the body only the names of its fields are checked here: the library checks what they hold, in the same words. */
+  /** Checks only the field names of the body: the library checks the values, with the same messages. */
   readonly checksNamesOnly?: boolean;
-  /** Fields whose values are kept as they were sent: handlers are given a JsonText for each. */
+  /** Fields whose JSON text is kept as it was sent: the route gets a JsonText for each. */
   readonly keepsText?: TextPlace;
-  /** The body may be left out altogether. */
   readonly bodyIsOptional?: boolean;
-  /** The most bytes that a body may have. */
+  /** In bytes. */
   readonly maxBody?: number;
-  /** Request headers that mean something beyond the usual. */
+  /** Request headers with a meaning for this route. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly answers: Readonly<Record<number, AnswerKind>>;
-  /** Problems that this route may answer with, beside those that every route may. */
+  /** Problems that this route may answer with, besides USUAL_PROBLEMS. */
   readonly problems?: readonly ProblemCode[];
-  /** Problems of input have this status here, instead of their own. */
+  /** The status of input problems here, instead of their own. */
   readonly inputStatus?: 400;
-  /** Served until the very end of a shutdown, so that work under way can be reported. */
+  /** Served until the very end of a shutdown, so that running work can be reported. */
   readonly servedToTheEnd?: boolean;
 }
 
@@ -63,9 +62,6 @@ type AnswersOf<R extends Route> = {
   [Status in keyof R["answers"]]: R["answers"][Status] extends { readonly is: infer Is } ? TypeOf<Is> : null;
 };
 
-/** What a route's body holds, as JSON. */
 export type BodyOf<R extends Route> = R extends { readonly body: infer Body } ? TypeOf<Body> : undefined;
-/** What a route's query string holds. */
 export type QueryOf<R extends Route> = R extends { readonly query: infer Query } ? TypeOf<Query> : undefined;
-/** What any of a route's answers holds, as JSON. */
 export type AnswerOf<R extends Route> = AnswersOf<R>[keyof AnswersOf<R>];

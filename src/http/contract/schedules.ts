@@ -1,4 +1,4 @@
-/** Schedules: jobs that are made again and again. */
+/** Schedules: they create jobs again and again. */
 import { Type } from "typebox";
 import { MAX_CRON_LENGTH } from "../../core/cron.ts";
 import { MAX_PREVIEW } from "../../core/schedule.ts";
@@ -36,7 +36,7 @@ const TIMING = {
   cron: Type.Optional(
     Type.String({
       maxLength: MAX_CRON_LENGTH,
-      description: `a cron of 5 or 6 fields, or such as "@hourly", of at most ${MAX_CRON_LENGTH} characters`,
+      description: `a cron expression of 5 or 6 fields, or a name like "@hourly", of at most ${MAX_CRON_LENGTH} characters`,
     }),
   ),
   every: Type.Optional(duration('a time of at least 1 s, in milliseconds or as "10s"')),
@@ -55,8 +55,8 @@ const SCHEDULE_FIELDS = {
 };
 
 const UPSERTED = {
-  201: { when: "The schedule was made.", is: Schedule },
-  200: { when: "There was one of that name: it is now as was said.", is: Schedule },
+  201: { when: "The schedule was created.", is: Schedule },
+  200: { when: "The schedule existed and was updated.", is: Schedule },
 };
 const UPSERT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type", "unknown_type"] as const;
 
@@ -65,12 +65,12 @@ const Runs = Type.Object({ runs: Type.Array(Time) });
 
 export const scheduleRoutes = {
   "GET /api/v1/schedules": {
-    summary: "Every schedule",
+    summary: "List schedules",
     scope: "read",
-    answers: { 200: { when: "By name.", is: Type.Object({ schedules: Type.Array(Schedule) }) } },
+    answers: { 200: { when: "Sorted by name.", is: Type.Object({ schedules: Type.Array(Schedule) }) } },
   },
   "POST /api/v1/schedules": {
-    summary: "Make or change the schedule of the given name",
+    summary: "Create or update the schedule with the given name",
     scope: "admin",
     body: closed({ name: Name, ...SCHEDULE_FIELDS }),
     keepsText: { fields: ["payload"] },
@@ -78,20 +78,20 @@ export const scheduleRoutes = {
     problems: UPSERT_PROBLEMS,
   },
   "POST /api/v1/schedules/preview": {
-    summary: "The next runs of a timing that is only tried",
+    summary: "Preview the next runs of a timing, without a schedule",
     scope: "read",
     body: closed({ ...TIMING, count: howMany }),
     answers: { 200: { when: "In order.", is: Runs } },
     problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
   },
   "GET /api/v1/schedules/{name}": {
-    summary: "Look at a schedule",
+    summary: "Get a schedule",
     scope: "read",
     answers: { 200: { when: "The schedule.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "PUT /api/v1/schedules/{name}": {
-    summary: "Make or change a schedule; the same again changes nothing",
+    summary: "Create or update a schedule; a repeated request changes nothing",
     scope: "admin",
     body: closed(SCHEDULE_FIELDS),
     keepsText: { fields: ["payload"] },
@@ -99,31 +99,31 @@ export const scheduleRoutes = {
     problems: UPSERT_PROBLEMS,
   },
   "DELETE /api/v1/schedules/{name}": {
-    summary: "Remove a schedule; jobs that it made stay",
+    summary: "Delete a schedule; its jobs stay",
     scope: "admin",
-    answers: { 200: { when: "Removed.", is: Type.Object({ ...Message, name: Name }) } },
+    answers: { 200: { when: "Deleted.", is: Type.Object({ ...Message, name: Name }) } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/schedules/{name}/run": {
-    summary: "Make a job now, beside the ticks",
+    summary: "Create a job now, in addition to the ticks",
     scope: "admin",
-    answers: { 201: { when: "The job.", is: Job, headers: { Location: "Where the job is." } } },
+    answers: { 201: { when: "The job.", is: Job, headers: { Location: "Its relative URL." } } },
     problems: ["invalid_input", "not_found", "queue_full"],
   },
   "POST /api/v1/schedules/{name}/pause": {
-    summary: "Let no tick of a schedule make a job",
+    summary: "Pause a schedule: its ticks create no jobs",
     scope: "admin",
-    answers: { 200: { when: "The schedule, also when it was paused already.", is: Schedule } },
+    answers: { 200: { when: "The schedule, also if it was already paused.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/schedules/{name}/resume": {
-    summary: "Let a schedule tick again; ticks that passed are not made up for",
+    summary: "Resume a schedule; missed ticks are not made up for",
     scope: "admin",
-    answers: { 200: { when: "The schedule, also when it was not paused.", is: Schedule } },
+    answers: { 200: { when: "The schedule, also if it was not paused.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "GET /api/v1/schedules/{name}/preview": {
-    summary: "The next runs of a schedule",
+    summary: "Preview the next runs of a schedule",
     scope: "read",
     query: closed({ count: howMany }),
     answers: { 200: { when: "In order.", is: Runs } },

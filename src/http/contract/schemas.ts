@@ -1,7 +1,6 @@
 /**
- * THE SHAPES OF THE WIRE. JSON in snake_case; times go out as ISO 8601 in UTC; what is not set is null, never left out.
- *
- * The description of an input is what it must be, in words that complete "… must be": it is the error message and the reference at once.
+ * THE SHAPES ON THE WIRE: JSON in snake_case; times in answers are ISO 8601 in UTC; a field that is not set is null, never left out.
+ * The description of an input completes "… must be": both the error message and the reference use it.
  */
 import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
@@ -23,12 +22,12 @@ const Amount = Type.Number({ minimum: 0 });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 export const Milliseconds = Type.Number({ minimum: 0, description: "milliseconds" });
 
-/** How many milliseconds, or a text such as `30s`: what a duration may be beyond that is said where it is used. */
+/** Milliseconds, or a string such as `30s`. Each use adds its own bounds. */
 export function duration(mustBe: string): TUnion<[TInteger, TString]> {
   return Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 40 })], { description: mustBe });
 }
 
-/** A point in time, as a caller may write it. */
+/** A point in time, as callers write it. */
 export function moment(mustBe: string): TUnion<[TString, TInteger]> {
   return Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: mustBe });
 }
@@ -53,7 +52,7 @@ const LEVELS = Object.keys(PRIORITY_LEVELS) as (keyof typeof PRIORITY_LEVELS)[];
 const PriorityInput = Type.Union([Type.Enum(LEVELS), Type.Integer({ minimum: MIN_PRIORITY, maximum: MAX_PRIORITY })], {
   description: JOB_OPTIONS.priority.mustBe,
 });
-const Priority = Type.Union([Type.Enum(LEVELS), Type.Integer()], { description: "The name where it equals a level, else the number." });
+const Priority = Type.Union([Type.Enum(LEVELS), Type.Integer()], { description: "The name of the level if it has one, else the number." });
 export const Status = Type.Enum([...STATUSES]);
 
 export const JobErrorShape = Type.Object(
@@ -62,7 +61,7 @@ export const JobErrorShape = Type.Object(
     message: Type.String(),
     stack: nullable(Type.String()),
     kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
-    group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted texts." }),
+    group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted strings." }),
   },
   { description: "Why an attempt did not succeed." },
 );
@@ -80,7 +79,7 @@ const SUMMARY = {
   max_retries: Count,
   retry_count: Count,
   max_lost: Count,
-  lost_count: Type.Integer({ minimum: 0, description: "Attempts since the last retry by hand whose worker died or was cut off." }),
+  lost_count: Type.Integer({ minimum: 0, description: "Attempts whose worker died or was cut off, since the last retry by hand." }),
   attempt: Type.Integer({ minimum: 0, description: "Attempts started." }),
   retry_delay: Milliseconds,
   timeout: Milliseconds,
@@ -107,16 +106,16 @@ export type JobSummaryWire = Static<typeof JobSummary>;
 export const Job = Type.Object({ ...SUMMARY, payload: Type.Unknown(), result: Type.Unknown() });
 export type JobWire = Static<typeof Job>;
 
-/** What may be said of a new job. */
+/** A hint about a new job. */
 export const NOTICE = {
   notice: Type.Optional(
     Type.String({
-      description: "Only from a server that runs jobs itself: that no live worker handles the job's type, and it waits until one takes it.",
+      description: "Only from a server that runs jobs itself: no live worker handles the job's type, so the job waits until one does.",
     }),
   ),
 };
 
-/** All that is left of a job whose key still lives. */
+/** What is left of a removed job while its idempotency key is kept. */
 export const PrunedJob = Type.Object({ id: Id, type: Name, queue: Name, status: Status, pruned: Type.Literal(true) });
 export type PrunedJobWire = Static<typeof PrunedJob>;
 
@@ -125,7 +124,7 @@ function option<Schema extends TSchema>(name: keyof typeof JOB_OPTIONS, schema: 
   return Type.Optional(Type.Union([schema], { description: JOB_OPTIONS[name].mustBe }));
 }
 
-/** What can be said about a job beside its type and payload. Bounds are the library's to check: it says what is wrong with more words. */
+/** Options of a job. The library checks their bounds: its messages say more. */
 export const JOB_FIELDS = {
   queue: Type.Optional(Name),
   priority: Type.Optional(PriorityInput),
@@ -156,40 +155,39 @@ const KEYS = {
     Type.String({
       pattern: ID_PATTERN,
       description:
-        "a UUIDv7 that carries the partition of its queue: Millrace clients make it, so that a repeat of a request is the same job",
+        "a UUIDv7 that carries the partition of its queue; Millrace clients set it, so that a repeated request makes no second job",
     }),
   ),
 };
 
-/** A job to be made. */
+/** A job to enqueue. */
 export const NewJob = closed({ type: Name, payload: Type.Optional(Type.Unknown()), ...JOB_FIELDS, ...TIMES, ...KEYS });
 export type NewJobWire = Static<typeof NewJob>;
 
-/** A job to be made, as the first source design has it. */
+/** A job to enqueue, as the first source design has it. */
 export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unknown(), ...JOB_FIELDS, ...TIMES, ...KEYS });
 
 // ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, from the year 2000 on";
 
-/** Whether internal jobs are shown, too. */
 export const Internal = Type.Optional(
   Type.Boolean({
-    description: "true to include internal jobs (webhook deliveries, bulk operations) and the workers that servers bring for them",
+    description: "true to include internal jobs (webhook deliveries, bulk operations) and the workers that servers run for them",
   }),
 );
 
-/** Which jobs are meant; what is not named does not matter. */
+/** Which jobs match. A filter that is left out matches every job. */
 export const JOB_FILTER = {
   type: Type.Optional(Name),
-  queue: Type.Optional(Type.String({ maxLength: 140, description: `${NAME_RULE}; with internal, also a queue of ours` })),
+  queue: Type.Optional(Type.String({ maxLength: 140, description: `${NAME_RULE}; with internal, also an internal queue` })),
   internal: Internal,
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH, description: TAG_RULE })),
   group: Type.Optional(
     Type.String({
       pattern: GROUP.source,
-      description: "a group of errors, as GET /api/v1/dead/groups names it: twelve hexadecimal digits",
+      description: "the id of an error group, from GET /api/v1/dead/groups: 12 hexadecimal digits",
     }),
   ),
   q: Type.Optional(
@@ -199,46 +197,46 @@ export const JOB_FILTER = {
       description: `${SEARCH_RULE}, in the id, type, a tag, the key, the error or the first 16 KiB of the payload`,
     }),
   ),
-  from: Type.Optional(moment(`${A_MOMENT}: created at or after`)),
-  to: Type.Optional(moment(`${A_MOMENT}: created before`)),
+  from: Type.Optional(moment(`${A_MOMENT}; matches jobs created at or after it`)),
+  to: Type.Optional(moment(`${A_MOMENT}; matches jobs created before it`)),
 };
 
 /** One status or several. */
 export const StatusList = Type.Array(Type.String({ maxLength: 20 }), {
-  description: "statuses or their aliases, in any case, by comma; failed matches failed and dead",
+  description: "statuses or their aliases, separated by commas, in any case; failed matches failed and dead",
 });
 
-/** Over so many jobs a page by number is walked to. */
+/** How far page numbers reach: all jobs before the page are read. */
 export const MAX_SKIPPED = 10_000;
 
 /** Which page of a list. */
 export const PAGE = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: `a whole number from 1 to ${MAX_PAGE}` })),
-  cursor: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: "next_cursor of an answer of this list" })),
+  cursor: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: "the next_cursor of an earlier answer of this list" })),
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MAX_SKIPPED,
-      description: `the number of a page, from 1, without a cursor; page × limit is at most ${MAX_SKIPPED}`,
+      description: `a page number from 1, without a cursor; page × limit is at most ${MAX_SKIPPED}`,
     }),
   ),
-  total: Type.Optional(Type.Boolean({ description: "true to count how many match; without it, only a page by number is counted" })),
+  total: Type.Optional(Type.Boolean({ description: "true to count the jobs that match; by default only pages by number are counted" })),
 };
 
 export const JobPage = Type.Object({
   jobs: Type.Array(JobSummary),
   total: nullable(
-    Type.Integer({ description: "How many match: where they have to be walked over, up to 10,000. null where it was not asked for." }),
+    Type.Integer({ description: "How many jobs match; null if not asked for. If jobs must be read for it, counting stops at 10,000." }),
   ),
-  total_is_capped: Type.Boolean({ description: "There may be more than total." }),
-  page: nullable(Type.Integer({ description: "null where a cursor asked." })),
+  total_is_capped: Type.Boolean({ description: "There may be more jobs than total." }),
+  page: nullable(Type.Integer({ description: "null if you used a cursor." })),
   limit: Type.Integer(),
   next_cursor: nullable(Type.String()),
 });
 
 // ── Problems ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A problem (RFC 9457). */
+/** RFC 9457. */
 export const Problem = Type.Object({
   type: Type.String(),
   title: Type.String(),

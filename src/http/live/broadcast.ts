@@ -5,17 +5,17 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { Reader } from "./reader.ts";
 import { Ring } from "./ring.ts";
 
-/** Readers are woken so often at most: events that come closer together go out in one write. */
+/** Readers are woken at most this often: events that come closer together go out in one write. */
 const TICK_MS = 50;
 
 export interface BroadcastOptions {
   readonly client: Pick<Client, "events">;
   readonly clock: Clock;
-  /** The client was closed, and with it this. */
+  /** Called when the broadcast has ended. */
   readonly onEnd: () => void;
 }
 
-/** ONE LIFE OF THE HUB: listens to the store once, numbers what it hears, and has any number of readers. */
+/** ONE SUBSCRIPTION of the hub: listens to the store, numbers the events, and has any number of readers. */
 export class Broadcast {
   readonly #clock: Clock;
   readonly #onEnd: () => void;
@@ -23,8 +23,8 @@ export class Broadcast {
   readonly #ring = new Ring();
   readonly #digest = new EventDigest();
   readonly #readers = new Set<Reader>();
-  /** Not numbered yet; the digest bounds how many they can be in a tick. */
-  #heard: Event[] = [];
+  /** Not numbered yet; the digest limits how many there are in a tick. */
+  #received: Event[] = [];
   #tick: Timer | null = null;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #sums: Timer | null = null;
@@ -39,7 +39,7 @@ export class Broadcast {
     return this.#readers.size;
   }
 
-  /** A reader from now on, or from after the event with this id. */
+  /** A reader that starts now, or after the event with this id. */
   open(lastId: string | null, onClose: () => void): Reader {
     const reader: Reader = new Reader({
       ring: this.#ring,
@@ -54,7 +54,7 @@ export class Broadcast {
     return reader;
   }
 
-  /** Listens no more, and closes all readers. May be called twice. */
+  /** Stops listening and closes all readers. May be called twice. */
   end(): void {
     if (this.#listening.signal.aborted) return;
     this.#listening.abort();
@@ -66,35 +66,35 @@ export class Broadcast {
 
   async #listen(events: AsyncIterable<Event>): Promise<void> {
     try {
-      for await (const event of events) this.#hear(event);
+      for await (const event of events) this.#receive(event);
     } catch {
-      // As when it ends: whoever reads opens a stream again, and is told why that cannot be.
+      // Treated like the end: readers open a new stream, and its answer says what is wrong.
     }
     this.end();
   }
 
-  #hear(event: Event): void {
-    this.#tellSoon(this.#digest.take([event], this.#clock.monotonic(), this.#clock.now()));
-    if (this.#digest.hasSums) this.#sums ??= this.#clock.setTimer(() => this.#tellSums(), SUMS_EVERY_MS);
+  #receive(event: Event): void {
+    this.#sendSoon(this.#digest.take([event], this.#clock.monotonic(), this.#clock.now()));
+    if (this.#digest.hasSums) this.#sums ??= this.#clock.setTimer(() => this.#sendSums(), SUMS_EVERY_MS);
   }
 
-  #tellSums(): void {
+  #sendSums(): void {
     this.#sums = null;
-    this.#tellSoon(this.#digest.sums(this.#clock.now()));
+    this.#sendSoon(this.#digest.sums(this.#clock.now()));
   }
 
   /** The first event after a pause goes out at once. */
-  #tellSoon(events: readonly Event[]): void {
+  #sendSoon(events: readonly Event[]): void {
     if (events.length === 0) return;
-    this.#heard.push(...events);
-    this.#tick ??= this.#clock.setTimer(() => this.#tell(), this.#tickedAt + TICK_MS - this.#clock.monotonic());
+    this.#received.push(...events);
+    this.#tick ??= this.#clock.setTimer(() => this.#send(), this.#tickedAt + TICK_MS - this.#clock.monotonic());
   }
 
-  #tell(): void {
+  #send(): void {
     this.#tick = null;
     this.#tickedAt = this.#clock.monotonic();
-    for (const event of this.#heard) this.#ring.append(event);
-    this.#heard = [];
+    for (const event of this.#received) this.#ring.append(event);
+    this.#received = [];
     for (const reader of this.#readers) reader.wake();
   }
 }

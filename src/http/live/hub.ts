@@ -1,6 +1,6 @@
 /**
- * THE HUB: one in each server, whatever the number of those who read. It listens to the store only while somebody reads, and a little longer, so
- * that one whose connection broke finds what it missed; who comes back later is told of a gap.
+ * THE HUB: one in each server, for any number of readers. It listens to the store only while somebody reads, and a little longer, so that
+ * a reader whose connection broke misses nothing. One that comes back later gets a gap event.
  */
 import type { Client } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
@@ -13,20 +13,20 @@ import type { Reader } from "./reader.ts";
 export interface HubOptions {
   readonly client: Pick<Client, "events">;
   readonly clock: Clock;
-  readonly room: StreamLimits;
+  readonly limits: StreamLimits;
 }
 
-/** Who wants to read. */
+/** Who opens a stream. */
 export interface Listener {
-  /** By what its streams are counted together; null where nobody has to say who they are. */
+  /** What its streams are counted by; null where no key is needed. */
   readonly caller: string | null;
-  /** The id of the last event that it had. */
+  /** The id of the last event that it got. */
   readonly lastId: string | null;
 }
 
-/** So long it listens on after the last reader has gone. */
+/** How long it listens after the last reader has gone. */
 const LINGER_MS = 15_000;
-/** A stream ends when somebody closes a page: not soon. */
+/** Streams last long: a place is not free soon. */
 const RETRY_AFTER_MS = 10_000;
 
 export class Hub {
@@ -39,7 +39,7 @@ export class Hub {
     this.#options = options;
   }
 
-  /** A place for a reader, which must be closed. Throws when there are too many. */
+  /** Opens a reader, which must be closed. Throws if there are too many. */
   open({ caller, lastId }: Listener): Reader {
     this.#refuseTooMany(caller);
     this.#lingering?.cancel();
@@ -53,7 +53,7 @@ export class Hub {
     });
   }
 
-  /** Closes all readers, and listens no more. One that comes later begins anew. May be called twice. */
+  /** Closes all readers and stops listening. A later reader starts it again. May be called twice. */
   close(): void {
     this.#broadcast?.end();
   }
@@ -70,12 +70,12 @@ export class Hub {
   }
 
   #refuseTooMany(caller: string | null): void {
-    const { streams, streamsPerCaller } = this.#options.room;
+    const { streams, streamsPerCaller } = this.#options.limits;
     if ((this.#broadcast?.readers ?? 0) >= streams) {
-      throw new WireError("overloaded", `this server has ${streams} open streams, and takes no more`, { retryAfterMs: RETRY_AFTER_MS });
+      throw new WireError("overloaded", `this server already has ${streams} open streams, its limit`, { retryAfterMs: RETRY_AFTER_MS });
     }
     if (caller !== null && (this.#byCaller.get(caller) ?? 0) >= streamsPerCaller) {
-      throw new MillraceError("rate_limited", `one caller may have ${streamsPerCaller} open streams: close one`, {
+      throw new MillraceError("rate_limited", `one caller may have at most ${streamsPerCaller} open streams: close one`, {
         retryAfterMs: RETRY_AFTER_MS,
       });
     }

@@ -1,26 +1,26 @@
 import type { Frame, Ring } from "./ring.ts";
 
-/** What is handed out at once: as much as one write should have. */
+/** How much `next` gives at once: as much as one write should have. */
 const MAX_CHARS = 64 * 1024;
 
 export interface ReaderOptions {
   readonly ring: Ring;
-  /** The id of the last event that the reader had; null for one who wants to hear from now on. */
+  /** The id of the last event that the reader got; null to start now. */
   readonly lastId: string | null;
   readonly now: () => number;
   readonly onClose: () => void;
 }
 
 /**
- * One who reads, as a place in the ring. Nothing is kept for a reader: it is asked for the next events when it has written those it had, and
- * one that is so slow that the ring dropped what it has not read is told how many that were.
+ * A reader, as a position in the ring. Nothing is buffered for it: it takes the next events after it has written the last ones. If it is
+ * so slow that the ring dropped events which it has not read, it gets a gap with their number.
  */
 export class Reader {
   readonly #ring: Ring;
   readonly #now: () => number;
   readonly #onClose: () => void;
   #next: number;
-  /** What was missed and not told yet. */
+  /** Events that were missed, until the gap is sent. */
   #gap: { missed: number } | null = null;
   #isOpen = true;
   #wake: () => void = () => {};
@@ -34,7 +34,7 @@ export class Reader {
     if (lastId !== null && last === null) this.#gap = { missed: 0 };
   }
 
-  /** The id after which this reader goes on. */
+  /** The id after which this reader continues. */
   get position(): string {
     return this.#ring.idOf(this.#next - 1);
   }
@@ -49,7 +49,7 @@ export class Reader {
     return null;
   }
 
-  /** There may be something new. */
+  /** There may be new events. */
   wake(): void {
     this.#wake();
   }

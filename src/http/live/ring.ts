@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Event } from "../../core/event.ts";
 import { toEventWire } from "../wire/event.ts";
 
-/** An event as it is told. Its text is made once, for all who read. */
+/** An event as it is sent. Its text is made once for all readers. */
 export interface Frame {
   readonly id: string;
   readonly event: Event["event"];
@@ -10,7 +10,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** How much is kept for those who are slow, or come back. */
+/** How much is kept for readers that are slow, or come back. */
 export interface RingBounds {
   readonly events: number;
   readonly chars: number;
@@ -20,11 +20,11 @@ const BOUNDS: RingBounds = { events: 10_000, chars: 16 * 1024 * 1024 };
 const ID = /^([0-9a-f]{12})-(\d{1,15})$/;
 
 /**
- * The last events of one life of the hub, numbered from 1. An id is the life's random name and a number: so one that another process gave, or
- * this one in an earlier life, is not taken for one of these.
+ * The last events of one broadcast, numbered from 1. An id is a random prefix and a number, so that an id of another process, or of an
+ * earlier broadcast, is not mistaken for one of these.
  */
 export class Ring {
-  readonly #life = randomBytes(6).toString("hex");
+  readonly #prefix = randomBytes(6).toString("hex");
   readonly #bounds: RingBounds;
   readonly #frames: (Frame | undefined)[] = [];
   #first = 1;
@@ -58,25 +58,25 @@ export class Ring {
     this.#end++;
   }
 
-  /** One that is kept. */
+  /** An event that is kept. */
   at(number: number): Frame {
     return this.#frames[number % this.#bounds.events]!;
   }
 
-  /** An event at this number, without keeping it. */
+  /** An event with this number; it is not kept. */
   frameOf(event: Event, number: number): Frame {
     const id = this.idOf(number);
     return { id, event: event.event, data: JSON.stringify(toEventWire(event, id)) };
   }
 
   idOf(number: number): string {
-    return `${this.#life}-${number}`;
+    return `${this.#prefix}-${number}`;
   }
 
-  /** The number of an event of this life, which may have been dropped meanwhile; null for any other id. */
+  /** The number of an event of this ring, even if it was dropped since; null for any other id. */
   numberOf(id: string): number | null {
-    const [, life, number] = ID.exec(id) ?? [];
-    return life === this.#life && Number(number) < this.#end ? Number(number) : null;
+    const [, prefix, number] = ID.exec(id) ?? [];
+    return prefix === this.#prefix && Number(number) < this.#end ? Number(number) : null;
   }
 
   #isFullFor(frame: Frame): boolean {
@@ -86,7 +86,7 @@ export class Ring {
   #dropFirst(): void {
     const place = this.#first++ % this.#bounds.events;
     this.#chars -= this.#frames[place]!.data.length;
-    // Not left until it is overwritten: then it is not the characters that are bounded.
+    // Cleared at once: if it stayed until it is overwritten, the limit on characters would not hold.
     this.#frames[place] = undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** What a server of Node's is given for its `upgrade` event. It stands apart, because who reads our types need not have those of `ws`. */
+/** A listener for the `upgrade` event of a Node server. In a file of its own, so that our public types do not need those of `ws`. */
 export type UpgradeListener = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;

@@ -1,39 +1,37 @@
 /**
- * REQUESTS TO UPGRADE, as Node's server hands them over: a bare socket, and nobody who would answer. Each is asked for all that any other call
- * is asked for; who is refused gets an ordinary answer, and the connection ends.
+ * UPGRADE REQUESTS, as Node's server passes them on: a bare socket without a response object. Each passes the same checks as any other
+ * call. A refused one gets an ordinary answer, and its connection ends.
  */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Answerer } from "../answerer.ts";
+import { type Answerer, SWITCHING_PROTOCOLS } from "../answerer.ts";
 import type { Answer } from "../call.ts";
 import { NodeCall } from "../node-call.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { WireError } from "../problem.ts";
 import type { UpgradeListener } from "./upgrade-listener.ts";
 
-/** Answers requests to upgrade: at the path of this route with a WebSocket, anywhere else as a call that no route takes. */
+/** Answers upgrade requests: at the path of this route with a WebSocket, elsewhere as a call that matches no route. */
 export function upgradeListener(route: PreparedRoute, answerer: Answerer, basePath: string): UpgradeListener {
   const path = basePath + route.path;
   return (incoming, socket, head) => {
-    // A connection that breaks says so by closing. Without anybody who listens, its error would end the process.
+    // A broken connection also closes. Without a listener, its error would end the process.
     socket.on("error", () => {});
     const { url = "/" } = incoming;
     const mark = url.indexOf("?");
     const call = new UpgradeCall(incoming, socket, head, mark === -1 ? "" : url.slice(mark + 1));
-    const answering = (mark === -1 ? url : url.slice(0, mark)) === path ? answerer.answer(route, call, {}) : answerer.answerLost(call, []);
-    void answering.then((answer) => {
-      if (answer.status !== SWITCHING) writeRefusal(socket, answer);
+    const reply = (mark === -1 ? url : url.slice(0, mark)) === path ? answerer.answer(route, call, {}) : answerer.answerNoRoute(call, []);
+    void reply.then((answer) => {
+      if (answer.status !== SWITCHING_PROTOCOLS) writeRefusal(socket, answer);
     });
   };
 }
 
-const SWITCHING = 101;
-
-/** What may come from the other side at once. Nothing has to. */
+/** The largest message that the other side may send. It need not send any. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-/** Takes over sockets. It compresses nothing: that costs memory for each reader, and has been a way to exhaust servers. */
+/** Compresses nothing: compression costs memory for each reader, and attackers have used it to exhaust servers. */
 const sockets = new WebSocketServer({
   noServer: true,
   clientTracking: false,
@@ -41,14 +39,13 @@ const sockets = new WebSocketServer({
   maxPayload: MAX_MESSAGE_BYTES,
 });
 
-/** Why a handshake failed, told to the one who waits for it. */
+/** What to call if the handshake on a socket fails. */
 const refusals = new WeakMap<Duplex, (error: Error) => void>();
 sockets.on("wsClientError", (error: Error, socket: Duplex) => refusals.get(socket)?.(error));
 
 /** A call that asks for a WebSocket. */
 export class UpgradeCall extends NodeCall {
   readonly isUpgrade = true;
-  /** The connection itself. */
   readonly socket: Duplex;
   readonly #incoming: IncomingMessage;
   readonly #head: Buffer;
@@ -61,14 +58,14 @@ export class UpgradeCall extends NodeCall {
   }
 
   /**
-   * Switches to the protocol. `take` is called at once, so that nothing that was sent along is heard before somebody listens. Rejects when the
-   * request is not one for a WebSocket.
+   * Switches protocols. Calls `take` at once, so that it listens before the first message arrives. Rejects if this is not a valid WebSocket
+   * request.
    */
   accept(take: (webSocket: WebSocket) => void): Promise<void> {
     const { socket } = this;
     return new Promise((resolve, reject) => {
       const isOver = (): void => reject(new WireError("malformed_request", "the connection ended before it was upgraded"));
-      // It ended while somebody else was asked: nothing would ever say so again.
+      // It ended during an earlier check: no event will follow.
       if (socket.destroyed) return isOver();
       refusals.set(socket, (error) => reject(new WireError("malformed_request", error.message)));
       socket.once("close", isOver);

@@ -1,6 +1,6 @@
 /**
- * EVENTS OVER A WEBSOCKET: a JSON message for each, and one write for all that came together. The other side has nothing to say; that it is still
- * there is asked now and then.
+ * EVENTS OVER A WEBSOCKET: one JSON message per event, and one write for all that came together. The other side sends nothing; pings show
+ * whether it is still there.
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
@@ -9,35 +9,35 @@ import { SessionOver } from "../ended-sessions.ts";
 import type { Reader } from "./reader.ts";
 import type { Frame } from "./ring.ts";
 
-export interface TellingOptions {
+export interface SendEventsOptions {
   readonly webSocket: WebSocket;
-  /** What it runs over. */
+  /** The connection of the WebSocket. */
   readonly socket: Duplex;
   readonly reader: Reader;
   readonly clock: Clock;
   /** Aborts when the server shuts down, or with a SessionOver. */
   readonly ending: AbortSignal;
-  /** The connection has ended, whoever ended it. */
+  /** Called when the connection has ended, whoever ended it. */
   readonly ended: () => void;
 }
 
-/** Who has not answered one ping when the next is due is gone. */
+/** A peer that has not answered a ping when the next is due is gone. */
 const PING_MS = 30_000;
-/** How long the other side may take to agree that it is over. */
+/** How long the other side may take to confirm the close. */
 const CLOSE_MS = 2000;
 
-/** Numbers of RFC 6455. */
+/** Close codes of RFC 6455. */
 const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;
 
-/** Tells a reader's events until either side has enough. */
-export function tellOver({ webSocket, socket, reader, clock, ending, ended }: TellingOptions): void {
+/** Sends a reader's events until either side closes. */
+export function sendEvents({ webSocket, socket, reader, clock, ending, ended }: SendEventsOptions): void {
   let timer: Timer | null = null;
   let isAnswered = true;
   let isClosing = false;
 
   function close(code: number, reason: string): void {
-    // Who goes on sending does not put off the end.
+    // A peer that keeps sending must not put off the end.
     if (isClosing) return;
     isClosing = true;
     timer?.cancel();
@@ -59,18 +59,18 @@ export function tellOver({ webSocket, socket, reader, clock, ending, ended }: Te
     }, PING_MS);
   }
 
-  async function tell(): Promise<void> {
+  async function send(): Promise<void> {
     for (;;) {
       const frames = await reader.next();
       if (frames === null) break;
       await write(webSocket, socket, frames);
     }
-    // The reader was closed from within: the client over the store was, or the hub.
+    // Our side closed the reader: the client or the hub was closed.
     if (webSocket.readyState === webSocket.OPEN) shutDown();
   }
 
   webSocket.on("pong", () => (isAnswered = true));
-  webSocket.on("message", () => close(POLICY_VIOLATION, "this connection only tells, and takes no messages"));
+  webSocket.on("message", () => close(POLICY_VIOLATION, "this WebSocket accepts no messages"));
   // A close follows, with the code that belongs to the error.
   webSocket.on("error", () => {});
   webSocket.once("close", () => {
@@ -82,10 +82,10 @@ export function tellOver({ webSocket, socket, reader, clock, ending, ended }: Te
   pingLater();
   ending.addEventListener("abort", shutDown);
   if (ending.aborted) shutDown();
-  void tell();
+  void send();
 }
 
-/** Resolves when the connection has taken all of it: until then nothing more is read for it. */
+/** Resolves when the connection has taken all frames: until then, no more are read for it. */
 function write(webSocket: WebSocket, socket: Duplex, frames: readonly Frame[]): Promise<void> {
   return new Promise((resolve) => {
     socket.cork();

@@ -1,4 +1,4 @@
-/** Bulk operations of a server. It is the server that works them. */
+/** Bulk operations over HTTP. The server runs them. */
 import type { BulkOperation, BulkOperations, BulkPreview, BulkRequest } from "../../client/client.ts";
 import { BULK_QUEUE } from "../../core/bulk.ts";
 import { partitionOf } from "../../core/partition.ts";
@@ -24,7 +24,7 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
 
   return {
     async preview(request): Promise<BulkPreview> {
-      return fromPreviewWire((await send(request, { dryRun: true })) as BulkPreviewWire);
+      return fromPreviewWire(await send(request, { dryRun: true }));
     },
     async start(request, options = {}): Promise<BulkOperation> {
       const { id = makeId(partitionOf(BULK_QUEUE)) } = readFields(options, "the options of a bulk operation", ["id"]);

@@ -1,4 +1,4 @@
-/** Jobs go out: checked as far as only this side can, given their ids, gathered, and sent in batches. */
+/** Enqueues over HTTP: checks what only this side can check, makes the ids, and sends jobs in batches. */
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
 import { checkPayload } from "../../core/check-payload.ts";
 import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
@@ -33,7 +33,7 @@ const MAX_WAITING = 10_000;
 export interface RemoteEnqueuerOptions {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** What holds for jobs of which neither the call nor the definition says anything. */
+  /** Used where neither the call nor the definition sets an option. */
   readonly defaults: JobOptions;
 }
 
@@ -54,9 +54,7 @@ export class RemoteEnqueuer {
       maxWeight: MAX_BATCH_WEIGHT,
       weigh: weightOf,
       waitingLimit: new WaitingLimit(MAX_WAITING, () => {
-        return new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", {
-          retryAfterMs: 1000,
-        });
+        return new MillraceError("store_unavailable", "too many calls wait for the server; try again later", { retryAfterMs: 1000 });
       }),
     });
   }
@@ -65,7 +63,7 @@ export class RemoteEnqueuer {
     return this.#batcher.add(await this.#prepare(kind, payload, options));
   }
 
-  /** One slice after the other, so that the order of the list is the order in the store. After a failed slice the rest is not tried. */
+  /** Sends one slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. */
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     refuseTransaction(tx);
@@ -110,17 +108,17 @@ export class RemoteEnqueuer {
     const { tx, id, ...own } = options ?? {};
     refuseTransaction(tx);
     const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
-    // As the handler will see it, not as the caller has it.
+    // Checks the payload as the handler will see it.
     if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
     const said = merge(this.#defaults, defaults, own);
     const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
-    // A queue that is no text is refused by the server, by its name.
+    // The server refuses an invalid queue.
     const partition = isName(queue) ? partitionOf(queue) : 0;
     const given = { ...said, type, queue, id: id ?? this.#makeId(partition) };
     return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
   }
 
-  /** The ids are made already, so a batch may be sent again. */
+  /** The jobs have their ids, so a batch may be sent again. */
   async #send(jobs: readonly EncodedJob[]): Promise<(EnqueuedJob | MillraceError)[]> {
     if (jobs.length === 0) return [];
     const { body } = await this.#transport.ask("POST /api/v1/jobs/batch", {
@@ -132,7 +130,7 @@ export class RemoteEnqueuer {
   }
 }
 
-/** In bytes; one that was refused is not sent. */
+/** In bytes; a refused job is not sent. */
 function weightOf(job: EncodedJob | MillraceError): number {
   return job instanceof MillraceError ? 0 : utf8Length(job.text);
 }
@@ -154,7 +152,7 @@ function readKind(kind: JobKind): { type: string; schema: JobDefinition<unknown>
   return typeof kind === "string" ? { type, schema: undefined, defaults: {} } : { type, schema: kind.input, defaults: kind.options };
 }
 
-/** What the call says counts before the definition, and that before the defaults. A time that is named stands instead of one given otherwise. */
+/** The call overrides the definition, and that overrides the defaults. `delay` and `runAt` replace each other. */
 function merge(...layers: readonly JobOptions[]): JobOptions {
   return layers.reduce((below, layer) => {
     const said = Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as JobOptions;
@@ -164,15 +162,12 @@ function merge(...layers: readonly JobOptions[]): JobOptions {
 }
 
 function refuseTransaction(tx: unknown): void {
-  if (tx === undefined || tx === null) return;
-  throw noTransaction();
+  if (tx !== undefined && tx !== null) throw noTransaction();
 }
 
-/** A transaction lives in a connection to the store, and this client has none. */
+/** A transaction belongs to a connection to the store, and this client has none. */
 export function noTransaction(): MillraceError {
-  return new MillraceError(
-    "invalid_transaction",
-    "a client of a server cannot take part in a transaction: connect to the store itself for that",
-    { field: "tx" },
-  );
+  return new MillraceError("invalid_transaction", "a client of a server cannot use a transaction: connect to the store itself for that", {
+    field: "tx",
+  });
 }

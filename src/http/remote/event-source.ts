@@ -1,4 +1,4 @@
-/** SERVER-SENT EVENTS, READ. A stream that breaks is opened again, after a pause that grows while it does not come back. */
+/** READS SERVER-SENT EVENTS. Opens a broken stream again, after a pause that grows with each failure. */
 import { createParser } from "eventsource-parser";
 import { MillraceError } from "../../core/errors.ts";
 import { type Clock, sleep, type Timer } from "../../lib/clock.ts";
@@ -17,16 +17,16 @@ export interface EventSourceOptions {
   readonly random: () => number;
   readonly route: RouteName;
   readonly onEvent: (event: SourceEvent) => void;
-  /** Something was missed, or may be: the stream cannot be opened (told once until it can), or broke and has no ids by which to go on. */
+  /** Events may have been missed: the stream cannot be opened (called once until it can), or it broke and has no ids to continue from. */
   readonly onBroken: () => void;
 }
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** A server says something every 15 s, if only that it is there. */
+/** A server sends something every 15 s, if only a keep-alive. */
 const LONGEST_SILENCE_MS = 45_000;
 
-/** Reads a stream until `signal` aborts. Never rejects. One that broke goes on after the last event that was read, as far as events have ids. */
+/** Reads a stream until `signal` aborts. Never rejects. If events have ids, a broken stream continues after the last one. */
 export async function readEventSource(options: EventSourceOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, onBroken } = options;
   const place: Place = { lastId: null };
@@ -66,7 +66,7 @@ async function readOnce(
       },
     });
     const decoder = new TextDecoder();
-    // Not `for await`: this runs in browsers, too, and not all of them can iterate over a stream.
+    // Not `for await`: not all browsers can iterate over a stream.
     const reader = stream.getReader();
     for (;;) {
       silence.begin();
@@ -82,7 +82,7 @@ async function readOnce(
   }
 }
 
-/** Ends a stream on which nothing came for longer than a server is silent: its connection is dead, and nobody said so. */
+/** Ends a stream that is silent for longer than a server ever is: its connection is dead. */
 class Silence {
   readonly #clock: Clock;
   readonly #outer: AbortSignal;
@@ -97,7 +97,7 @@ class Silence {
     if (outer.aborted) this.#end();
   }
 
-  /** Aborts with the outer one, or after a silence. */
+  /** Aborts with the outer signal, or after a silence. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }

@@ -1,14 +1,14 @@
-/** What happens, from a server, as it happens. */
+/** Live events from a server. */
 import { EventStream } from "../../core/event-stream.ts";
 import { type EventWire, fromEventWire } from "../wire/event.ts";
 import { type EventSourceOptions, readEventSource } from "./event-source.ts";
 
 export interface RemoteEventsOptions extends Omit<EventSourceOptions, "route" | "onEvent" | "onBroken"> {
-  /** Abort when the stream shall end. */
+  /** Each of them ends the stream. */
   readonly signals: readonly AbortSignal[];
 }
 
-/** Events from about now on. A stream that broke goes on where it was. What the server does not have any more, or could not be asked for, is a gap. */
+/** Events from about now on. A broken stream continues where it was; events that the server no longer has are a gap. */
 export function remoteEvents({ signals, ...source }: RemoteEventsOptions): EventStream {
   return new EventStream({
     now: () => source.clock.now(),

@@ -1,8 +1,8 @@
 import { invalid } from "../../core/errors.ts";
 
 /**
- * Ids of jobs, made here before the first try, so that a request whose answer was lost can be sent again. As lib/id makes them (UUIDv7: time,
- * counter, ten bits of the caller's, random), with nothing that a browser lacks.
+ * Makes ids of jobs before the first try, so that a request whose answer was lost can be sent again. Like lib/id (UUIDv7: time, counter, ten
+ * bits of the caller's, random), but it also runs in browsers.
  */
 export function idMaker(now: () => number): (tenBits: number) => string {
   const random = new Uint8Array(7);
@@ -31,7 +31,7 @@ function hex(value: number, digits: number): string {
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** An id stands in the path: one that is none could mean another route. */
+/** An id goes into the path: an invalid one could match another route. */
 export function readId(id: unknown): string {
   if (typeof id !== "string" || !UUID_V7.test(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
   return id;

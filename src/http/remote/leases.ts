@@ -1,4 +1,4 @@
-/** What workers on this side of the wire are made of. */
+/** Leases over HTTP, for workers that connect to a server. */
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
 import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
@@ -32,7 +32,7 @@ export class RemoteLeases implements Leases {
     this.#transport = options.transport;
   }
 
-  /** A claim is not sent again from here: whoever claims does so, with `again`. */
+  /** Does not send a claim again: the worker does, with `again`. */
   async exchange(reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
     const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_BATCH);
     const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, (batch) => this.#settle(batch));
@@ -60,7 +60,7 @@ export class RemoteLeases implements Leases {
     });
   }
 
-  /** Lines might be written twice, so a request whose fate is not known is not sent again. */
+  /** Not sent again if the answer was lost: log lines could be written twice. */
   note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
     return inBatches(notes, MAX_BATCH, async (batch) => {
       const { body } = await this.#transport.ask("POST /api/v1/leases/note", {
@@ -80,7 +80,7 @@ export class RemoteLeases implements Leases {
     await this.#transport.ask("DELETE /api/v1/workers/{worker}", { params: { worker: workerId }, repeatable: true });
   }
 
-  /** All who watch share one stream. */
+  /** All listeners share one stream. */
   watch(listener: Listener): () => void {
     this.#listeners.add(listener);
     if (this.#watching === null) this.#startWatching();
@@ -97,15 +97,15 @@ export class RemoteLeases implements Leases {
     this.#watching = watching;
     const { ending } = this.#transport;
     ending.addEventListener("abort", () => watching.abort(), { once: true, signal: watching.signal });
-    // A stream that is open again tells first where there is work, so nothing has to be done when it breaks.
+    // A reopened stream first says where there is work, so a break needs no action.
     const onBroken = (): void => {};
     void readEventSource(
-      { ...this.#options, route: "GET /api/v1/leases/watch", onEvent: (event) => this.#tell(event), onBroken },
+      { ...this.#options, route: "GET /api/v1/leases/watch", onEvent: (event) => this.#notify(event), onBroken },
       watching.signal,
     );
   }
 
-  #tell({ event, data }: SourceEvent): void {
+  #notify({ event, data }: SourceEvent): void {
     const { queue } = data as { queue?: string };
     for (const listener of this.#listeners) {
       if (event === "lease") listener({ topic: "lease" });
@@ -122,7 +122,7 @@ export class RemoteLeases implements Leases {
   }
 }
 
-/** The result is JSON text already. */
+/** The result is already JSON text. */
 function outcomeText({ id, fence, outcome }: Report): string {
   const said: Record<string, unknown> = { id, fence, outcome: outcome.kind };
   if ("runMs" in outcome) said["run_ms"] = outcome.runMs;
@@ -141,7 +141,7 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
   return { job, fence: wire.fence, leaseUntil: fromTime(wire.lease_expires_at), facts: factsOf(job) };
 }
 
-/** What is not on the wire is the server's to know: it settles by its own facts, not by these. */
+/** Not all facts are on the wire. The server settles by its own facts, not by these. */
 function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, webhookUrl }: Job): LeaseFacts {
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes: 0 };
   return { type, queue, ...counts, retryDelayMs: retryDelay, webhookUrl, deadLetters: true };

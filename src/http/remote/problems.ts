@@ -4,7 +4,7 @@ import type { ProblemWire } from "../contract/schemas.ts";
 import type { ProblemCode, WireCode } from "../problem-codes.ts";
 import { toCamelCase } from "../wire/values.ts";
 
-/** What the library calls a problem that only the wire knows. */
+/** The library's code for a problem that exists only over HTTP. */
 const WIRE_CODES: Readonly<Record<WireCode, ErrorCode>> = {
   malformed_body: "invalid_input",
   malformed_request: "invalid_input",
@@ -19,11 +19,11 @@ const WIRE_CODES: Readonly<Record<WireCode, ErrorCode>> = {
   overloaded: "store_unavailable",
 };
 
-/** Problems after which nothing was done, and that pass: the request may be sent again, whatever it asks for. */
+/** Temporary problems after which nothing was done: any request may be sent again. */
 export const REFUSED_FOR_NOW: ReadonlySet<string> = new Set<ProblemCode>(["overloaded", "closed", "rate_limited"]);
 
-/** Problems that pass, after which it is not known what was done. */
-export const FATE_UNKNOWN: ReadonlySet<string> = new Set<ProblemCode>(["store_unavailable", "internal"]);
+/** Temporary problems after which the request may or may not have been done. */
+export const MAYBE_DONE: ReadonlySet<string> = new Set<ProblemCode>(["store_unavailable", "internal"]);
 
 export function isProblem(body: unknown): body is ProblemWire {
   if (typeof body !== "object" || body === null) return false;
@@ -42,13 +42,13 @@ export function errorOf({ code, detail, field, job_id, retry_after_ms }: Problem
 }
 
 function codeOf(code: string): ErrorCode {
-  // A server that is shutting down is away, for one who could ask another.
+  // A server that shuts down is unavailable: another one may answer.
   if (code === "closed") return "store_unavailable";
   if ((ERROR_CODES as readonly string[]).includes(code)) return code as ErrorCode;
   return WIRE_CODES[code as WireCode] ?? "store_unavailable";
 }
 
-/** What lies below payload and meta is the caller's, and so are the names there. */
+/** Names inside payload and meta are the caller's own. */
 function fieldOfTheLibrary(field: string): string {
   return /^(payload|meta)\b/.test(field) ? field : toCamelCase(field);
 }

@@ -13,7 +13,7 @@ export async function listJobs(transport: Transport, query: ListJobs | undefined
   return toPage(body);
 }
 
-/** A page tells how many there are in all, if that is asked for. */
+/** A page of one job, with the total. */
 export async function countJobs(transport: Transport, filter: JobFilter | undefined): Promise<JobCount> {
   const query = { ...queryOf(filter, "a filter of jobs"), limit: "1", total: "true" };
   const { body } = await transport.ask("GET /api/v1/jobs", { query, repeatable: true });
@@ -21,30 +21,22 @@ export async function countJobs(transport: Transport, filter: JobFilter | undefi
 }
 
 export function createRemoteDead(transport: Transport): DeadLetters {
+  const what = "a filter of dead letters";
   return {
     async list(query) {
       const { body } = await transport.ask("GET /api/v1/dead", { query: queryOf(query, "a list of dead letters"), repeatable: true });
       return toPage(body);
     },
     async groups(filter) {
-      const { body } = await transport.ask("GET /api/v1/dead/groups", {
-        query: queryOf(filter, "a filter of dead letters"),
-        repeatable: true,
-      });
+      const { body } = await transport.ask("GET /api/v1/dead/groups", { query: queryOf(filter, what), repeatable: true });
       return fromErrorGroupsWire(body);
     },
     async retry(filter) {
-      const { body } = await transport.ask("POST /api/v1/dead/retry", {
-        body: filterText(filter, "a filter of dead letters"),
-        repeatable: false,
-      });
+      const { body } = await transport.ask("POST /api/v1/dead/retry", { body: filterText(filter, what), repeatable: false });
       return body.retried;
     },
     async purge(filter) {
-      const { body } = await transport.ask("DELETE /api/v1/dead", {
-        query: queryOf(filter, "a filter of dead letters"),
-        repeatable: false,
-      });
+      const { body } = await transport.ask("DELETE /api/v1/dead", { query: queryOf(filter, what), repeatable: false });
       return body.purged;
     },
   };
@@ -54,20 +46,19 @@ function toPage({ jobs, next_cursor }: AnswerFrom<"GET /api/v1/jobs">): JobPage 
   return { jobs: jobs.map(fromSummaryWire), cursor: next_cursor };
 }
 
-/** A filter as the JSON text of a body. */
 export function filterText(filter: JobFilter | undefined, what: string): string {
   const given = readObject(filter, what);
   return wireText(Object.fromEntries(Object.entries(given).map(([name, value]) => [name, toMoment(value)])));
 }
 
-/** Query strings hold texts: what is neither text, number nor list of texts would become one, and mean something else. */
+/** Refuses values that a query string cannot hold: as text, they would mean something else. */
 export function queryOf(input: object | null | undefined, what: string): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(readObject(input, what)).flatMap(([name, given]) => {
       const value = toMoment(given);
       if (value === undefined || value === null) return [];
       if (name === "cursor" && typeof value !== "string") {
-        throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
+        throw new MillraceError("invalid_cursor", "cursor must be one that a list returned", { field: "cursor" });
       }
       return [[toSnakeCase(name), paramText(name, value)]];
     }),
@@ -83,7 +74,7 @@ function paramText(name: string, value: unknown): string {
   const isText = typeof value === "string" && !NUMBERS.has(name);
   const isNumber = typeof value === "number" && !TEXTS.has(name);
   if (isText || isNumber || typeof value === "boolean") return String(value);
-  throw invalid(name, NUMBERS.has(name) ? "a whole number" : TEXTS.has(name) ? "a text" : "a text, a number or a Date", value);
+  throw invalid(name, NUMBERS.has(name) ? "a whole number" : TEXTS.has(name) ? "a string" : "a string, a number or a Date", value);
 }
 
 function readObject(input: object | null | undefined, what: string): object {

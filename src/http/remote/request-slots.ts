@@ -1,10 +1,10 @@
 import { MillraceError } from "../../core/errors.ts";
 
-/** At most so many requests at once, each with a connection; and so many that wait for one of these to end. */
+/** How many requests run at once, each with a connection, and how many may wait. */
 const MAX_AT_ONCE = 64;
 const MAX_WAITING = 10_000;
 
-/** Lets so many requests go on at once, and the others in the order in which they came. */
+/** Limits how many requests run at once. The others wait in the order in which they came. */
 export class RequestSlots {
   #taken = 0;
   readonly #waiting = new Set<() => void>();
@@ -15,7 +15,7 @@ export class RequestSlots {
       return;
     }
     if (this.#waiting.size >= MAX_WAITING) {
-      throw new MillraceError("store_unavailable", "too many calls wait for the server already; try again later", { retryAfterMs: 1000 });
+      throw new MillraceError("store_unavailable", "too many calls wait for the server; try again later", { retryAfterMs: 1000 });
     }
     await new Promise<void>((resolve, reject) => {
       const go = (): void => {

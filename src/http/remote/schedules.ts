@@ -1,4 +1,4 @@
-/** Schedules, over the wire. */
+/** Schedules over HTTP. */
 import type { EnqueuedJob, Schedule, ScheduleInput, Schedules, ScheduleTiming } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { textsIn } from "../../core/json-source.ts";
@@ -22,7 +22,7 @@ export function createRemoteSchedules(transport: Transport): Schedules {
       return body.schedules.map((wire, index) => withTexts(fromScheduleWire(wire), payloads[index]!.text));
     },
 
-    /** Sent again, a removal that was done finds nothing any more: whether there was one is then not known, and false. */
+    /** False may also mean that an earlier try, whose answer was lost, removed it. */
     async remove(name) {
       return (
         (await orNull(transport.ask("DELETE /api/v1/schedules/{name}", { params: { name: readName(name) }, repeatable: true }))) !== null
@@ -64,7 +64,7 @@ async function get(transport: Transport, name: string): Promise<Schedule | null>
   return found === null ? null : scheduleIn(found);
 }
 
-/** A schedule that remembers its payload as the server wrote it. */
+/** A schedule that keeps the text of its payload as the server wrote it. */
 function scheduleIn({ body, text }: Pick<Answered<"GET /api/v1/schedules/{name}">, "body" | "text">): Schedule {
   return withTexts(fromScheduleWire(body), payloadIn(text));
 }
@@ -86,13 +86,13 @@ async function preview(transport: Transport, schedule: string | ScheduleTiming, 
   return body.runs.map(fromTime);
 }
 
-/** A name stands in the path: one that is none could mean another route. */
+/** A name goes into the path: an invalid one could match another route. */
 function readName(name: unknown): string {
   if (!isName(name)) throw invalid("name", NAME_RULE, name);
   return name;
 }
 
-/** Null where the server has no such thing. */
+/** Null instead of `not_found`. */
 export async function orNull<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
   try {
     return await answer;

@@ -1,35 +1,35 @@
 /**
- * REQUESTS OF A REMOTE CLIENT. Each has a deadline, until which it waits and tries again: at once what the server refused for now, and what
- * may have been done already only if doing it twice is doing it once. Nothing here is Node's alone.
+ * REQUESTS OF A REMOTE CLIENT. Each is retried until its deadline: always if the server did nothing, and if it may have acted, only if the
+ * request is repeatable. Nothing here needs Node.
  */
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { AnswerFrom, ParamsIn, RouteName } from "../contract.ts";
-import { errorOf, FATE_UNKNOWN, isProblem, REFUSED_FOR_NOW } from "./problems.ts";
+import { errorOf, isProblem, MAYBE_DONE, REFUSED_FOR_NOW } from "./problems.ts";
 import { RequestSlots } from "./request-slots.ts";
 
 export interface TransportOptions {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly deadlineMs: number;
   readonly clock: Clock;
-  /** In [0, 1); spreads tries. */
+  /** In [0, 1); spreads retries. */
   readonly random: () => number;
   readonly fetch: typeof fetch;
 }
 
-/** What a request says. */
-export interface Demand<Name extends RouteName> {
+/** The parts of a request. */
+export interface RequestParts<Name extends RouteName> {
   readonly params?: ParamsIn<Name>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** JSON text. */
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether doing it twice is doing it once. */
+  /** Whether sending it twice has the effect of sending it once. */
   readonly repeatable: boolean;
-  /** How long the server may take beyond the usual, because it waits for something. */
+  /** How much longer the server may take, because it waits for something. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,7 +38,7 @@ export interface Demand<Name extends RouteName> {
 export interface Answered<Name extends RouteName> {
   readonly status: number;
   readonly body: AnswerFrom<Name>;
-  /** The body as it was written. */
+  /** The body as the server wrote it. */
   readonly text: string;
 }
 
@@ -59,19 +59,19 @@ export class Transport {
     return this.#ending.signal;
   }
 
-  /** Ends everything that is under way. */
+  /** Aborts all requests. */
   end(reason: Error): void {
     this.#ending.abort(reason);
   }
 
-  /** Asks, and answers unless the server had a problem: then throws what a client over the store would. */
-  async ask<Name extends RouteName>(name: Name, demand: Demand<Name>): Promise<Answered<Name>> {
+  /** Sends a request and returns its answer. Throws what a client over the store would. */
+  async ask<Name extends RouteName>(name: Name, request: RequestParts<Name>): Promise<Answered<Name>> {
     const { clock, deadlineMs } = this.#options;
     this.ending.throwIfAborted();
-    const until = clock.monotonic() + deadlineMs + (demand.waitMs ?? 0);
+    const until = clock.monotonic() + deadlineMs + (request.waitMs ?? 0);
     for (let tries = 0; ; tries++) {
-      const outcome = await this.#try(name, demand, until);
-      if (outcome instanceof Failure) await this.#pauseOrGiveUp(outcome, demand.repeatable, tries, until);
+      const outcome = await this.#try(name, request, until);
+      if (outcome instanceof Failure) await this.#pauseOrGiveUp(outcome, request.repeatable, tries, until);
       else return outcome;
     }
   }
@@ -85,33 +85,33 @@ export class Transport {
     throw errorIn(response.status, read(await response.text()));
   }
 
-  async #try<Name extends RouteName>(name: Name, demand: Demand<Name>, until: number): Promise<Answered<Name> | Failure> {
+  async #try<Name extends RouteName>(name: Name, request: RequestParts<Name>, until: number): Promise<Answered<Name> | Failure> {
     const { clock } = this.#options;
     const attempt = new AbortController();
-    const stop = (): void => attempt.abort(demand.signal?.aborted === true ? demand.signal.reason : this.ending.reason);
+    const stop = (): void => attempt.abort(request.signal?.aborted === true ? request.signal.reason : this.ending.reason);
     const timer = clock.setTimer(() => attempt.abort(new TooLate()), until - clock.monotonic());
-    demand.signal?.addEventListener("abort", stop);
+    request.signal?.addEventListener("abort", stop);
     this.ending.addEventListener("abort", stop);
     try {
-      if (demand.signal?.aborted === true) stop();
-      return await this.#send(name, demand, attempt.signal);
+      if (request.signal?.aborted === true) stop();
+      return await this.#send(name, request, attempt.signal);
     } catch (error) {
-      if (error instanceof MillraceError || demand.signal?.aborted === true || this.ending.aborted) throw error;
+      if (error instanceof MillraceError || request.signal?.aborted === true || this.ending.aborted) throw error;
       return new Failure(unreachable(error, this.#options.deadlineMs), wasNeverSent(error) ? "nothing" : "unknown");
     } finally {
       timer.cancel();
-      demand.signal?.removeEventListener("abort", stop);
+      request.signal?.removeEventListener("abort", stop);
       this.ending.removeEventListener("abort", stop);
     }
   }
 
-  async #send<Name extends RouteName>(name: Name, demand: Demand<Name>, signal: AbortSignal): Promise<Answered<Name> | Failure> {
-    const isLong = demand.waitMs !== undefined && demand.waitMs > 0;
+  async #send<Name extends RouteName>(name: Name, request: RequestParts<Name>, signal: AbortSignal): Promise<Answered<Name> | Failure> {
+    const isLong = request.waitMs !== undefined && request.waitMs > 0;
     if (!isLong) await this.#slots.take(signal);
     try {
       const [method = ""] = name.split(" ");
-      const { body, headers } = demand;
-      const response = await this.#options.fetch(this.#address(name, demand), {
+      const { body, headers } = request;
+      const response = await this.#options.fetch(this.#address(name, request), {
         method,
         headers: { ...this.#headers(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
         body: body ?? null,
@@ -123,7 +123,7 @@ export class Transport {
     }
   }
 
-  #address<Name extends RouteName>(name: Name, { params, query }: Demand<Name>): string {
+  #address<Name extends RouteName>(name: Name, { params, query }: RequestParts<Name>): string {
     const [, path = ""] = name.split(" ");
     const filled = path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent((params as Record<string, string>)[param] ?? ""));
     const search = new URLSearchParams();
@@ -146,7 +146,7 @@ export class Transport {
   }
 }
 
-/** A try that did not succeed, and what is known to have been done. */
+/** A failed try, and whether the server may have acted. */
 class Failure {
   readonly error: MillraceError;
   readonly done: "nothing" | "unknown";
@@ -163,27 +163,20 @@ function judge<Name extends RouteName>(status: number, text: string): Answered<N
   const body = read(text);
   if (status >= 200 && status < 300 && body !== undefined) return { status, body: body as AnswerFrom<Name>, text };
   const error = errorIn(status, body);
-  if (!isProblem(body)) return status >= 500 ? new Failure(error, "unknown") : raise(error);
-  if (REFUSED_FOR_NOW.has(body.code)) return new Failure(error, "nothing");
-  if (FATE_UNKNOWN.has(body.code)) return new Failure(error, "unknown");
-  throw error;
-}
-
-function raise(error: Error): never {
+  if (isProblem(body) ? MAYBE_DONE.has(body.code) : status >= 500) return new Failure(error, "unknown");
+  if (isProblem(body) && REFUSED_FOR_NOW.has(body.code)) return new Failure(error, "nothing");
   throw error;
 }
 
 function errorIn(status: number, body: unknown): MillraceError {
   if (isProblem(body)) return errorOf(body);
-  if (status >= 500) return new MillraceError("store_unavailable", `the server, or a proxy before it, answered ${status}`);
-  return new MillraceError(
-    "unsupported_store",
-    `the address does not answer as a Millrace server does (status ${status}): is the URL right?`,
-    { field: "url" },
-  );
+  if (status >= 500) return new MillraceError("store_unavailable", `the server, or a proxy in front of it, answered ${status}`);
+  return new MillraceError("unsupported_store", `this URL does not answer like a Millrace server (status ${status}): check the URL`, {
+    field: "url",
+  });
 }
 
-/** undefined where the body is not JSON. */
+/** undefined if the body is not JSON. */
 function read(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -192,7 +185,7 @@ function read(text: string): unknown {
   }
 }
 
-/** Node says so; browsers do not tell. */
+/** Only Node says so; browsers give no reason. */
 function wasNeverSent(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   return cause?.code === "ECONNREFUSED" || cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN";

@@ -1,12 +1,12 @@
 /**
- * WHAT CALLERS GIVE -> JSON TEXT. `JSON.stringify` is silent about what it cannot say; here every field is checked by itself, so that it is
- * refused by its name, as a client over the store does. What a value must be beyond that, the server says.
+ * INPUT -> JSON TEXT. `JSON.stringify` silently drops what it cannot write. Here each field is checked by itself, so that the error names it,
+ * as with a client over the store. The server checks the rest.
  */
 import { invalid } from "../../core/errors.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import { toSnakeCase } from "../wire/values.ts";
 
-/** The JSON text of an object whose fields are named as the wire names them. Fields in `raw` are JSON text already. */
+/** The JSON text of an object, with the field names of the wire. Fields in `raw` are already JSON text. */
 export function wireText(fields: object, raw: Readonly<Record<string, string>> = {}): string {
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`${JSON.stringify(toSnakeCase(name))}:${fieldText(name, value)}`],
@@ -15,10 +15,10 @@ export function wireText(fields: object, raw: Readonly<Record<string, string>> =
   return `{${parts.join(",")}}`;
 }
 
-/** Fields that a job shows as null and that the wire therefore takes as null. The library does not. */
+/** The server accepts null for these fields, because a job may have null there. The library does not. */
 const NEVER_NULL = new Set(["meta", "webhookUrl", "runAt", "idempotencyKey"]);
 
 function fieldText(name: string, value: unknown): string {
-  if (value === null && NEVER_NULL.has(name)) throw invalid(name, "given, or left out", value);
+  if (value === null && NEVER_NULL.has(name)) throw invalid(name, "set or left out", value);
   return encodeJson(value, name, name === "meta" ? MAX_META_BYTES : MAX_PAYLOAD_BYTES);
 }

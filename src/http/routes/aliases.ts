@@ -1,9 +1,9 @@
-/** The routes of the first source design: the same calls, in its words. */
+/** Aliases: the routes of the first source design. */
 import type { aliasRoutes } from "../contract/aliases.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
-import { demandJob, enqueueOne } from "./jobs.ts";
+import { requireJob, enqueueOne } from "./jobs.ts";
 import { readNewJob } from "./new-job.ts";
 
 const DEFAULT_TYPE = "default";
@@ -24,7 +24,7 @@ export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<ke
     },
 
     async "GET /jobs/{id}"({ params: { id } }) {
-      return ok(written(jobText(await demandJob(client, id))));
+      return ok(written(jobText(await requireJob(client, id))));
     },
 
     async "GET /dlq"() {

@@ -1,4 +1,4 @@
-/** Bulk operations: begun, looked at, stopped. */
+/** Bulk operations: start, get and stop them. */
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
@@ -10,7 +10,7 @@ export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulk
       const { dry_run, id, ...request } = body;
       if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
       const operation = await client.bulk.start(request, { id });
-      // Relative to this very route, so that it is right under any mount.
+      // Relative to this route, so that it is right under any mount path.
       return { status: 202, body: toOperationWire(operation), headers: { Location: `bulk/${operation.id}` } };
     },
 

@@ -1,4 +1,4 @@
-/** Dead letters: listed, given a new life, removed. */
+/** Dead letters: list, retry and delete them. */
 import { counted } from "../../core/counted.ts";
 import type { deadRoutes } from "../contract/dead.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";

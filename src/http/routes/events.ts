@@ -1,8 +1,8 @@
-/** What happens, told to those who read: as a stream, or over a WebSocket. */
+/** Live events, as a stream or over a WebSocket. */
 import type { Hub } from "../live/hub.ts";
 import type { Reader } from "../live/reader.ts";
 import { UpgradeCall } from "../live/upgrade.ts";
-import { tellOver } from "../live/web-socket.ts";
+import { sendEvents } from "../live/web-socket.ts";
 import { WireError } from "../problem.ts";
 import { RawReply, type Reply, type RouteInput, type RouteParts } from "../route-input.ts";
 import { EVENT_STREAM, eventFrame, eventStream } from "../server-sent-events.ts";
@@ -11,15 +11,15 @@ interface LiveParts extends Pick<RouteParts, "clock"> {
   readonly hub: Hub;
 }
 
-/** Events from now on, or from after the one that the reader had last. */
-export function newsStream({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/events">): RawReply {
-  // Nobody would read, or end, what is only asked for its headers.
+/** Events from now on, or after the last one that the reader got. */
+export function liveStream({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/events">): RawReply {
+  // After a HEAD request, nobody would read or end the stream.
   if (input.call.method === "HEAD") return new RawReply(EVENT_STREAM, "");
   const reader = openReader(hub, input);
   const stream = eventStream({
     clock,
     ending: input.ending,
-    // Who is cut off before the first event can still say where it was.
+    // A reader that is cut off before the first event can still say where it was.
     greeting: `id: ${reader.position}\n\n`,
     next: async () => (await reader.next())?.map(({ id, event, data }) => eventFrame(event, data, id)).join("") ?? null,
     ended: () => {
@@ -30,18 +30,17 @@ export function newsStream({ hub, clock }: LiveParts, input: RouteInput<"GET /ap
   return new RawReply(EVENT_STREAM, stream);
 }
 
-/** The same over a WebSocket. */
-export async function newsSocket({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/ws">): Promise<Reply<null>> {
+export async function liveSocket({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/ws">): Promise<Reply<null>> {
   const { call } = input;
   if (!(call instanceof UpgradeCall)) {
-    throw new WireError("upgrade_required", "the request does not ask for a WebSocket, or came by a way that cannot open one", {
+    throw new WireError("upgrade_required", "the request does not ask for a WebSocket, or cannot open one on this mount", {
       headers: { Upgrade: "websocket" },
     });
   }
   const reader = openReader(hub, input);
   try {
     await call.accept((webSocket) => {
-      tellOver({ webSocket, socket: call.socket, reader, clock, ending: input.ending, ended: () => input.leave() });
+      sendEvents({ webSocket, socket: call.socket, reader, clock, ending: input.ending, ended: () => input.leave() });
     });
   } catch (error) {
     reader.close();

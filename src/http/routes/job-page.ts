@@ -1,6 +1,6 @@
 /**
- * A PAGE OF A LIST, and for those who ask how many jobs there are in all: to count may cost a hundred times as much as the page. Pages by number are walked to from the start, over 10,000 jobs at most, and over no more
- * than one list looks at in vain.
+ * A PAGE OF A LIST, with the total if asked for: counting may cost a hundred times as much as the page. A page by number reads all jobs
+ * before it: at most 10,000, and only until one list call ends short.
  */
 import type { Client, JobCount, JobPage, ListJobs } from "../../client/client.ts";
 import { invalid } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ type List = (query: ListJobs) => Promise<JobPage>;
 
 const NOT_COUNTED = { total: null, total_is_capped: false };
 
-/** Lists by `list`; `filter` is what it filters by, with the status where that is no question. */
+/** Reads a page with `list`. `status` is what to count where `list` implies it. */
 export async function readPage(client: Client, list: List, filter: Filter, page: PageQuery, status = filter.status): Promise<PageWire> {
   const { limit = DEFAULT_PAGE, cursor } = page;
   if (cursor !== undefined) {
@@ -25,19 +25,18 @@ export async function readPage(client: Client, list: List, filter: Filter, page:
     return toPageWire(found, { ...counted, page: null, limit });
   }
   const number = page.page ?? 1;
-  if (number * limit > MAX_SKIPPED)
-    throw invalid("page", `at most ${MAX_SKIPPED} divided by limit: beyond that, go by next_cursor`, number);
+  if (number * limit > MAX_SKIPPED) throw invalid("page", `at most ${MAX_SKIPPED} divided by limit: beyond that, use next_cursor`, number);
   const start = await skip(list, filter, (number - 1) * limit);
   const found = start.isThere ? await list({ ...filter, limit, cursor: start.cursor }) : { jobs: [], cursor: start.cursor ?? null };
   const seen = start.skipped + found.jobs.length;
-  // Whoever goes by the numbers of pages has to know how many there are.
+  // Page numbers need the total.
   if (!(page.total ?? page.page !== undefined)) return toPageWire(found, { ...NOT_COUNTED, page: number, limit });
   const { count, isCapped } = await countAll(client, { ...filter, status }, seen, found.cursor, found.jobs.length < limit);
-  // What came meanwhile may have pushed others out of the count.
+  // Jobs may have changed between the page and the count.
   return toPageWire(found, { ...toTotal({ count: Math.max(count, seen), isCapped }), page: number, limit });
 }
 
-/** A page that is short and goes on all the same looked at as many jobs as one may. */
+/** A short page with a cursor has read as many jobs as one call may: counting would read them again. */
 async function countAll(client: Client, filter: Filter, seen: number, cursor: string | null, isShort: boolean): Promise<JobCount> {
   if (cursor === null) return { count: seen, isCapped: false };
   return isShort && !isInTallies(filter) ? { count: seen, isCapped: true } : client.count(filter);
@@ -51,14 +50,13 @@ function toPageWire({ jobs, cursor }: JobPage, facts: Omit<PageWire, "jobs" | "n
   return { jobs: jobs.map(toSummaryWire), ...facts, next_cursor: cursor };
 }
 
-/** Where a page begins. It is not there when the list ended before, or when so much was looked at in vain that another call has to go on. */
+/** Where a page starts. `isThere` is false if the list ended before it, or if one call could not read that far. */
 interface Start {
   readonly skipped: number;
   readonly cursor: string | null | undefined;
   readonly isThere: boolean;
 }
 
-/** Walks over so many jobs. */
 async function skip(list: List, filter: Filter, jobs: number): Promise<Start> {
   let skipped = 0;
   let cursor: string | null | undefined = undefined;

@@ -1,4 +1,4 @@
-/** Jobs: made, looked at, changed. */
+/** Jobs: enqueue, read and change them. */
 import type { Client, EnqueuedJob, EnqueueOptions, EnqueueResult } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
@@ -9,13 +9,12 @@ import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
-import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
+import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { toAttemptWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { toReasonWire } from "../wire/reason.ts";
 import { readPage } from "./job-page.ts";
 import { prefersMinimal, readNewJob } from "./new-job.ts";
-import { readWait } from "./wait.ts";
 
 type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 
@@ -30,7 +29,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       const looking = job.created ? handledTypes?.noticeOf(job) : undefined;
       const notice = looking === undefined ? undefined : await looking;
       const wire = written(enqueuedText(job, payload, prefersMinimal(call.header("prefer")), notice));
-      // Relative to this very route, so that it is right under any mount.
+      // Relative to this route, so that it is right under any mount path.
       return job.created
         ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
         : { status: 200, body: wire, headers: REPLAYED };
@@ -38,7 +37,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "POST /api/v1/jobs/batch"({ body, call, requestId }) {
       if (body.jobs.length > MAX_BATCH) {
-        throw new WireError("body_too_large", `a batch has at most ${MAX_BATCH} jobs; got ${body.jobs.length}`, { field: "jobs" });
+        throw new WireError("body_too_large", `a batch may have at most ${MAX_BATCH} jobs; got ${body.jobs.length}`, { field: "jobs" });
       }
       return ok(written(await enqueueBatch({ client, handledTypes }, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
     },
@@ -49,7 +48,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
     },
 
     async "GET /api/v1/jobs/{id}"(input) {
-      return ok(written(jobText(await lookAtJob(client, input))));
+      return ok(written(jobText(await getOrWait(client, input))));
     },
 
     async "DELETE /api/v1/jobs/{id}"({ params: { id }, query }) {
@@ -74,19 +73,19 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "GET /api/v1/jobs/{id}/attempts"({ params: { id } }) {
       const attempts = await client.attempts(id);
-      if (attempts.length === 0) await demandJob(client, id);
+      if (attempts.length === 0) await requireJob(client, id);
       return ok({ attempts: attempts.map(toAttemptWire) });
     },
 
     async "GET /api/v1/jobs/{id}/logs"({ params: { id }, query }) {
       const lines = await client.logs(id, query);
-      if (lines.length === 0) await demandJob(client, id);
+      if (lines.length === 0) await requireJob(client, id);
       return ok({ lines: lines.map(toLogLineWire) });
     },
   };
 }
 
-/** Enqueues a job. Who used a key of another job gets that job to look at, too. */
+/** Enqueues a job. A key conflict comes with the job that has the key. */
 export async function enqueueOne(client: Client, type: string, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
   try {
     return await client.enqueue(type, payload, options);
@@ -95,19 +94,19 @@ export async function enqueueOne(client: Client, type: string, payload: unknown,
   }
 }
 
-/** A conflict of keys, with the job that has the key if that can be read; any other error as it is. */
+/** Adds the other job to a key conflict, if it can be read. */
 async function withOtherJob(client: Client, error: unknown): Promise<unknown> {
   if (!(error instanceof MillraceError) || error.code !== "key_conflict" || error.jobId === undefined) return error;
   try {
     const other = await client.get(error.jobId);
     return other === null ? error : new KeyTaken(error, toJobWire(other));
   } catch {
-    // The conflict is what the caller must know; that job is extra.
+    // The conflict matters; that job is extra.
     return error;
   }
 }
 
-/** Each item is checked by itself, and its refusal is its alone. Answers the JSON text of all results. */
+/** Checks each job by itself: a refused one does not affect the others. Returns the JSON text of all results. */
 async function enqueueBatch(
   { client, handledTypes }: Pick<RouteParts, "client" | "handledTypes">,
   jobs: readonly unknown[],
@@ -146,28 +145,28 @@ async function enqueueBatch(
 }
 
 /** The job; with `wait`, once it has ended or the time is over. */
-async function lookAtJob(client: Client, input: RouteInput<"GET /api/v1/jobs/{id}">): Promise<Job> {
+async function getOrWait(client: Client, input: RouteInput<"GET /api/v1/jobs/{id}">): Promise<Job> {
   const { id } = input.params;
   const waitMs = readWait(input.query.wait);
-  const job = await demandJob(client, id);
+  const job = await requireJob(client, id);
   if (waitMs === 0 || isTerminal(job.status)) return job;
   input.startWaiting();
   try {
     return await client.wait(id, { timeout: waitMs, signal: input.ending });
   } catch (error) {
-    if (input.ending.aborted || (error instanceof MillraceError && error.code === "wait_timeout")) return demandJob(client, id);
+    if (input.ending.aborted || (error instanceof MillraceError && error.code === "wait_timeout")) return requireJob(client, id);
     throw error;
   }
 }
 
-export async function demandJob(client: Client, id: string): Promise<Job> {
+export async function requireJob(client: Client, id: string): Promise<Job> {
   const job = await client.get(id);
   if (job === null) throw new MillraceError("not_found", `there is no job ${id}`, { jobId: id });
   return job;
 }
 
 async function purge(client: Client, id: string): Promise<AnswerFrom<"DELETE /api/v1/jobs/{id}">> {
-  const { status } = await demandJob(client, id);
+  const { status } = await requireJob(client, id);
   await client.remove(id);
   return { message: "Job removed", job_id: id, status };
 }

@@ -1,4 +1,4 @@
-/** WORK OVER HTTP: claim, keep, settle, note; and who works. */
+/** WORK OVER HTTP: claim, extend, settle, note; and the registry of workers. */
 import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
@@ -6,13 +6,12 @@ import { readDuration } from "../../core/read-fields.ts";
 import { readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
 import type { BodyIn } from "../contract.ts";
-import { Grants } from "../granted.ts";
+import { Grants } from "../grants.ts";
 import { LongPolls } from "../long-polls.ts";
-import { type Handlers, ok, type RouteInput, type RouteParts } from "../route-input.ts";
+import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { leasedText, written } from "../wire/job-text.ts";
 import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
 import { readOutcomes } from "./outcomes.ts";
-import { readWait } from "./wait.ts";
 import { watchStream } from "./watch.ts";
 
 type ClaimBody = BodyIn<"POST /api/v1/leases">;
@@ -78,13 +77,13 @@ class LeaseActions {
     this.#longPolls = new LongPolls(client, clock);
   }
 
-  /** Reports first, then a claim; with `wait`, until there is work. One who hung up gets nothing: what it was granted meanwhile goes back. */
+  /** Settles the reports, then claims; with `wait`, until there is work. If the caller has disconnected, its new jobs are released. */
   async exchange(input: RouteInput<"POST /api/v1/leases">): Promise<{ jobs: LeasedJob[]; results: LeaseResultWire[] }> {
     const { body, call } = input;
     const claim = readClaim(body);
     const waitMs = readWait(body.wait);
     const reports = await this.read(body.outcomes ?? []);
-    if (body.holding !== undefined) await this.#giveBackOthers(claim.workerId, [...body.holding, ...reports]);
+    if (body.holding !== undefined) await this.#releaseOthers(claim.workerId, [...body.holding, ...reports]);
     const hungUp = call.signal.aborted;
     const answer = await this.#client.leases.exchange(reports, hungUp ? null : claim);
     const results = this.#settled(reports, answer.results);
@@ -95,7 +94,7 @@ class LeaseActions {
     return { jobs: [], results };
   }
 
-  /** Reads what a worker says. How long an attempt ran is counted from its claim where the worker does not say. */
+  /** Reads outcomes. Without `run_ms`, an attempt counts from its claim. */
   async read(outcomes: readonly OutcomeWire[]): Promise<Report[]> {
     const now = this.#clock.now();
     const unknown = outcomes.filter((given) => given.run_ms === undefined && this.grants.get(given) === undefined);
@@ -110,7 +109,7 @@ class LeaseActions {
     return this.#settled(reports, results);
   }
 
-  /** Type and queue of the job are only for those who listen to events. */
+  /** Adds type and queue of the job, which only events need. */
   async completeNote(note: BodyIn<"POST /api/v1/leases/note">["notes"][number]): Promise<LeaseNote> {
     const { id, fence, progress = null, lines = [] } = note;
     const known = this.grants.get(note)?.facts ?? (await this.#client.get(id));
@@ -137,8 +136,8 @@ class LeaseActions {
     return this.#longPolls.wait({ queues, types, limit, claim: take }, waitMs, input.ending);
   }
 
-  /** A worker that lost an answer does not know what it was granted: whatever it does not name is given back, so that it costs no attempt. */
-  async #giveBackOthers(workerId: string, holding: readonly LeaseRef[]): Promise<void> {
+  /** A worker that lost an answer does not know which jobs it got. Those that it does not name are released, which costs no attempt. */
+  async #releaseOthers(workerId: string, holding: readonly LeaseRef[]): Promise<void> {
     const held = new Set(holding.map(({ id, fence }) => `${id} ${fence}`));
     let cursor: string | null | undefined;
     do {
@@ -154,7 +153,7 @@ function readClaim(body: ClaimBody): ClaimRequest {
   const { worker_id, queues = [DEFAULT_QUEUE], types = "*", limit = 1, lease = DEFAULT_LEASE, turn, again = false } = body;
   if (again && turn === undefined) throw invalid("turn", "the turn of the claim whose answer was lost", turn);
   if (again && body.wait !== undefined) {
-    throw new MillraceError("invalid_input", "wait and again exclude each other: what was granted is there at once", { field: "wait" });
+    throw new MillraceError("invalid_input", "wait and again cannot be combined: again answers at once", { field: "wait" });
   }
   return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
 }

@@ -1,4 +1,4 @@
-/** A job as it comes in over the wire -> what enqueue takes. */
+/** A job from the wire -> the arguments of enqueue. */
 import type { EnqueueOptions } from "../../client/client.ts";
 import { MAX_DELAY_MS } from "../../core/duration.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
@@ -13,7 +13,7 @@ export interface NewJobParts {
 
 type Options = { -readonly [K in keyof EnqueueOptions]: unknown };
 
-/** The names that differ are written out: this runs for every job. `key` is that of the Idempotency-Key header. */
+/** Written out field by field: this runs for every job. `key` is the Idempotency-Key header. */
 export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): NewJobParts {
   const options: Options = {};
   if (job.queue !== undefined) options.queue = job.queue;
@@ -35,12 +35,12 @@ export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): N
   return { payload: job.payload, options: options as EnqueueOptions };
 }
 
-/** What a job shows as null may be sent back as null. */
+/** Fields that are null in a job may be sent back as null. */
 function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** Checked here, so that its own name stands in the message. */
+/** Checked here, so that the message has its own name. */
 function readScheduledAt(job: Omit<NewJobWire, "type">, at: string | number): string | number {
   if (isGiven(job.run_at)) {
     throw new MillraceError("invalid_input", "scheduled_at and run_at mean the same: give only one of them", { field: "scheduled_at" });
@@ -55,14 +55,14 @@ function readScheduledAt(job: Omit<NewJobWire, "type">, at: string | number): st
 
 function readKeyHeader(job: Omit<NewJobWire, "type">, key: string): string {
   if (!isGiven(job.idempotency_key) || job.idempotency_key === key) return key;
-  throw new MillraceError("invalid_input", "idempotency_key and the Idempotency-Key header differ: give one of them", {
+  throw new MillraceError("invalid_input", "idempotency_key and the Idempotency-Key header differ: give only one of them", {
     field: "idempotency_key",
   });
 }
 
 const MINIMAL = /(?:^|[,;\s])return=minimal(?:$|[,;\s])/i;
 
-/** Whether the caller asked for an answer without what it sent. */
+/** Whether the caller asked for an answer without the payload. */
 export function prefersMinimal(prefer: string | null): boolean {
   return prefer !== null && MINIMAL.test(prefer);
 }

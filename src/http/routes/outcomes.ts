@@ -1,4 +1,4 @@
-/** How attempts ended, as workers say it over the wire -> reports. */
+/** Outcomes from the wire -> reports. */
 import type { LeaseRef, Report } from "../../client/client.ts";
 import { MAX_DELAY_MS } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
@@ -7,9 +7,9 @@ import { encodeJson, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import { readDuration } from "../../core/read-fields.ts";
 import type { OutcomeWire } from "../contract/leases.ts";
-import type { Grants } from "../granted.ts";
+import type { Grants } from "../grants.ts";
 
-/** Reads outcomes. Throws `invalid_input` at the first that does not hold what its kind needs. `startOf` tells when an attempt began. */
+/** Throws `invalid_input` for the first outcome that lacks what its kind needs. `startOf` says when an attempt began. */
 export function readOutcomes(
   outcomes: readonly OutcomeWire[],
   grants: Grants,
@@ -55,5 +55,5 @@ function readDelay(delay: string | number | undefined, field: string): number | 
 }
 
 function missing(field: string, what: string): never {
-  throw new MillraceError("invalid_input", `${field} is missing: it says ${what}`, { field });
+  throw new MillraceError("invalid_input", `${field} is required: it says ${what}`, { field });
 }

@@ -1,4 +1,4 @@
-/** Queues and figures. */
+/** Queues and statistics. */
 import type { QueueOptions } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";

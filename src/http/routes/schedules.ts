@@ -56,14 +56,14 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
   };
 }
 
-/** Whether it was there is looked at before: of two who make it at once, both may be told that they did. */
+/** Looks first whether it exists. If two callers create it at once, both may get 201. */
 async function upsert(client: Client, name: string, body: ScheduleBody): Promise<Reply<AnswerFrom<"PUT /api/v1/schedules/{name}">>> {
   const before = await client.schedules.get(name);
   const schedule = await client.schedules.upsert({ ...scheduleFields(body), name } as ScheduleInput);
   return { status: before === null ? 201 : 200, body: writtenOf(toScheduleWire(schedule)) };
 }
 
-/** What a schedule shows as null may be sent back as null. */
+/** Fields that are null in a schedule may be sent back as null. */
 function scheduleFields(body: ScheduleBody): Record<string, unknown> {
   const { meta, webhook_url, ...rest } = body;
   return fieldsToCamelCase({

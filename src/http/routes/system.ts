@@ -1,11 +1,11 @@
-/** What happens, how the server is, and what it can do. */
+/** Events, metrics, health and the reference. */
 import { MillraceError } from "../../core/errors.ts";
 import type { systemRoutes } from "../contract/system.ts";
 import { DOCS_HEADERS, docsPage } from "../docs-page.ts";
 import { openApiText } from "../openapi.ts";
 import { type Handlers, ok, RawReply, type Reply, type RouteParts } from "../route-input.ts";
 import type { Hub } from "../live/hub.ts";
-import { newsSocket, newsStream } from "./events.ts";
+import { liveSocket, liveStream } from "./events.ts";
 
 type Health = Reply<{ status: "ok" | "unavailable" }>;
 
@@ -14,12 +14,12 @@ export interface SystemParts extends RouteParts {
   readonly hub: Hub;
   /** Whether this process can work. */
   readonly isReady: () => Promise<boolean>;
-  /** The same by what is known already: it does not wait for the store. */
+  /** The same, by what is already known: it does not wait for the store. */
   readonly isWell: () => Promise<boolean>;
   readonly figures?: Figures | undefined;
 }
 
-/** What GET /metrics tells, where the server was given it. */
+/** What GET /metrics shows. */
 export interface Figures {
   /** The media type of the text. */
   readonly textType: string;
@@ -30,8 +30,8 @@ export interface Figures {
 export function systemHandlers(parts: SystemParts): Handlers<keyof typeof systemRoutes> {
   const health = (isGood: boolean): Health => (isGood ? ok({ status: "ok" }) : { status: 503, body: { status: "unavailable" } });
   return {
-    "GET /api/v1/events": (input) => newsStream(parts, input),
-    "GET /api/v1/ws": (input) => newsSocket(parts, input),
+    "GET /api/v1/events": (input) => liveStream(parts, input),
+    "GET /api/v1/ws": (input) => liveSocket(parts, input),
     "GET /metrics": async ({ call }) => {
       if (parts.figures === undefined) throw new MillraceError("not_found", "this server has no metrics");
       const isJson = call.header("accept")?.includes("application/json") === true;

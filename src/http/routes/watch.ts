@@ -1,22 +1,22 @@
-/** Hints for workers on other machines, as a stream: that there is work in a queue, or that leases were ended by somebody else. */
+/** Streams hints to workers on other machines: that there is work in a queue, or that somebody else ended leases. */
 import { RawReply, type RouteInput, type RouteParts } from "../route-input.ts";
 import { EVENT_STREAM, eventStream, eventText } from "../server-sent-events.ts";
 
 const LEASE = eventText("lease", {});
 
-/** Between two readings equal hints are one, so a slow reader is behind by no more than one hint a queue. */
+/** Equal hints are merged until they are read, so a slow reader is behind by at most one hint per queue. */
 export async function watchStream({ client, clock }: RouteParts, input: RouteInput<"GET /api/v1/leases/watch">): Promise<RawReply> {
-  // Nobody would read, or end, what is only asked for its headers.
+  // After a HEAD request, nobody would read or end the stream.
   if (input.call.method === "HEAD") return new RawReply(EVENT_STREAM, "");
   input.startWaiting();
   const hints = new Set<string>();
   let wake: () => void = () => {};
-  const hear = (text: string): void => {
+  const addHint = (text: string): void => {
     hints.add(text);
     wake();
   };
-  const unwatch = client.leases.watch((hint) => hear(hint.topic === "lease" ? LEASE : workText(hint.queue)));
-  // What came before the stream was open: there may be work already, and leases may be gone.
+  const unwatch = client.leases.watch((hint) => addHint(hint.topic === "lease" ? LEASE : workText(hint.queue)));
+  // Before the stream opened, work may have come, and leases may have ended.
   hints.add(LEASE);
   try {
     for (const queue of await client.queues()) if (queue.counts.pending > 0 && !queue.paused) hints.add(workText(queue.name));

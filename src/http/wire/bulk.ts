@@ -1,4 +1,4 @@
-/** BULK OPERATIONS AND GROUPS OF ERRORS ON THE WIRE, both ways. */
+/** BULK OPERATIONS AND ERROR GROUPS ON THE WIRE, both ways. */
 import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import type { AnswerFrom } from "../contract.ts";
@@ -25,7 +25,7 @@ export function toOperationWire(operation: BulkOperation): BulkOperationWire {
 export function fromOperationWire(wire: BulkOperationWire): BulkOperation {
   return {
     id: wire.id,
-    ...fromMatchedWire(wire),
+    ...fromPreviewWire(wire),
     status: wire.status,
     processed: wire.processed,
     succeeded: wire.succeeded,
@@ -42,16 +42,11 @@ export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
   return { ...toMatchedWire(preview), dry_run: true };
 }
 
-export function fromPreviewWire(wire: BulkPreviewWire): BulkPreview {
-  return fromMatchedWire(wire);
-}
-
 function toMatchedWire({ action, filter, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
   return { action, filter: { ...withTimes(filter, (at) => toTime(at as number)) }, matched, matched_is_capped: matchedIsCapped };
 }
 
-function fromMatchedWire(wire: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
-  const { action, filter, matched, matched_is_capped } = wire;
+export function fromPreviewWire({ action, filter, matched, matched_is_capped }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
   return { action, filter: withTimes(filter, (at) => fromTime(at as string)), matched, matchedIsCapped: matched_is_capped };
 }
 

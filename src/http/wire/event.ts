@@ -5,7 +5,7 @@ import { fieldsToCamelCase, fieldsToSnakeCase, fromPriority, fromTime, toPriorit
 /** An event as JSON: its own fields in snake_case, times as texts. */
 export type EventWire = { readonly event: Event["event"]; readonly id?: string; readonly at: string } & Readonly<Record<string, unknown>>;
 
-/** `id` is that by which a reader can go on after this event. */
+/** With `id`, a reader can continue after this event. */
 export function toEventWire(event: Event, id?: string): EventWire {
   const wire = { event: event.event, ...(id === undefined ? {} : { id }), ...fieldsToSnakeCase(event), at: toTime(event.at) };
   if (event.event === "job:created") return { ...wire, priority: toPriority(event.priority) };
@@ -13,7 +13,7 @@ export function toEventWire(event: Event, id?: string): EventWire {
   return wire;
 }
 
-/** Where a reader is in a stream is the stream's affair: the id is left out. */
+/** Without the id, which only the stream needs. */
 export function fromEventWire(wire: EventWire): Event {
   const event = { ...fieldsToCamelCase(wire), at: fromTime(wire.at) } as Record<string, unknown>;
   delete event["id"];

@@ -1,6 +1,6 @@
 /**
- * A JOB AS IT IS WRITTEN INTO AN ANSWER: payload and result with the texts that are stored, not with what JavaScript would write for them. The
- * texts are joined by hand, so that no body is read and written once more: this runs for every job that goes out.
+ * THE JSON TEXT OF A JOB IN AN ANSWER: payload and result are the stored texts, not what JavaScript would write for them. The texts are
+ * joined by hand, so that nothing is parsed and written again: this runs for every job in an answer.
  */
 import type { EnqueuedJob, LeasedJob } from "../../client/client.ts";
 import type { Job, JobSummary } from "../../core/job.ts";
@@ -13,15 +13,15 @@ export function jobText(job: Job): string {
   return `${openText(job)},"payload":${jsonOf(payloadOf(job))},"result":${jsonOf(resultOf(job))}}`;
 }
 
-/** What enqueue answers with. `sent` is the payload as it came in; with `minimal` it is left out: who sent it has it. `notice` is what the caller should know. */
+/** The answer of enqueue. `sent` is the payload as it came in; `minimal` leaves it out. `notice` is what the caller should know. */
 export function enqueuedText(job: EnqueuedJob, sent: unknown, minimal: boolean, notice?: string): string {
   if (job.pruned) {
     const { id, type, queue, status } = job;
     return JSON.stringify({ id, type, queue, status, pruned: true } satisfies PrunedJobWire);
   }
   const payload = minimal ? "" : `,"payload":${jsonOf(job.created && sent instanceof JsonText ? sent : payloadOf(job))}`;
-  const said = notice === undefined ? "" : `,"notice":${JSON.stringify(notice)}`;
-  return `${openText(job)}${payload},"result":${jsonOf(resultOf(job))}${said}}`;
+  const noticeText = notice === undefined ? "" : `,"notice":${JSON.stringify(notice)}`;
+  return `${openText(job)}${payload},"result":${jsonOf(resultOf(job))}${noticeText}}`;
 }
 
 export function leasedText({ job, leaseUntil, texts }: LeasedJob): string {
@@ -30,7 +30,7 @@ export function leasedText({ job, leaseUntil, texts }: LeasedJob): string {
   return `${openText(job)},"payload":${payload},"result":${result},"lease_expires_at":"${toTime(leaseUntil)}"}`;
 }
 
-/** A text in the place of the body that it says, whatever that is, for an answer. */
+/** JSON text in place of a body of any type. */
 export function written(text: string): never {
   return new JsonText(text, undefined) as never;
 }

@@ -1,6 +1,6 @@
 /**
- * A JOB ON THE WIRE, both ways. Written out field by field: this runs for every job that goes over the wire. Payload and result may be JsonText:
- * what is made here is written by `stringifyJson`.
+ * A JOB ON THE WIRE, both ways. Written out field by field: this runs for every job on the wire. Payload and result may be JsonText, so use
+ * `stringifyJson` to write it.
  */
 import type { EnqueuedJob } from "../../client/client.ts";
 import { type Attempt, type Job, type JobSummary, type LogLine, USUAL_JOB, usualMaxLost } from "../../core/job.ts";
@@ -50,7 +50,6 @@ export function toSummaryWire(job: JobSummary): JobSummaryWire {
   };
 }
 
-/** What enqueue answers with. */
 export function toEnqueuedWire(job: EnqueuedJob): JobWire | PrunedJobWire {
   if (job.pruned) return { id: job.id, type: job.type, queue: job.queue, status: job.status, pruned: true };
   return toJobWire(job);
@@ -91,7 +90,7 @@ export function fromSummaryWire(wire: JobSummaryWire): JobSummary {
   };
 }
 
-/** Only the key is left of the job: its id, type, queue and status are known, and nothing else is pretended. */
+/** Of a pruned job, only id, type, queue and status are known. The other fields have neutral values. */
 export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | null): EnqueuedJob {
   return {
     id: wire.id,

@@ -1,4 +1,4 @@
-/** Queues, figures and workers on the wire, both ways. */
+/** Queues, statistics and workers on the wire, both ways. */
 import type { HistoryPoint, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
@@ -64,7 +64,6 @@ export function fromQueueWire(wire: QueueWire): QueueInfo {
   return { ...fieldsToCamelCase(wire), retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
 }
 
-/** What a worker says about itself. */
 export function toEntryWire(entry: WorkerEntry): EntryWire {
   return {
     host: entry.host,

@@ -4,7 +4,7 @@ import { PRIORITY_LEVELS, type PriorityLevel } from "../../core/job.ts";
 let latestMs = 0;
 let latestText = "1970-01-01T00:00:00.000Z";
 
-/** A time as the wire has it. Most of the times of a job are those of its neighbours, too, so the latest is kept. */
+/** A time as ISO 8601. The latest one is kept, because jobs in a list often share their times. */
 export function toTime(ms: number): string {
   if (ms !== latestMs) {
     latestText = new Date(ms).toISOString();
@@ -25,7 +25,7 @@ export function fromTimeOrNull(text: string | null): number | null {
   return text === null ? null : Date.parse(text);
 }
 
-/** A moment as callers of the library may give it, as the wire takes it. What is neither Date nor text nor number is refused by the server. */
+/** A Date becomes text. The server refuses what is no time. */
 export function toMoment(moment: unknown): unknown {
   if (!(moment instanceof Date)) return moment;
   const ms = moment.getTime();
@@ -37,7 +37,7 @@ const LEVEL_NAMES: ReadonlyMap<number, PriorityLevel> = new Map(
   Object.entries(PRIORITY_LEVELS).map(([name, priority]) => [priority, name as PriorityLevel]),
 );
 
-/** The name of a level, or the number where it equals none. */
+/** The name of the level, or the number if it has none. */
 export function toPriority(priority: number): PriorityLevel | number {
   return LEVEL_NAMES.get(priority) ?? priority;
 }
@@ -56,14 +56,14 @@ export function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The same object with the names of its own fields in snake_case; what is undefined is left out. Not deeper: what lies there is the caller's. */
+/** The same object with its own field names in snake_case, without undefined values. Deeper names are the caller's. */
 export function fieldsToSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[toSnakeCase(name), value as unknown]])),
   );
 }
 
-/** The same object with the names of its own fields in camelCase. */
+/** The same object with its own field names in camelCase. */
 export function fieldsToCamelCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [toCamelCase(name), value as unknown]));
 }

@@ -31,7 +31,7 @@ test("workers that servers bring are no workers to whoever waits for one", () =>
 test("requests need no other worker than those that servers bring", () => {
   expect(keysOf(OWN, [waiting("http:request")])).toEqual([]);
   expect(keysOf([...OWN, worker()], [waiting("http:request")])).toEqual([]);
-  expect(keysOf([worker()], [waiting("http:request")])).toEqual(["orphan default http:request"]);
+  expect(keysOf([worker()], [waiting("http:request")])).toEqual(["unhandled default http:request"]);
 });
 
 test("a worker that serves all queues leaves no type of its own alone", () => {

@@ -31,13 +31,13 @@ describe("on this machine", () => {
   });
 
   test("W01: the password that everybody tries is refused", () => {
-    expect(() => usersOf({ dashboardPassword: "admin" })).toThrow("DASHBOARD_PASSWORD is one that everybody tries");
-    expect(() => usersOf({ dashboardViewerPassword: "admin" })).toThrow("DASHBOARD_VIEWER_PASSWORD is one that everybody tries");
+    expect(() => usersOf({ dashboardPassword: "admin" })).toThrow("DASHBOARD_PASSWORD is too easy to guess");
+    expect(() => usersOf({ dashboardViewerPassword: "admin" })).toThrow("DASHBOARD_VIEWER_PASSWORD is too easy to guess");
   });
 
   test("two users of one name are refused", () => {
     expect(() => usersOf({ dashboardPassword: "a", dashboardViewerUsername: "admin", dashboardViewerPassword: "b" })).toThrow(
-      "DASHBOARD_VIEWER_USERNAME must be another name",
+      "DASHBOARD_VIEWER_USERNAME must differ from DASHBOARD_USERNAME",
     );
   });
 });
@@ -49,7 +49,7 @@ describe("W01: on an address that others can reach", () => {
     [open, "set DASHBOARD_PASSWORD, or DASHBOARD_ENABLED=false"],
     [{ ...open, apiKey: [] }, "set API_KEY and DASHBOARD_PASSWORD, or listen on 127.0.0.1"],
     [{ ...open, environment: "development" }, "set DASHBOARD_PASSWORD"],
-    [{ ...open, environment: "development", dashboardPassword: "admin" }, "everybody tries"],
+    [{ ...open, environment: "development", dashboardPassword: "admin" }, "too easy to guess"],
     [{ ...open, dashboardViewerPassword: "look" }, "set DASHBOARD_PASSWORD"],
   ])("%j is refused", ([settings, why]) => {
     expect(() => usersOf(settings)).toThrow(why);

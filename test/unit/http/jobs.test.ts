@@ -186,7 +186,7 @@ describe.each(WAYS)("by %s: POST /api/v1/jobs/batch", (way) => {
     const jobs = Array.from({ length: 1000 }, () => ({ type: "t" }));
     expect((await ask("POST /api/v1/jobs/batch", { json: { jobs } })).body.results).toHaveLength(1000);
     const problem = await refuse("POST /api/v1/jobs/batch", { json: { jobs: [...jobs, { type: "t" }] } }, "body_too_large");
-    expect(problem).toMatchObject({ status: 413, field: "jobs", detail: "a batch has at most 1000 jobs; got 1001" });
+    expect(problem).toMatchObject({ status: 413, field: "jobs", detail: "a batch may have at most 1000 jobs; got 1001" });
     expect((await client.stats()).counts.pending).toBe(1000);
   });
 

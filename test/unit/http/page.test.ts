@@ -102,7 +102,7 @@ describe.for(WAYS)("by %s", (way) => {
     const { send } = await openApi({ dashboard: { folder } }, way);
     const missing = await send("/dashboard/");
     expect(missing.status).toBe(404);
-    expect(await missing.text()).toContain("the dashboard was not built");
+    expect(await missing.text()).toContain("the dashboard is not built");
     writeFileSync(join(folder, "index.html"), HTML);
     expect((await send("/dashboard/")).status).toBe(200);
   });

@@ -205,7 +205,7 @@ describe("keys", () => {
     for (const apiKey of ["with space", "line\nbreak", "", 5]) {
       await expect(connect("http://localhost:1", { apiKey: apiKey as string })).rejects.toMatchObject({
         field: "apiKey",
-        message: "apiKey must be a text of printable ASCII characters",
+        message: "apiKey must be a string of printable ASCII characters",
       });
     }
   });
@@ -237,7 +237,7 @@ describe("an address", () => {
     const url = await listenOn((_, response) => response.writeHead(404, { "content-type": "text/html" }).end("<h1>nginx</h1>"));
     await expect((await openRemote(url)).queues()).rejects.toMatchObject({
       code: "unsupported_store",
-      message: expect.stringContaining("is the URL right?") as string,
+      message: expect.stringContaining("check the URL") as string,
     });
   });
 

@@ -1,4 +1,4 @@
-/** DEAD LETTERS BY ERROR: a thousand of them are often one mistake. */
+/** DEAD LETTERS BY ERROR: a thousand of them often have one cause. */
 import { Link } from "@tanstack/react-router";
 import { RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useState } from "react";
@@ -15,8 +15,7 @@ import { Loaded } from "../../parts/notices.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useErrorGroups } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
-import { session } from "../../session.ts";
-import { useWatched } from "../../watched.ts";
+import { useIsOperator } from "../../session.ts";
 
 const SHOWN = 5;
 
@@ -25,7 +24,7 @@ interface ErrorGroupsProps {
   readonly search: JobSearch;
 }
 
-/** The groups that fit the filters. Which of them the rows below are of is a filter, too. */
+/** The groups that match the filters. A chosen group is a filter, too. */
 export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement | null {
   const { status: _, group: __, q: ___, ...others } = filter;
   const result = useErrorGroups(others);
@@ -63,8 +62,8 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
 function Summary({ groups, isCapped }: { readonly groups: number; readonly isCapped: boolean }): ReactElement {
   return (
     <span className="text-xs text-muted-foreground">
-      {counted(groups, "kind of error", "kinds of error")}
-      {isCapped && ", of the 10,000 that died last"}
+      {counted(groups, "error group")}
+      {isCapped && " in the latest 10,000 dead letters"}
     </span>
   );
 }
@@ -74,7 +73,7 @@ interface GroupProps extends ErrorGroupsProps {
 }
 
 function Group({ group, filter, search }: GroupProps): ReactElement {
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   const isChosen = search.group === group.group;
   const { cursor: _, group: __, ...others } = search;
   const mine: JobFilter = { ...filter, status: "dead", group: group.group };
@@ -118,7 +117,7 @@ function Group({ group, filter, search }: GroupProps): ReactElement {
           </Button>
           <IconButton
             icon={Trash2}
-            label={`Delete the ${count(group.count)} with this error`}
+            label={`Delete ${counted(group.count, "dead letter")} with this error`}
             className="size-8"
             onClick={() => void changeAll("delete", mine)}
           />

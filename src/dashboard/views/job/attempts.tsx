@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
 export function Attempts({ attempts, job }: { readonly attempts: readonly Attempt[]; readonly job: Job }): ReactElement {
   const latest = attempts.at(-1);
   return (
-    <Card title="Attempts" flush aside={<span className="text-xs text-muted-foreground">{attempts.length} in all</span>}>
+    <Card title="Attempts" flush aside={<span className="text-xs text-muted-foreground">{attempts.length} in total</span>}>
       <DataTable
         caption="Attempts"
         rows={attempts.toReversed()}
@@ -64,7 +64,7 @@ function errorLine({ name, message, kind }: JobError): string {
   return visible(`${kind === "error" ? name : kind}: ${message.slice(0, 200)}`);
 }
 
-/** The stack, with what is not the application's own set back. */
+/** The stack; lines that are not the application's own are dimmed. */
 function ErrorDetails({ row: { error } }: { readonly row: Attempt }): ReactElement | null {
   if (error === null) return null;
   const text = error.stack ?? `${error.name}: ${error.message}`;

@@ -9,8 +9,7 @@ import { Ago } from "../../parts/time.tsx";
 import { useExplanation } from "../../queries.ts";
 import { resumeQueue } from "../../queue-actions.ts";
 import { Button } from "../../parts/button.tsx";
-import { session } from "../../session.ts";
-import { useWatched } from "../../watched.ts";
+import { useIsOperator } from "../../session.ts";
 import { visible } from "../../safe-text.ts";
 
 type Reason = Explanation["reasons"][number];
@@ -27,7 +26,7 @@ const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
   ended: CircleHelp,
 };
 
-/** What keeps it from running: it would have to be pieced together from four pages otherwise. */
+/** What keeps the job from running. Without this, you would have to look at four pages. */
 export function Explain({ job }: { readonly job: Job }): ReactElement {
   const result = useExplanation(job.id);
   return (
@@ -58,7 +57,7 @@ function ReasonLine({ reason }: { readonly reason: Reason }): ReactElement {
 }
 
 function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   switch (reason.code) {
     case "paused":
       return isOperator ? <Button onClick={() => void resumeQueue(reason.queue)}>Resume {reason.queue}</Button> : null;

@@ -8,7 +8,7 @@ import { priorityText } from "../../parts/priority.tsx";
 import { Ago, Duration, Moment } from "../../parts/time.tsx";
 import { visible } from "../../safe-text.ts";
 
-/** Every field of a job that has no place of its own. */
+/** The fields of a job that are not shown elsewhere. */
 export function JobFacts({ job }: { readonly job: Job }): ReactElement {
   return (
     <Card title="Fields" flush className="xl:sticky xl:top-17">

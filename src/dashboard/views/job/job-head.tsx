@@ -1,11 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Ban, ChevronLeft, ClipboardCopy, CopyPlus, Play, RotateCw, Terminal, Trash2 } from "lucide-react";
+import { ChevronLeft, ClipboardCopy, CopyPlus, Terminal } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Job } from "../../../core/job.ts";
-import { asCommand, asCurl, asTypeScript, requestLike } from "../../copy-as.ts";
+import { COPY_FORMATS, requestLike } from "../../copy-as.ts";
 import { copyText } from "../../copy-text.ts";
 import { draftOf } from "../../enqueue/draft.ts";
-import { ACTION_WORDS, changeJob, isValid, type JobAction } from "../../job-actions.ts";
+import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { overlay } from "../../overlay.ts";
 import { CopyButton, Meter, QueueLink } from "../../parts/bits.tsx";
@@ -14,10 +14,9 @@ import { Menu, MenuItem } from "../../parts/menu.tsx";
 import { Priority } from "../../parts/priority.tsx";
 import { StatusBadge } from "../../parts/status-badge.tsx";
 import { visible } from "../../safe-text.ts";
-import { session } from "../../session.ts";
-import { useWatched } from "../../watched.ts";
+import { useIsOperator } from "../../session.ts";
 
-/** Which job it is, how it stands, and what can be done. */
+/** The job's type, id, status, progress and error, and actions. */
 export function JobHead({ job }: { readonly job: Job }): ReactElement {
   const { progress } = job;
   return (
@@ -65,18 +64,16 @@ function ErrorNote({ error }: { readonly error: NonNullable<Job["error"]> }): Re
         {visible(error.name)}
         {error.kind !== "error" && <span className="ml-2 font-normal text-muted-foreground">({error.kind})</span>}
       </p>
-      <p className="max-h-40 overflow-y-auto break-words whitespace-pre-wrap" tabIndex={0} role="note" aria-label="The error's message">
+      <p className="max-h-40 overflow-y-auto break-words whitespace-pre-wrap" tabIndex={0} role="note" aria-label="Error message">
         {visible(error.message)}
       </p>
     </div>
   );
 }
 
-const ICONS = { retry: RotateCw, start: Play, cancel: Ban, delete: Trash2 } as const;
-
 function Actions({ job }: { readonly job: Job }): ReactElement {
   const navigate = useNavigate();
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   const change = async (action: JobAction): Promise<void> => {
     if ((await changeJob(action, job)) && action === "delete") void navigate({ to: "/jobs" });
   };
@@ -98,18 +95,16 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
     <div className="flex flex-wrap gap-2">
       {isOperator && (
         <>
-          {(["retry", "start", "cancel", "delete"] satisfies JobAction[])
-            .filter((action) => isValid(action, job.status))
-            .map((action) => (
-              <Button
-                key={action}
-                icon={ICONS[action]}
-                look={action === "retry" || action === "start" ? "primary" : "plain"}
-                onClick={() => void change(action)}
-              >
-                {ACTION_WORDS[action]}
-              </Button>
-            ))}
+          {JOB_ACTIONS.filter((action) => isValid(action, job.status)).map((action) => (
+            <Button
+              key={action}
+              icon={ACTION_ICONS[action]}
+              look={action === "retry" || action === "start" ? "primary" : "plain"}
+              onClick={() => void change(action)}
+            >
+              {ACTION_WORDS[action]}
+            </Button>
+          ))}
           <Button icon={CopyPlus} onClick={duplicate}>
             Duplicate and edit
           </Button>
@@ -121,14 +116,9 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
 }
 
 function CopyAs({ job }: { readonly job: Job }): ReactElement {
-  const ways = [
-    ["curl", asCurl],
-    ["Command line", asCommand],
-    ["TypeScript", asTypeScript],
-  ] as const;
   return (
     <Menu trigger={<Button icon={ClipboardCopy}>Copy as</Button>}>
-      {ways.map(([name, write]) => (
+      {COPY_FORMATS.map(([name, write]) => (
         <MenuItem key={name} icon={Terminal} onClick={() => void copyText(write(requestLike(job)), name)}>
           {name}
         </MenuItem>

@@ -10,7 +10,7 @@ import { useLogs } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
 import { useWatched } from "../../watched.ts";
 
-/** What the handler wrote, as it writes it. */
+/** The log lines of the handler, as they are written. */
 export function Logs({ job }: { readonly job: Job }): ReactElement {
   const isHeld = useWatched(isPaused);
   const isRunning = job.status === "running";
@@ -30,8 +30,8 @@ export function Logs({ job }: { readonly job: Job }): ReactElement {
           <span className="flex items-center gap-1">
             <input
               type="search"
-              aria-label="Show lines with"
-              placeholder="Show lines with…"
+              aria-label="Filter lines"
+              placeholder="Filter lines…"
               value={wanted}
               onChange={(event) => setWanted(event.target.value)}
               className="h-7 w-44 rounded-md border border-input bg-card px-2 text-xs max-sm:w-32"
@@ -44,7 +44,7 @@ export function Logs({ job }: { readonly job: Job }): ReactElement {
       <Loaded result={{ ...result, data: lines }} lines={3}>
         {(shown) =>
           result.data?.length === 0 ? (
-            <Empty icon={ScrollText} title="No line was written">
+            <Empty icon={ScrollText} title="No log lines">
               A handler writes here with <code className="font-mono text-xs">ctx.log(…)</code>.
             </Empty>
           ) : (
@@ -60,7 +60,7 @@ function lineText({ at, text }: LogLine): string {
   return `${new Date(at).toISOString()} ${text}`;
 }
 
-/** The end is kept in sight while one is at the end; who scrolled up reads, and is left alone. */
+/** Follows the end of the log, unless the user has scrolled up. */
 function Lines({
   lines,
   all,
@@ -102,7 +102,7 @@ function Lines({
       ))}
       {lines.length < all && (
         <p className="px-4 pt-1 font-sans text-muted-foreground">
-          {counted(lines.length, "line")} of {all}
+          {lines.length} of {counted(all, "line")}
         </p>
       )}
     </div>

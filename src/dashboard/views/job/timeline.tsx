@@ -15,13 +15,13 @@ const FILLS: Readonly<Record<Span["kind"], string>> = {
 };
 
 const WORDS: Readonly<Record<Span["kind"], string>> = {
-  scheduled: "Waited for its time",
+  scheduled: "Waited until it was due",
   waiting: "Waited for a worker",
-  running: "Runs",
+  running: "Running",
   completed: "Completed",
-  failed: "Attempt failed",
+  failed: "Failed",
   cancelled: "Cancelled",
-  backoff: "Rested before the retry",
+  backoff: "Waited for the retry",
 };
 
 /** The life of a job on one line, and each part of it below. */
@@ -36,7 +36,7 @@ export function Timeline({ job, attempts }: { readonly job: Job; readonly attemp
           <span
             key={`${span.kind} ${span.from}`}
             title={`${wordsOf(span)}: ${lengthOf(span, now)}`}
-            // A run of some milliseconds between hours of waiting must still be seen.
+            // A run of milliseconds between hours of waiting must still be visible.
             className={`min-w-1 ${FILLS[span.kind]}`}
             style={{ flexGrow: Math.max(1, (span.to ?? now) - span.from) }}
           />
@@ -61,12 +61,12 @@ function wordsOf({ kind, to, attempt }: Span): string {
   if (attempt !== null) return `Attempt ${attempt}: ${WORDS[kind].toLowerCase()}`;
   if (to !== null) return WORDS[kind];
   return (
-    { scheduled: "Waits for its time", waiting: "Waits for a worker", backoff: "Rests before the retry" }[kind as string] ?? WORDS[kind]
+    { scheduled: "Waits until it is due", waiting: "Waits for a worker", backoff: "Waits for the retry" }[kind as string] ?? WORDS[kind]
   );
 }
 
 function lengthOf({ from, to }: Span, now: number): string {
-  return to === null ? `${took(Math.max(0, Math.floor((now - from) / 1000) * 1000))} by now` : took(to - from);
+  return to === null ? `${took(Math.max(0, Math.floor((now - from) / 1000) * 1000))} so far` : took(to - from);
 }
 
 function Step({

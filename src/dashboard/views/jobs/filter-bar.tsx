@@ -1,4 +1,4 @@
-/** The filters of the list. Each is written into the address as soon as it is set. */
+/** The filters of the list. Each is written into the URL as soon as it is set. */
 import { useNavigate } from "@tanstack/react-router";
 import { ListFilter, X } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
@@ -14,12 +14,12 @@ import { Suggest } from "../../parts/suggest.tsx";
 /** Filters that have a field here; the status has its tabs. */
 const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to", "internal"];
 
-/** A line of fields. On a narrow screen they fold away. */
+/** On a narrow screen, the fields are folded away. */
 export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; readonly fixed?: readonly FilterName[] }): ReactElement {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
-  // A single status has its tab; several of them have none.
+  // A single status has a tab; several together have none.
   const hasTab = STATUSES.some((status) => status === search.status);
   const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && !(name === "status" && hasTab));
   return (
@@ -35,7 +35,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
         </div>
       )}
       {given.length > 0 && (
-        <ul aria-label="Filters that are set" className="flex flex-wrap gap-1.5">
+        <ul aria-label="Active filters" className="flex flex-wrap gap-1.5">
           {given.map((name) => (
             <Chip key={name} name={name} value={search[name] ?? ""} onRemove={() => set({ [name]: undefined })} />
           ))}
@@ -54,7 +54,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
   );
 }
 
-/** Changes filters in the address of the present page, and begins at its newest page. */
+/** Changes filters in the current URL, and goes to the newest page. */
 function useFilter(): (change: Partial<Record<FilterName, string | undefined>>) => void {
   const navigate = useNavigate();
   return (change) => void navigate({ to: ".", search: (before) => ({ ...before, ...change, cursor: undefined }), replace: true });
@@ -100,14 +100,14 @@ interface TypedFilterProps {
   readonly set: ReturnType<typeof useFilter>;
 }
 
-/** So long after the last key, what was typed is taken. */
+/** How long after the last key the typed text is used. */
 const TYPED_MS = 350;
 
 function TypedFilter({ label, name, items, search, set }: TypedFilterProps): ReactElement {
   const given = search[name] ?? "";
   const [text, setText] = useState(given);
   const [seen, setSeen] = useState(given);
-  // The address changed by another hand: a link, or the way back.
+  // The URL was changed by something else: a link, or the back button.
   if (seen !== given) {
     setSeen(given);
     setText(given);
@@ -166,7 +166,7 @@ function MomentInput({
   );
 }
 
-/** What such a field shows: the reader's own time, to the minute. */
+/** The value of such a field: local time, to the minute. */
 function localInput(value: string): string {
   const date = new Date(value);
   if (value === "" || Number.isNaN(date.getTime())) return "";
@@ -197,7 +197,7 @@ function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement 
   );
 }
 
-/** How a filter is called, where its name in the address says too little. */
+/** Names of filters whose name in the URL says too little. */
 const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error group" };
 
 function Chip({ name, value, onRemove }: { readonly name: string; readonly value: string; readonly onRemove: () => void }): ReactElement {
@@ -208,7 +208,7 @@ function Chip({ name, value, onRemove }: { readonly name: string; readonly value
       </span>
       <button
         type="button"
-        aria-label={`Take the filter ${CHIP_NAMES[name] ?? name} away`}
+        aria-label={`Remove the filter ${CHIP_NAMES[name] ?? name}`}
         onClick={onRemove}
         className="grid size-6 shrink-0 place-items-center rounded text-muted-foreground hover:text-foreground"
       >

@@ -7,12 +7,12 @@ import type { JobSearch } from "../../job-search.ts";
 import { STATUS_COLOURS, STATUS_ICONS } from "../../parts/status-badge.tsx";
 import { useStats } from "../../queries.ts";
 
-/** All jobs, or those in one status, each with how many there are as far as tallies know. */
+/** All jobs, or those in one status, each with its count if tallies have it. */
 export function StatusTabs({ search }: { readonly search: JobSearch }): ReactElement {
   const { data: stats } = useStats();
   const { status, cursor: _, ...others } = search;
   const { queue, internal } = others;
-  // What tallies do not know would have to be counted job by job.
+  // Without tallies, jobs would have to be counted one by one.
   const counts =
     !isInTallies(others) || internal !== undefined ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
   const total = counts === undefined ? undefined : STATUSES.reduce((sum, each) => sum + counts[each], 0);
@@ -40,7 +40,7 @@ function Tab({ isOn, search, name, figure }: TabProps): ReactElement {
       to="/jobs"
       search={search}
       aria-current={isOn ? "true" : undefined}
-      // What is in the address beside the status must not decide whether this is the present one.
+      // Other parts of the URL must not decide whether this tab is active.
       activeProps={{}}
       className={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-md border px-2.5 transition-colors ${isOn ? "border-input bg-accent font-medium text-foreground" : "border-transparent text-muted-foreground hover:bg-accent hover:text-foreground"}`}
     >

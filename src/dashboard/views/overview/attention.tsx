@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 
 const SHOWN = 4;
 
-/** One sentence, and what it is about. */
+/** How many things need attention, and which. */
 export function Attention({ situation }: { readonly situation: Situation }): ReactElement {
   const found = findings(situation);
   const [isWhole, setWhole] = useState(false);
@@ -59,7 +59,7 @@ function AllWell({ situation: { queues, workers } }: { readonly situation: Situa
       <p className="min-w-0">
         <strong className="font-semibold">Nothing needs attention.</strong>{" "}
         <span className="text-muted-foreground">
-          {counted(queues.length, "queue")} and {counted(usersWorkers(workers).length, "worker")} are as they should be.
+          {counted(queues.length, "queue")} and {counted(usersWorkers(workers).length, "worker")} are fine.
         </span>
       </p>
     </section>

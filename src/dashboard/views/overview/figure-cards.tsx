@@ -21,7 +21,7 @@ interface FiguresOf {
   readonly queues: readonly Queue[];
 }
 
-/** The figures that one looks at first, each a link to what it counts. */
+/** The most important numbers, each a link to what it counts. */
 export function FigureCards(situation: FiguresOf): ReactElement {
   return (
     <ul className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">
@@ -43,14 +43,14 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Processed today",
       value: compact(today.processed),
-      note: `${count(totalProcessed)} in all, ${rate(stats.throughput)}`,
+      note: `${count(totalProcessed)} in total, ${rate(stats.throughput)}`,
       to: "/jobs",
       search: { status: "completed" },
     },
     {
       name: "Failed today",
       value: compact(today.failed),
-      note: `for good; ${count(totalFailed)} in all`,
+      note: `for good; ${count(totalFailed)} in total`,
       to: "/jobs",
       search: { status: "failed" },
       colour: today.failed > 0 ? "text-dead" : "",
@@ -58,7 +58,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Success rate",
       value: percent(today.processed, ended),
-      note: `${percent(totalProcessed, totalProcessed + totalFailed)} in all`,
+      note: `${percent(totalProcessed, totalProcessed + totalFailed)} in total`,
       to: "/dead",
     },
     { name: "Active workers", value: count(stats.activeWorkers), note: `${count(busy)} of ${counted(slots, "slot")} busy`, to: "/workers" },
@@ -72,7 +72,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Oldest waiting",
       value: oldest === null ? NOTHING : roughSpan(oldest),
-      note: `p95: waits ${took(stats.wait.p95)}`,
+      note: `p95 of waits: ${took(stats.wait.p95)}`,
       to: "/queues",
       colour: oldest !== null && oldest >= OLD_MS ? "text-warning" : "",
     },

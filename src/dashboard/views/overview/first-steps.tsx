@@ -24,13 +24,13 @@ await client.enqueue("hello:world", { from: "a program" });`,
   ["Command line", `millrace enqueue hello:world '{"from":"a terminal"}' --url ${API_URL.href.replace(/\/$/, "")}`],
 ] as const;
 
-/** Stands on the overview until the first job was made. */
+/** Shown on the overview until the first job is enqueued. */
 export function FirstSteps(): ReactElement {
   return (
     <Card>
       <Empty
         icon={Rocket}
-        title="No job was enqueued yet"
+        title="No jobs yet"
         action={
           <Button
             look="primary"
@@ -41,7 +41,7 @@ export function FirstSteps(): ReactElement {
           </Button>
         }
       >
-        Make the first one here, or from where your program is. It shows up on this page at once.
+        Enqueue the first one here, or from your program. It appears on this page at once.
       </Empty>
       <div className="mx-auto grid max-w-4xl gap-3 pb-6">
         {SNIPPETS.map(([name, text]) => (

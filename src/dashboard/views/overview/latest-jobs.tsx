@@ -13,7 +13,7 @@ import { useJobs } from "../../queries.ts";
 
 const SHOWN = 10;
 
-/** The newest jobs. They stand still while the pointer is on them. */
+/** The newest jobs. They do not move while the pointer is on them. */
 export function LatestJobs(): ReactElement {
   const jobs = useJobs({ limit: SHOWN });
   const { shown, isHeld, hold } = useHeld(jobs.data);
@@ -26,7 +26,7 @@ export function LatestJobs(): ReactElement {
           <span className="flex items-center gap-3">
             {isHeld && (
               <span className="flex items-center gap-1 text-xs text-muted-foreground">
-                <Pin aria-hidden className="size-3" /> held while you read
+                <Pin aria-hidden className="size-3" /> paused while you read
               </span>
             )}
             <Link to="/jobs" className="inline-flex min-h-6 items-center gap-1 text-primary underline-offset-2 hover:underline">
@@ -36,7 +36,7 @@ export function LatestJobs(): ReactElement {
         }
       >
         <Loaded result={{ ...jobs, data: shown }}>
-          {({ jobs: latest }) => (latest.length === 0 ? <Empty icon={Inbox} title="No jobs are stored" /> : <LatestTable jobs={latest} />)}
+          {({ jobs: latest }) => (latest.length === 0 ? <Empty icon={Inbox} title="No jobs" /> : <LatestTable jobs={latest} />)}
         </Loaded>
       </Card>
     </div>

@@ -17,7 +17,7 @@ export function QueueBars({ stats }: { readonly stats: Stats }): ReactElement {
   const longest = Math.max(1, ...queues.map(([, queue]) => waitingIn(queue)));
   return (
     <Card title="Waiting by queue" aside={<Legend />} className="h-full">
-      {queues.length === 0 && <Empty icon={Layers} title="No queue yet" />}
+      {queues.length === 0 && <Empty icon={Layers} title="No queues yet" />}
       <ul className="space-y-3">
         {queues.slice(0, SHOWN).map(([name, queue]) => (
           <QueueBar key={name} name={name} queue={queue} longest={longest} />

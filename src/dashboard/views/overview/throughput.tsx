@@ -18,7 +18,7 @@ const RANGES = {
 } as const;
 type Range = keyof typeof RANGES;
 
-/** How many jobs came, were done, and failed for good, over time. */
+/** How many jobs were enqueued, completed, and failed for good, over time. */
 export function Throughput(): ReactElement {
   const [range, setRange] = useState<Range>("24 h");
   const [isTable, setTable] = useState(false);
@@ -31,7 +31,7 @@ export function Throughput(): ReactElement {
       flush
       aside={
         <div className="flex items-center gap-1">
-          <div role="group" aria-label="How far back" className="flex gap-0.5 rounded-md bg-muted p-0.5">
+          <div role="group" aria-label="Time range" className="flex gap-0.5 rounded-md bg-muted p-0.5">
             {(Object.keys(RANGES) as Range[]).map((name) => (
               <button
                 key={name}
@@ -89,7 +89,7 @@ function PointTable({ points }: { readonly points: readonly HistoryPoint[] }): R
             <Th end>Enqueued</Th>
             <Th end>Completed</Th>
             <Th end>Failed for good</Th>
-            <Th end>Failed attempts, retried</Th>
+            <Th end>Retried attempts</Th>
           </tr>
         </thead>
         <tbody>

@@ -5,9 +5,9 @@ import type { Stats } from "../../api.ts";
 import { compact, percent } from "../../format.ts";
 import { LEVEL_FILLS, LEVELS } from "../../parts/priority.tsx";
 
-const RANGES: Readonly<Record<PriorityLevel, string>> = { critical: "20 and more", high: "10 to 19", default: "0 to 9", low: "below 0" };
+const RANGES: Readonly<Record<PriorityLevel, string>> = { critical: "20 and above", high: "10 to 19", default: "0 to 9", low: "below 0" };
 
-/** A card for each priority: how many jobs wait under it, over all queues. */
+/** A card for each priority level: how many jobs wait in all queues. */
 export function LevelCards({ stats }: { readonly stats: Stats }): ReactElement {
   const total = LEVELS.reduce((sum, level) => sum + stats.waiting[level], 0);
   return (
@@ -26,7 +26,7 @@ export function LevelCards({ stats }: { readonly stats: Stats }): ReactElement {
             </span>
             <span className="mt-0.5 block text-2xl font-semibold tracking-tight">{compact(stats.waiting[level])}</span>
             <span className="mt-0.5 block text-xs text-muted-foreground">
-              {total === 0 ? "nothing waits" : `${percent(stats.waiting[level], total)} of what waits`}
+              {total === 0 ? "no waiting jobs" : `${percent(stats.waiting[level], total)} of waiting jobs`}
             </span>
           </Link>
         </li>

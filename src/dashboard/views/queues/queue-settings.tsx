@@ -7,7 +7,6 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 
-/** The dialog that changes what a queue does. */
 export function QueueSettings({ queue, onClose }: { readonly queue: Queue; readonly onClose: () => void }): ReactElement {
   const [form, setForm] = useState({
     capacity: queue.capacity === null ? "" : String(queue.capacity),
@@ -55,27 +54,27 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
         <TextField
           label="Capacity"
           inputMode="numeric"
-          placeholder="no bound"
+          placeholder="no limit"
           {...field("capacity")}
-          hint="So many jobs may wait; beyond, enqueue is refused."
+          hint="How many jobs may wait. Beyond that, new jobs are refused."
         />
         <TextField
           label="Head start"
           placeholder="strict priority"
           {...field("headStart")}
-          hint="How much earlier one step of priority counts, such as 1m. Empty: the more urgent always goes first."
+          hint="How much time one step of priority is worth, such as 1m. Empty: the more urgent job always goes first."
         />
         <div className="sm:col-span-2">
           <CheckField
             label="Keep dead letters"
-            hint="Jobs that failed for good wait for a decision. Without it they end as failed."
+            hint="Jobs that fail for good become dead letters. Without it, they end as failed."
             checked={form.deadLetters}
             onChange={(deadLetters) => set({ deadLetters })}
           />
         </div>
-        <TextField label="Keep ended jobs for" {...field("age")} hint="Completed and cancelled ones, such as 24h or 7d." />
-        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="Of the ended jobs." />
-        <TextField label="But never less than" {...field("keepAtLeast")} hint="So that who waits for a job finds its end." />
+        <TextField label="Keep ended jobs for" {...field("age")} hint="Completed and cancelled jobs. For example 24h or 7d." />
+        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many ended jobs." />
+        <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
       </form>
     </Dialog>
   );
@@ -90,7 +89,7 @@ interface SettingsForm {
   readonly keepAtLeast: string;
 }
 
-/** Numbers are read here, everything else by the server, which says what is wrong. */
+/** Reads only the numbers; the server checks everything. */
 function settingsOf({ capacity, headStart, deadLetters, age, count, keepAtLeast }: SettingsForm): QueueOptions {
   return {
     capacity: capacity.trim() === "" ? null : Number(capacity),

@@ -5,13 +5,12 @@ import type { Status } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
 import { OLD_MS } from "../../attention.ts";
 import { compact, count, NOTHING, roughSpan } from "../../format.ts";
-import { Meter, QueueLink } from "../../parts/bits.tsx";
+import { Meter, PausedBadge, QueueLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { LEVEL_FILLS, LEVELS } from "../../parts/priority.tsx";
 import { pauseQueue, resumeQueue } from "../../queue-actions.ts";
-import { session } from "../../session.ts";
-import { useWatched } from "../../watched.ts";
+import { useIsOperator } from "../../session.ts";
 import { QueueSettings } from "./queue-settings.tsx";
 
 const COUNTED = ["pending", "running", "scheduled", "retrying", "blocked", "dead", "completed"] as const satisfies Status[];
@@ -49,7 +48,7 @@ const COLUMNS: readonly Column<Queue>[] = [
       ) : (
         <span
           className={`whitespace-nowrap ${oldestWaitingMs >= OLD_MS ? "font-medium text-warning" : ""}`}
-          title="For how long the first in line has waited"
+          title="How long the oldest pending job has waited"
         >
           {roughSpan(oldestWaitingMs)}
         </span>
@@ -60,9 +59,8 @@ const COLUMNS: readonly Column<Queue>[] = [
   { id: "capacity", title: "Capacity", cell: (queue) => <Capacity queue={queue} />, className: "min-w-24" },
 ];
 
-/** All queues with their counts. */
 export function QueueTable({ queues }: { readonly queues: readonly Queue[] }): ReactElement {
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   return (
     <DataTable
       caption="Queues"
@@ -81,11 +79,7 @@ function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): Reac
       <span className="min-w-0 truncate">
         <QueueLink name={name} />
       </span>
-      {paused && (
-        <span className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs text-warning">
-          <Pause aria-hidden className="size-3" /> paused
-        </span>
-      )}
+      {paused && <PausedBadge />}
     </span>
   );
 }
@@ -134,20 +128,20 @@ function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactEleme
           <span key={level} className={LEVEL_FILLS[level]} style={{ flexGrow: waiting[level] }} />
         ))}
       </span>
-      <span className="sr-only">{words === "" ? "nothing waits" : words}</span>
+      <span className="sr-only">{words === "" ? "no waiting jobs" : words}</span>
     </span>
   );
 }
 
 function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
-  if (capacity === null) return <span className="text-muted-foreground">no bound</span>;
+  if (capacity === null) return <span className="text-muted-foreground">no limit</span>;
   const used = counts.pending + counts.scheduled + counts.retrying;
   return (
     <span className="block space-y-1">
       <span className="block text-xs">
         {compact(used)} of {compact(capacity)}
       </span>
-      <Meter value={used} of={capacity} label="places that are taken" />
+      <Meter value={used} of={capacity} label="capacity used" />
     </span>
   );
 }

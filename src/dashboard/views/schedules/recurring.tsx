@@ -5,7 +5,7 @@ import { client, type Schedule } from "../../api.ts";
 import { ask } from "../../ask.ts";
 import { shortId } from "../../format.ts";
 import { useHeld } from "../../held.ts";
-import { JobLink } from "../../parts/bits.tsx";
+import { JobLink, PausedBadge } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -14,11 +14,10 @@ import { Menu, MenuItem, MenuLine } from "../../parts/menu.tsx";
 import { Empty, Loaded } from "../../parts/notices.tsx";
 import { priorityText } from "../../parts/priority.tsx";
 import { StatusBadge } from "../../parts/status-badge.tsx";
-import { Ago, Moment } from "../../parts/time.tsx";
+import { Ago } from "../../parts/time.tsx";
 import { useJob, usePreview, useSchedules } from "../../queries.ts";
-import { session } from "../../session.ts";
-import { useWatched } from "../../watched.ts";
-import { TimingText } from "./timing.tsx";
+import { useIsOperator } from "../../session.ts";
+import { RunTimes, TimingText } from "./timing.tsx";
 
 const ScheduleForm = lazy(() => import("./schedule-form.tsx"));
 
@@ -29,11 +28,7 @@ const COLUMNS: readonly Column<Schedule>[] = [
     cell: ({ name, paused }) => (
       <span className="flex items-center gap-2">
         <span className="truncate font-medium">{name}</span>
-        {paused && (
-          <span className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs text-warning">
-            <Pause aria-hidden className="size-3" /> paused
-          </span>
-        )}
+        {paused && <PausedBadge />}
       </span>
     ),
     className: "max-w-56",
@@ -43,7 +38,7 @@ const COLUMNS: readonly Column<Schedule>[] = [
   { id: "when", title: "When", cell: (schedule) => <TimingText timing={schedule} />, className: "min-w-44" },
   {
     id: "makes",
-    title: "Makes",
+    title: "Creates",
     cell: ({ type, queue }) => (
       <span className="block py-1">
         <span className="block truncate">{type}</span>
@@ -63,11 +58,10 @@ const COLUMNS: readonly Column<Schedule>[] = [
   { id: "last", title: "Last run", cell: ({ lastRunAt, lastJobId }) => <LastRun at={lastRunAt} id={lastJobId} /> },
 ];
 
-/** Every schedule. */
 export function Recurring({ onNew }: { readonly onNew: () => void }): ReactElement {
   const schedules = useSchedules();
   const { shown, hold } = useHeld(schedules.data);
-  const isOperator = useWatched(session).role === "operator";
+  const isOperator = useIsOperator();
   return (
     <div {...hold}>
       <Card flush>
@@ -85,7 +79,7 @@ export function Recurring({ onNew }: { readonly onNew: () => void }): ReactEleme
                   )
                 }
               >
-                A schedule makes a job at each of its times, by a cron or an interval, once however many processes run.
+                A schedule creates one job at each of its times (a cron expression or an interval), however many processes run.
               </Empty>
             ) : (
               <DataTable
@@ -105,7 +99,7 @@ export function Recurring({ onNew }: { readonly onNew: () => void }): ReactEleme
   );
 }
 
-/** When it last fired, and what became of the job that it made then or by hand. */
+/** When it last ran, and the status of the last job, which may have been created by hand. */
 function LastRun({ at, id }: { readonly at: number | null; readonly id: string | null }): ReactElement {
   const { data: job } = useJob(id);
   if (id === null) return <Ago at={at} />;
@@ -113,7 +107,7 @@ function LastRun({ at, id }: { readonly at: number | null; readonly id: string |
     <span className="flex flex-col items-start gap-0.5 py-1">
       {job !== undefined && job !== null && <StatusBadge status={job.status} />}
       <span className="flex items-center gap-2 text-xs text-muted-foreground">
-        {job === null ? <span className="font-mono">{shortId(id)} (gone)</span> : <JobLink id={id} />}
+        {job === null ? <span className="font-mono">{shortId(id)} (removed)</span> : <JobLink id={id} />}
         {at === null ? "by hand" : <Ago at={at} />}
       </span>
     </span>
@@ -135,12 +129,12 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
       () => schedules.run(name),
       (job) => (
         <>
-          {name} made the job <JobLink id={job.id} />
+          {name} created job <JobLink id={job.id} />
         </>
       ),
     );
   const remove = async (): Promise<void> => {
-    const body = "It makes no more jobs. Those that it made stay.";
+    const body = "It creates no more jobs. Its existing jobs stay.";
     if (!(await ask({ title: `Delete the schedule ${name}?`, body, yes: "Delete", danger: true }))) return;
     await act(
       () => schedules.remove(name),
@@ -171,42 +165,31 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
   );
 }
 
-const CATCH_UP = { one: "one run for the latest", skip: "none" } as const;
-const OVERLAP = { allow: "runs beside it", skip: "is left out" } as const;
+const CATCH_UP = { one: "one run for the latest", skip: "skipped" } as const;
+const OVERLAP = { allow: "allowed", skip: "skipped" } as const;
 
 function ScheduleDetails({ row: schedule }: { readonly row: Schedule }): ReactElement {
   const preview = usePreview(schedule.name, 10);
   return (
     <div className="grid gap-6 rounded-lg border bg-background p-4 md:grid-cols-3">
       <section>
-        <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Next runs{schedule.paused && ", once it is resumed"}</h3>
+        <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Next runs{schedule.paused && ", after it is resumed"}</h3>
         <Loaded result={preview} lines={4}>
-          {(runs) => (
-            <ol className="space-y-0.5">
-              {runs.map((at) => (
-                <li key={at} className="flex gap-3">
-                  <Moment at={at} />
-                  <span className="text-muted-foreground">
-                    <Ago at={at} />
-                  </span>
-                </li>
-              ))}
-            </ol>
-          )}
+          {(runs) => <RunTimes runs={runs} className="space-y-0.5" />}
         </Loaded>
       </section>
       <section>
         <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Rules</h3>
         <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-0.5">
-          <dt className="text-muted-foreground">Missed while down</dt>
+          <dt className="text-muted-foreground">Missed runs</dt>
           <dd>{CATCH_UP[schedule.catchUp]}</dd>
-          <dt className="text-muted-foreground">While the last runs</dt>
+          <dt className="text-muted-foreground">Overlapping runs</dt>
           <dd>{OVERLAP[schedule.overlap]}</dd>
           <dt className="text-muted-foreground">Priority</dt>
           <dd>{priorityText(schedule.priority)}</dd>
           <dt className="text-muted-foreground">Retries</dt>
           <dd>{schedule.maxRetries}</dd>
-          <dt className="text-muted-foreground">Runs after a loss</dt>
+          <dt className="text-muted-foreground">Max lost attempts</dt>
           <dd>{schedule.maxLost}</dd>
           <dt className="text-muted-foreground">Changed</dt>
           <dd>

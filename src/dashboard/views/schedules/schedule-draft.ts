@@ -1,11 +1,12 @@
-/** A SCHEDULE THAT IS BEING WRITTEN: every field as it stands in the form; and the same as the API takes it. */
+/** A DRAFT OF A SCHEDULE: every field as in the form; and the same as the API takes it. */
 import { type Duration, formatDuration } from "../../../core/duration.ts";
 import { PRIORITY_LEVELS } from "../../../core/job.ts";
 import type { Client, Schedule, ScheduleInput } from "../../api.ts";
 import { payloadOf, prettyJson } from "../../../core/json-text.ts";
 import { readJson } from "../../enqueue/draft.ts";
+import { priorityName } from "../../parts/priority.tsx";
 
-/** When it fires, as text. */
+/** When it runs, as text. */
 export interface TimingDraft {
   readonly kind: "cron" | "every";
   readonly cron: string;
@@ -13,7 +14,6 @@ export interface TimingDraft {
   readonly every: string;
 }
 
-/** The fields of the form. */
 export interface ScheduleDraft extends TimingDraft {
   readonly name: string;
   readonly type: string;
@@ -26,7 +26,7 @@ export interface ScheduleDraft extends TimingDraft {
 
 type Timing = Exclude<Parameters<Client["schedules"]["preview"]>[0], string>;
 
-/** What the form begins with. */
+/** The first content of the form. */
 export function formOf(schedule: Schedule | null): ScheduleDraft {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (schedule === null) {
@@ -44,7 +44,6 @@ export function formOf(schedule: Schedule | null): ScheduleDraft {
       overlap: "allow",
     };
   }
-  const level = Object.entries(PRIORITY_LEVELS).find(([, value]) => value === schedule.priority)?.[0];
   return {
     name: schedule.name,
     type: schedule.type,
@@ -54,7 +53,7 @@ export function formOf(schedule: Schedule | null): ScheduleDraft {
     timeZone: schedule.timeZone ?? "UTC",
     every: schedule.every === null ? "10m" : formatDuration(schedule.every),
     queue: schedule.queue,
-    priority: level ?? String(schedule.priority),
+    priority: String(priorityName(schedule.priority)),
     catchUp: schedule.catchUp,
     overlap: schedule.overlap,
   };
@@ -70,11 +69,11 @@ export type ReadSchedule =
   | { readonly ok: true; readonly schedule: ScheduleInput }
   | { readonly ok: false; readonly problems: Partial<Record<keyof ScheduleDraft, string>> };
 
-/** Reads the form. What it does not show of a stored schedule stays as it was. */
+/** Reads the form. Fields of a stored schedule that it does not show stay as they are. */
 export function readForm(draft: ScheduleDraft, stored: Schedule | null): ReadSchedule {
   const problems: { -readonly [Field in keyof ScheduleDraft]?: string } = {};
-  if (draft.name.trim() === "") problems.name = "A schedule needs a name.";
-  if (draft.type.trim() === "") problems.type = "Its jobs need a type.";
+  if (draft.name.trim() === "") problems.name = "Name is required.";
+  if (draft.type.trim() === "") problems.type = "Type is required.";
   const payload = readJson(draft.payload, (problem) => (problems.payload = problem));
   if (Object.keys(problems).length > 0) return { ok: false, problems };
   const schedule: ScheduleInput = {

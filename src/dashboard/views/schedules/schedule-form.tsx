@@ -1,4 +1,4 @@
-/** Making and changing a schedule, with its next runs in sight. */
+/** Creates or edits a schedule, and shows its next runs. */
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useDeferredValue, useState } from "react";
 import { act } from "../../act.ts";
@@ -10,20 +10,18 @@ import { SelectField, TextArea, TextField } from "../../parts/field.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
-import { Ago, Moment } from "../../parts/time.tsx";
 import { formOf, readForm, type ScheduleDraft, timingOf, type TimingDraft } from "./schedule-draft.ts";
-import { cronWords } from "./timing.tsx";
+import { cronWords, RunTimes } from "./timing.tsx";
 
 const ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 const PREVIEWED = 5;
 
 interface ScheduleFormProps {
-  /** Null makes a new one. */
+  /** Null creates a new one. */
   readonly schedule: Schedule | null;
   readonly onClose: () => void;
 }
 
-/** The dialog. */
 export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): ReactElement {
   const [draft, setDraft] = useState(() => formOf(schedule));
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
@@ -69,7 +67,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
           value={draft.name}
           onChange={(name) => set({ name })}
           problem={problems.name}
-          hint={schedule === null ? "The same name again changes the schedule that has it." : "Its name stays."}
+          hint={schedule === null ? "If a schedule has this name, it is changed." : "The name cannot be changed."}
         />
         <TypeField draft={draft} set={set} problem={problems.type} />
         <TimingFields draft={draft} set={set} />
@@ -87,18 +85,18 @@ interface PartProps {
 
 function TypeField({ draft, set, problem }: PartProps & { readonly problem: string | undefined }): ReactElement {
   const types = useKnownTypes();
-  return <Suggest label="Type of its jobs" value={draft.type} onChange={(type) => set({ type })} items={types} problem={problem} />;
+  return <Suggest label="Job type" value={draft.type} onChange={(type) => set({ type })} items={types} problem={problem} />;
 }
 
 function TimingFields({ draft, set }: PartProps): ReactElement {
   return (
     <>
       <SelectField
-        label="Fires"
+        label="Timing"
         value={draft.kind}
         onChange={(kind) => set({ kind: kind as ScheduleDraft["kind"] })}
         options={[
-          ["cron", "by a cron"],
+          ["cron", "by a cron expression"],
           ["every", "at an interval"],
         ]}
       />
@@ -138,16 +136,7 @@ function Preview({ timing }: { readonly timing: TimingDraft }): ReactElement {
       {error !== null ? (
         <p className="text-destructive">{messageOf(error)}</p>
       ) : (
-        <ol className="grid gap-x-6 sm:grid-cols-2">
-          {(data ?? []).map((at) => (
-            <li key={at} className="flex gap-3">
-              <Moment at={at} />
-              <span className="text-muted-foreground">
-                <Ago at={at} />
-              </span>
-            </li>
-          ))}
-        </ol>
+        <RunTimes runs={data ?? []} className="grid gap-x-6 sm:grid-cols-2" />
       )}
     </section>
   );
@@ -183,21 +172,21 @@ function OtherFields({
         }
       />
       <SelectField
-        label="Missed while everything was down"
+        label="Missed runs"
         value={draft.catchUp}
         onChange={(catchUp) => set({ catchUp: catchUp as ScheduleDraft["catchUp"] })}
         options={[
-          ["one", "one run for the latest missed"],
-          ["skip", "no run"],
+          ["one", "one run for the latest"],
+          ["skip", "skip"],
         ]}
       />
       <SelectField
-        label="While the last run is unfinished"
+        label="If the last run has not ended"
         value={draft.overlap}
         onChange={(overlap) => set({ overlap: overlap as ScheduleDraft["overlap"] })}
         options={[
-          ["allow", "run beside it"],
-          ["skip", "leave the run out"],
+          ["allow", "run anyway"],
+          ["skip", "skip"],
         ]}
       />
     </>

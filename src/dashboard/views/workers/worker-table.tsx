@@ -1,14 +1,13 @@
 import { CircleDot, Hourglass, type LucideIcon, Moon, TriangleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Worker } from "../../api.ts";
+import { LATE_BEAT_MS } from "../../attention.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
 import { JobLink, Meter, QueueLink } from "../../parts/bits.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Ago, useNow } from "../../parts/time.tsx";
 import { visible } from "../../safe-text.ts";
 
-/** A worker says that it is there every 5 s. */
-const LATE_MS = 15_000;
 const SHOWN_JOBS = 4;
 
 const COLUMNS: readonly Column<Worker>[] = [
@@ -79,7 +78,7 @@ function Slots({ worker: { runningCount, slots, abandoned } }: { readonly worker
       <span className="block text-xs">
         {runningCount} of {slots}
       </span>
-      <Meter value={runningCount} of={slots} label="slots that are taken" />
+      <Meter value={runningCount} of={slots} label="slots in use" />
       {abandoned > 0 && <span className="block text-xs text-warning">{abandoned} abandoned</span>}
     </span>
   );
@@ -92,7 +91,7 @@ const STATES: Readonly<Record<Worker["state"], readonly [icon: LucideIcon, colou
 };
 
 function State({ worker }: { readonly worker: Worker }): ReactElement {
-  const isLate = useNow() - worker.heartbeatAt > LATE_MS;
+  const isLate = useNow() - worker.heartbeatAt > LATE_BEAT_MS;
   const [Icon, colour] = isLate ? [TriangleAlert, "text-destructive"] : STATES[worker.state];
   return (
     <span className={`inline-flex items-center gap-1.5 font-medium ${colour}`}>

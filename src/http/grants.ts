@@ -1,6 +1,5 @@
 import type { LeasedJob, LeaseFacts, LeaseRef } from "../client/client.ts";
 
-/** What is remembered of a lease that was granted here. */
 export interface Grant {
   readonly facts: LeaseFacts;
   readonly startedAt: number;
@@ -9,8 +8,8 @@ export interface Grant {
 const MAX_GRANTS = 100_000;
 
 /**
- * LEASES THAT WERE GRANTED HERE. What the rules need to know when one is settled is kept, so that the store need not be asked; it is never
- * taken from the worker, who could give itself retries. A lease that is not here (granted by another process, or long ago) is looked up.
+ * LEASES THAT THIS SERVER GRANTED. Keeps what the rules need when a lease is settled, so that the store need not be asked. It never comes
+ * from the worker, which could give itself retries. A lease that is not here (granted by another process, or long ago) is looked up.
  */
 export class Grants {
   readonly #max: number;

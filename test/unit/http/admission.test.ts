@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Keys, secretOf } from "../../../src/http/auth.ts";
 import { type RouteName, ROUTES, splitName } from "../../../src/http/contract.ts";
 import type { Route } from "../../../src/http/contract/route.ts";
-import { isLoopback } from "../../../src/http/gate.ts";
+import { isLoopback } from "../../../src/http/admission.ts";
 import { networkOf } from "../../../src/http/network.ts";
 import { createServer, type RequestFacts } from "../../../src/http/server.ts";
 import { MISSING_ID, openApi, WAYS } from "./open-api.ts";
@@ -58,7 +58,7 @@ describe.each(WAYS)("by %s: a server with keys", (way) => {
     const { refuse } = await openApi({ keys: [KEY] }, way);
     for (const key of ["x", `${KEY}x`, KEY.slice(1), KEY.toUpperCase()]) {
       const problem = await refuse("GET /api/v1/queues", { headers: { "X-API-Key": key } }, "unauthorized");
-      expect(problem).toMatchObject({ status: 401, detail: "the API key is not known" });
+      expect(problem).toMatchObject({ status: 401, detail: "the API key is unknown" });
       expect(JSON.stringify(problem)).not.toContain(key === "x" ? "\u0000" : key);
     }
   });
@@ -86,7 +86,7 @@ describe.each(WAYS)("by %s: a server with keys", (way) => {
   test("403 names the scope that is needed", async () => {
     const { refuse } = await openApi({ keys: ["r:read:key-r"] }, way);
     const problem = await refuse("POST /api/v1/jobs", { json: { type: "t" }, headers: { "x-api-key": "key-r" } }, "forbidden");
-    expect(problem.detail).toBe("this needs a key with the scope enqueue");
+    expect(problem.detail).toBe("this request needs a key with the scope enqueue");
   });
 
   test("W03: two keys are accepted while one replaces the other", async () => {

@@ -1,20 +1,19 @@
 /**
- * A page whose script is fetched when it is first shown, or when the pointer comes near a link to it. If the server is away just then, it is
- * tried again until it is back: what a router does by itself, to load everything anew, would leave the reader with nothing at all.
+ * A page whose script is loaded when it is first shown, or when the pointer comes near a link to it. If the server is away, loading is
+ * retried until it is back. The router alone would reload everything, and leave the user with nothing.
  */
 import { type ComponentType, type ReactElement, useEffect, useState } from "react";
 import { Skeleton, Trouble } from "../parts/notices.tsx";
 
 const AGAIN_MS = 2000;
 
-/** A page that is there later. */
-export function laterPage(load: () => Promise<ComponentType>): (() => ReactElement) & { preload: () => Promise<void> } {
+export function lazyPage(load: () => Promise<ComponentType>): (() => ReactElement) & { preload: () => Promise<void> } {
   let loaded: ComponentType | null = null;
   const preload = async (): Promise<void> => {
     loaded ??= await load();
   };
 
-  function LaterPage(): ReactElement {
+  function LazyPage(): ReactElement {
     const [Page, setPage] = useState<ComponentType | null>(() => loaded);
     const [problem, setProblem] = useState<unknown>(null);
     const [tries, setTries] = useState(0);
@@ -34,6 +33,6 @@ export function laterPage(load: () => Promise<ComponentType>): (() => ReactEleme
     return problem === null ? <Skeleton /> : <Trouble error={problem} retry={() => setTries(tries + 1)} />;
   }
 
-  // The router waits for this, and would give up with it.
-  return Object.assign(LaterPage, { preload: () => preload().catch(() => {}) });
+  // The router waits for this, and would fail with it.
+  return Object.assign(LazyPage, { preload: () => preload().catch(() => {}) });
 }
