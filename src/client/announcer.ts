@@ -1,6 +1,6 @@
 /**
- * Tells what happened: events to whoever listens, in any process, and the ends of jobs to those who wait for one in this process.
- * Events are made only while they are wanted, and telling never fails the call whose fact it tells.
+ * Announces what happened: events to listeners in any process, and the ends of jobs to callers in this process that wait for them. Makes
+ * events only while somebody listens, and a failure to announce never fails the call.
  */
 import type { Event } from "../core/event.ts";
 import { isTerminal } from "../core/job.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import { Publisher } from "./publisher.ts";
 
-/** An attempt that ended, and what followed. */
+/** An attempt that ended, and its transition. */
 export interface Settled {
   readonly id: string;
   readonly type: string;
@@ -20,17 +20,17 @@ export interface Settled {
 }
 
 export interface Announcer {
-  /** Whether events are worth making. */
+  /** Whether anybody listens. */
   wanted(): boolean;
-  /** Publishes events, or the sums of them when there are many; a failure is nobody's. */
+  /** Publishes events, or their sums if there are many. Failures are ignored. */
   publish(events: readonly Event[]): void;
-  /** Publishes what was summed up so far, and resolves when all is published: the client closes. */
+  /** Publishes the remaining sums, and resolves when everything is published. For closing. */
   flush(): Promise<void>;
-  /** Tells the ends of attempts: to listeners, and to those who wait for the job. */
+  /** Announces the ends of attempts. */
   settled(attempts: readonly Settled[]): void;
-  /** Tells those in this process who wait for a job that it has ended or is gone. */
+  /** Tells waiting callers in this process that a job has ended or is gone. */
   ended(id: string): void;
-  /** Calls back when this process learns that the job has ended; the returned function stops that. */
+  /** Calls `listener` when this process learns that the job has ended; returns a function that stops this. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
@@ -70,7 +70,7 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
   };
 }
 
-/** The event that tells of an ended attempt; a release and a snooze are none. */
+/** The event for an ended attempt; null after a release or a snooze. */
 function eventOf({ id, type, queue, transition, ...before }: Settled, at: number): Event | null {
   const fact = { at, jobId: id, type, queue };
   const error = transition.error?.message ?? "";

@@ -9,7 +9,7 @@ import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
 import { listJobs, listToChange } from "./search.ts";
 
-/** The most groups that are shown. */
+/** The most groups in a list. */
 const MAX_GROUPS = 100;
 
 export interface DeadParts {
@@ -35,8 +35,8 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
 }
 
 /**
- * Goes through all that match, a page at a time, and counts what was done. The cursor only ever goes on to older jobs, so the walk ends,
- * however many jobs die meanwhile.
+ * Changes all matching jobs, page by page, and counts the changes. The cursor only goes to older jobs, so this ends, however many jobs die
+ * meanwhile.
  */
 async function changeAll(parts: DeadParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;

@@ -23,24 +23,24 @@ export function readListQuery(input: unknown): ListQuery {
   return { ...readFields(query), status: readStatusFilter(query.status), limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
 }
 
-/** Reads a filter with its page over dead letters, whose status is no question. */
+/** Reads a filter with its page, for dead letters. */
 export function readDeadQuery(input: unknown): ListQuery {
   const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS]);
   return { ...readFields(query), status: ["dead"], limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
 }
 
-/** Reads a filter over all dead letters. */
+/** Reads a filter for all dead letters. */
 export function readDeadFilter(input: unknown): ListQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
   return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
 }
 
-/** Reads a filter by which dead letters are grouped. */
+/** Reads a filter for the groups of dead letters. */
 export function readGroupFilter(input: unknown): Omit<GroupQuery, "status" | "limit"> {
   return readFields(readOptions(input, "a filter of groups", GROUP_FIELDS));
 }
 
-/** Reads a filter over jobs in any status. */
+/** Reads a filter for jobs in any status. */
 export function readJobFilter(input: unknown): Filter {
   const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
   return { ...readFields(filter), status: readStatusFilter(filter.status) };
@@ -58,8 +58,8 @@ function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "curso
     tag: optional(filter.tag, readTag),
     group: optional(filter.group, readGroup),
     q: optional(filter.q, readSearch),
-    from: optional(filter.from, (from) => readMoment(from, "from")),
-    to: optional(filter.to, (to) => readMoment(to, "to")),
+    from: readMoment(filter.from, "from"),
+    to: readMoment(filter.to, "to"),
   };
 }
 
@@ -67,7 +67,7 @@ function optional<Value>(input: unknown, read: (input: unknown) => Value): Value
   return input === undefined || input === null ? undefined : read(input);
 }
 
-/** True shows our own, too. Throws `invalid_input`. */
+/** True includes internal jobs. Throws `invalid_input`. */
 export function readInternal(input: unknown): boolean {
   if (typeof input !== "boolean") throw invalid("internal", "true or false", input);
   return input;
@@ -100,7 +100,7 @@ function readUsersQueue(queue: unknown): string {
   return name;
 }
 
-/** A level is a range: everything that counts under it. */
+/** A level stands for the whole range of its priorities. */
 function readPriorityFilter(input: unknown): { min: number; max: number } {
   if (typeof input === "string" && Object.hasOwn(PRIORITY_LEVELS, input)) return rangeOf(input as PriorityLevel);
   const exact = readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
@@ -120,11 +120,13 @@ function readTag(input: unknown): string {
 }
 
 function readGroup(input: unknown): string {
-  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "a group of errors: twelve hexadecimal digits", input);
+  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "the id of an error group: 12 hexadecimal digits", input);
   return input;
 }
 
-function readMoment(input: unknown, field: string): number {
+/** Reads a point in time; undefined if it is absent. Throws `invalid_input`. */
+export function readMoment(input: unknown, field: string): number | undefined {
+  if (input === undefined || input === null) return undefined;
   const at = readTime(input);
   if (at === undefined) throw invalid(field, `${A_TIME}, from the year 2000 on`, input);
   return at;
@@ -137,9 +139,9 @@ function readLimit(input: unknown): number {
   return limit;
 }
 
-/** What a cursor says is the store's own; here it is only a text of a sane length. */
+/** Only the store knows what is in a cursor; here only its length is checked. */
 function readCursor(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
   if (typeof input === "string" && input.length <= MAX_CURSOR_LENGTH) return input;
-  throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
+  throw new MillraceError("invalid_cursor", "cursor must be one that a list returned", { field: "cursor" });
 }

@@ -17,7 +17,7 @@ export interface QueueParts {
   readonly announcer: Announcer;
 }
 
-/** Every queue by name, with its settings, counts and figures. */
+/** All queues by name, with settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
   const [queues, { now, queues: oldest }] = await Promise.all([usersQueues(store), store.oldest()]);
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
@@ -39,12 +39,12 @@ function countEnded({ completed = 0, failed = 0, dead = 0 }: CounterRow["counts"
   return completed + failed + dead;
 }
 
-/** Without our own: nobody made them, and nothing can be set there. */
+/** Without internal queues: no user made them, and they have no settings. */
 export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueState[]> {
   return (await store.queues()).filter(({ name }) => !isInternalQueue(name));
 }
 
-/** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */
+/** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
 export async function configureQueue({ store }: QueueParts, queue: string, settings: unknown, options: unknown): Promise<void> {
   readQueue(queue);
   const change = readQueueOptions(settings);
@@ -62,7 +62,7 @@ export async function setPaused({ store, clock, announcer }: QueueParts, queue: 
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
 }
 
-/** Refuses a name that no queue has: it may be mistyped. The usual queue is always there. */
+/** Refuses the name of a queue that does not exist: it may be mistyped. The default queue always exists. */
 async function demandQueue(store: Pick<Store, "queues">, queue: string): Promise<void> {
   if (queue === DEFAULT_QUEUE) return;
   const names = (await usersQueues(store)).map(({ name }) => name);

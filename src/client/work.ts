@@ -1,4 +1,4 @@
-/** What workers are made of. An outcome goes to the core, which says what follows, and from there to the store. */
+/** THE CALLS OF WORKERS. The core decides what follows from an outcome, and the store applies it. */
 import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
@@ -36,10 +36,10 @@ export function createLeases(parts: WorkParts): Leases {
   };
 }
 
-// ── Reports and claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Report and claim ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
-  // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
+  // If there are more reports than fit in one call, the first ones go ahead and the last ones go with the claim.
   const ahead = Math.max(0, reports.length - MAX_BATCH);
   const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
   const { results, jobs } = await exchangeOnce(parts, ahead === 0 ? reports : reports.slice(ahead), claim);
@@ -59,7 +59,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   return { results, jobs: claimed.map(toLeasedJob) };
 }
 
-/** Asks the core what follows from each report whose job is known. */
+/** Lets the core decide what follows from each report whose job is known. */
 function decide(
   parts: WorkParts,
   reports: readonly Report[],
@@ -78,7 +78,7 @@ function decide(
   return { settlements, settled };
 }
 
-/** Puts the store's answers where a report was handed on; the others stay stale. */
+/** Fills in the store's answers; reports that were not passed on stay `stale`. */
 function applyAnswers(results: LeaseAnswer[], answers: readonly LeaseAnswer[]): void {
   let next = 0;
   results.forEach((result, index) => {
@@ -86,7 +86,7 @@ function applyAnswers(results: LeaseAnswer[], answers: readonly LeaseAnswer[]): 
   });
 }
 
-/** What the rules need to know: as it came with the claim, or looked up. Null for a job that is not there. */
+/** What the rules need to know, from the claim or from the store. Null if the job does not exist. */
 async function factsOf(store: Store, reports: readonly Report[]): Promise<(LeaseFacts | null)[]> {
   const missing = reports.filter((report) => report.facts === undefined).map((report) => report.id);
   const found = missing.length === 0 ? null : await lookUp(store, missing);
@@ -123,7 +123,7 @@ function announceStarted({ announcer, clock }: WorkParts, claimed: readonly Leas
   );
 }
 
-/** No news of it: whether it holds is decided when the caller commits. Those who wait for the job find out by looking. */
+/** No events: it holds only if the caller commits. Callers that wait for the job find out by polling. */
 async function settleWithin(parts: WorkParts, tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
   const verbs = verbsWithin(parts.store, tx);
   const { settlements } = decide(parts, [report], await factsOf(parts.store, [report]));
@@ -149,22 +149,22 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
   return results;
 }
 
-/** Hands on hints of work and of ended leases. That a queue's settings changed may mean that it was resumed: then there is work, too. */
+/** Passes on hints of work and of ended leases. A change of queue settings may be a resume: then there is work, too. */
 function watch({ store, servedQueues }: WorkParts, listener: Parameters<Leases["watch"]>[0]): () => void {
   return store.watch((hint: Hint) => {
     if (hint.topic === "work") servedQueues.heard(hint.queue);
     if (hint.topic === "work" || hint.topic === "lease") listener(hint);
-    else if (hint.topic === "queues") void tellOpenQueues(store, listener);
+    else if (hint.topic === "queues") void hintOpenQueues(store, listener);
   });
 }
 
-async function tellOpenQueues(store: Store, listener: Parameters<Leases["watch"]>[0]): Promise<void> {
+async function hintOpenQueues(store: Store, listener: Parameters<Leases["watch"]>[0]): Promise<void> {
   try {
     for (const queue of await store.queues()) {
       const hasWork = queue.counts.some(({ status, count }) => status === "pending" && count > 0);
       if (hasWork && !queue.paused) listener({ topic: "work", queue: queue.name });
     }
   } catch {
-    // A hint was lost. The worker looks by itself before long.
+    // The hint is lost. The worker polls anyway.
   }
 }

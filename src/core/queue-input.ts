@@ -4,11 +4,11 @@ import { readDuration, readFields, readInteger } from "./read-fields.ts";
 import type { QueueChange, Retention } from "./queue.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
-/** The largest capacity, and the most jobs that a queue can be told to keep. */
+/** The largest capacity, and the largest number of jobs to keep. */
 export const MAX_COUNT = 1_000_000_000;
 const MAX_HEAD_START_MS = 365 * 86_400_000;
 
-/** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
+/** Reads the settings of a queue that the caller names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
 export function readQueueOptions(input: unknown): QueueChange {
   const options = readFields(input, "settings", ["capacity", "headStart", "deadLetters", "retention"]);
   const change: { -readonly [K in keyof QueueChange]: QueueChange[K] } = {};
@@ -19,7 +19,7 @@ export function readQueueOptions(input: unknown): QueueChange {
   return change;
 }
 
-/** Whether a queue that is not there is made; `usual` where the caller does not say. */
+/** Whether to make a queue that does not exist; `usual` if the caller does not say. */
 export function readCreate(options: unknown, usual: boolean): boolean {
   const { create = usual } =
     options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);

@@ -1,24 +1,24 @@
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
-/** What a queue can be told. Each has a default, so that a queue needs no set-up. */
+/** Queue settings. Each has a default, so that a queue needs no set-up. */
 export interface QueueSettings {
-  /** At most so many jobs may wait (pending + scheduled + retrying); null is no bound. */
+  /** How many jobs may wait (pending, scheduled or retrying); null for no limit. */
   readonly capacity: number | null;
-  /** How much earlier one step of priority counts. The default makes priority strict. */
+  /** How much time one step of priority is worth. By default, priority is strict. */
   readonly headStartMs: number;
-  /** Whether jobs that failed for good become `dead` (kept until someone acts) or `failed`. */
+  /** Whether jobs that fail for good become `dead` (kept until somebody acts) or `failed`. */
   readonly deadLetters: boolean;
   readonly retention: Retention;
 }
 
-/** How long completed and cancelled jobs are kept: until either bound is passed, but never less than `keepAtLeastMs`. */
+/** How long completed and cancelled jobs are kept: until one bound is passed, but at least `keepAtLeastMs`. */
 export interface Retention {
   readonly ageMs: number;
   readonly count: number;
   readonly keepAtLeastMs: number;
 }
 
-/** A change of settings: what is not named, or undefined, stays. */
+/** A change of settings. What is absent or undefined stays as it is. */
 export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
   readonly retention?: Partial<Retention>;
   readonly paused?: boolean;

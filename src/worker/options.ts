@@ -7,11 +7,11 @@ import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.
 import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle } from "../core/work-limits.ts";
 
 const MAX_WEIGHT = 1000;
-/** What no user's queue is called, and a worker may serve all the same. */
+/** Names that no user's queue has, but that a worker may serve. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
 const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle"];
 
-/** Options as they were read: checked, gaps filled. */
+/** Checked options, with defaults filled in. */
 export interface WorkSettings {
   readonly minSlots: number;
   readonly maxSlots: number;
@@ -22,7 +22,7 @@ export interface WorkSettings {
   readonly settleMs: number;
 }
 
-/** Checks what a user gave to `work`; throws `invalid_input` at the first bad field. */
+/** Checks the options of `work`; throws `invalid_input` at the first bad field. */
 export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
   readFields(options, "the options of a worker", OPTION_NAMES);
   return {
@@ -61,7 +61,7 @@ function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMa
     if (!isName(name) && !isOwnName(name)) throw invalid("queues", `names of ${NAME_RULE}`, name);
     const weight = readInteger(value, 1, MAX_WEIGHT);
     if (weight === undefined) throw invalid(`queues.${name}`, `a whole number from 1 to ${MAX_WEIGHT}`, value);
-    if (weights.has(name)) throw invalid("queues", "a list that names each queue once", name);
+    if (weights.has(name)) throw invalid("queues", "a list that names each queue only once", name);
     weights.set(name, weight);
   }
   return weights;

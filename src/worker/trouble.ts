@@ -1,15 +1,15 @@
 import type { OnTrouble, Trouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
 
-/** What is done with trouble when nobody else listens. */
+/** The default for trouble: a line on the console. */
 export function warn({ message }: Trouble): void {
   console.warn(`millrace: ${message}`);
 }
 
-/** The same words again are told once in so long. */
+/** The same message is repeated only after this time. */
 const TELL_AGAIN_MS = 60_000;
 
-/** A listener that may be told the same thing ten thousand times a second, and may throw: neither must harm a worker. */
+/** Protects a worker from a listener that throws, and the listener from the same message ten thousand times a second. */
 export function guarded(onTrouble: OnTrouble, clock: Clock): OnTrouble {
   const told = new Map<Trouble["kind"], { readonly message: string; readonly at: number }>();
   return (trouble) => {
@@ -20,7 +20,7 @@ export function guarded(onTrouble: OnTrouble, clock: Clock): OnTrouble {
     try {
       onTrouble(trouble);
     } catch {
-      // There is nobody left to tell.
+      // Nobody is left to tell.
     }
   };
 }

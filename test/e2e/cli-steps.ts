@@ -135,7 +135,7 @@ export const STEPS: readonly Step[] = [
     name: "a search that is none is told by its flag",
     args: ["list --search ", "x".repeat(201)].join(""),
     code: 2,
-    talk: /^millrace: --search must be a text of 1 to 200/,
+    talk: /^millrace: --search must be a string of 1 to 200/,
   },
   {
     name: "explain says why a job is not running",
@@ -187,7 +187,7 @@ export const STEPS: readonly Step[] = [
     name: "a name that no queue has",
     args: "pause mial",
     code: 3,
-    talk: /^millrace: there is no queue mial: there are default, reports\./,
+    talk: /^millrace: there is no queue mial: the queues are default, reports\./,
   },
   { name: "nor can it be resumed", args: "resume mial", code: 3, talk: /^millrace: there is no queue mial: / },
   { name: "or be told a setting", args: "queues set mial --capacity 1", code: 3, talk: /^millrace: there is no queue mial: / },
@@ -287,7 +287,7 @@ export const STEPS: readonly Step[] = [
   { name: "top without a terminal", args: "top", code: 2, talk: /^millrace: top needs a terminal/ },
   // ── Many jobs at once ──
   { name: "no dead letters", args: "dead-groups", lines: [], talk: /^no dead jobs$/ },
-  { name: "a group that is none is told", args: "list --group nonsense", code: 2, talk: /^millrace: --group must be a group of errors/ },
+  { name: "a group that is none is told", args: "list --group nonsense", code: 2, talk: /^millrace: --group must be the id of an error group/ },
   { name: "no bulk operations", args: "bulk", lines: [], talk: /^no bulk operations$/ },
   { name: "a job for bulk", args: "enqueue --type bulky --tag many", lines: ONE_ID },
   { name: "bulk previews", args: "bulk cancel --type bulky --dry-run", lines: [/^1 job would be cancelled$/] },

@@ -96,7 +96,7 @@ describe("a server that cannot start", () => {
       { API_KEY: "same,same" },
       "millrace: keys of API_KEY must differ from each other: one secret is there twice",
     ],
-    ["a range that is none", { WEBHOOK_ALLOW: "nonsense" }, "millrace: WEBHOOK_ALLOW must be addresses or ranges of them"],
+    ["a range that is none", { WEBHOOK_ALLOW: "nonsense" }, "millrace: WEBHOOK_ALLOW must be addresses or ranges, such as"],
   ])("for %s ends, and names the setting", async (_, wrong, line) => {
     const cli = startCli(["server"], { cwd: temporaryFolder(), env: { MILLRACE_URL: "memory:", PORT: "0", ...wrong } });
     expect((await cli.ended).code).toBe(2);
