@@ -2,7 +2,7 @@
 import type { Announcer } from "./client/announcer.ts";
 import type { Client } from "./client/client.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
-import { MillraceError } from "./core/errors.ts";
+import { messageOf, MillraceError } from "./core/errors.ts";
 import type { LostLease } from "./core/lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
@@ -97,17 +97,16 @@ function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
   };
 }
 
-const TELL_AGAIN_MS = 60_000;
+const WARN_AGAIN_MS = 60_000;
 
 /** With an unreachable store every duty fails every second: once a minute is enough. */
 function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error: unknown) => void {
-  const toldAt = new Map<string, number>();
+  const warnedAt = new Map<string, number>();
   return (duty, error) => {
     if (error instanceof MillraceError && error.code === "closed") return;
     const now = clock.monotonic();
-    if (now - (toldAt.get(duty) ?? -Infinity) < TELL_AGAIN_MS) return;
-    toldAt.set(duty, now);
-    const reason = error instanceof Error ? error.message : String(error);
-    onTrouble({ kind: "upkeep", message: `the upkeep duty ${duty} failed and keeps trying: ${reason}`, error });
+    if (now - (warnedAt.get(duty) ?? -Infinity) < WARN_AGAIN_MS) return;
+    warnedAt.set(duty, now);
+    onTrouble({ kind: "upkeep", message: `the upkeep duty ${duty} failed and keeps trying: ${messageOf(error)}`, error });
   };
 }

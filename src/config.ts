@@ -31,7 +31,6 @@ interface Reach<Value> {
   readonly worker?: "always" | "with a store";
 }
 
-/** The options that take such a value. */
 type Taking<Options, Value> = {
   [Name in keyof Options & string]: NonNullable<Value> extends NonNullable<Options[Name]> ? Name : never;
 }[keyof Options & string];

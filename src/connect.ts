@@ -28,7 +28,6 @@ export interface ConnectOptions extends ClientOptions {
 
 /** Watches a client, for figures and logs. */
 export interface Watching {
-  /** Wraps the leases. */
   readonly leases: NonNullable<ClientOverOptions["watchLeases"]>;
   readonly onLost: NonNullable<ClientOverOptions["onLost"]>;
   readonly onContended?: OnContended | undefined;

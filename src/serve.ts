@@ -25,7 +25,6 @@ import { Metrics } from "./observe/metrics.ts";
 import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
 import { webhookHandlers } from "./webhook/webhook-handlers.ts";
 
-/** What a server needs besides settings. */
 export interface ServeOptions {
   readonly version: string;
   /** Handlers for jobs in this process, besides webhooks and requests. */
@@ -34,7 +33,6 @@ export interface ServeOptions {
   readonly write?: ((line: string) => void) | undefined;
 }
 
-/** A running server. */
 export interface Served {
   readonly url: string;
   /** Null if the dashboard is off. */

@@ -20,13 +20,11 @@ export interface Settled {
 }
 
 export interface Announcer {
-  /** Whether anybody listens. */
   wanted(): boolean;
   /** Publishes events, or their sums if there are many. Failures are ignored. */
   publish(events: readonly Event[]): void;
   /** Publishes the remaining sums, and resolves when everything is published. For closing. */
   flush(): Promise<void>;
-  /** Announces the ends of attempts. */
   settled(attempts: readonly Settled[]): void;
   /** Tells waiting callers in this process that a job has ended or is gone. */
   ended(id: string): void;
@@ -34,7 +32,6 @@ export interface Announcer {
   onEnd(id: string, listener: () => void): () => void;
 }
 
-/** Makes the announcer of a client. */
 export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, clock: Clock): Announcer {
   const waiting = new Map<string, Set<() => void>>();
   const publisher = new Publisher(store, clock);

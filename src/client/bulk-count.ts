@@ -9,7 +9,6 @@ const MAX_COUNTED = 10_000;
 /** If few jobs match, a page has few results, so the number of pages is bounded, too. */
 const MAX_PAGES = 20;
 
-/** How many jobs an operation applies to. */
 export interface Matched {
   readonly matched: number;
   readonly matchedIsCapped: boolean;

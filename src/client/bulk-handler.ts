@@ -16,6 +16,7 @@ import {
   readBulkLog,
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -34,7 +35,6 @@ export interface BulkWorkParts {
   readonly leases: Pick<Leases, "note">;
 }
 
-/** The payload of an operation. */
 export interface BulkPayload {
   readonly action: BulkAction;
   readonly filter: object;
@@ -42,7 +42,6 @@ export interface BulkPayload {
   readonly matched_is_capped: boolean;
 }
 
-/** The result of an operation. */
 export interface BulkResult extends Omit<BulkMark, "cursor" | "batches"> {
   readonly failures: readonly BulkFailure[];
 }
@@ -50,7 +49,6 @@ export interface BulkResult extends Omit<BulkMark, "cursor" | "batches"> {
 /** Small, because claims may have to wait while a batch is written. */
 const BATCH = 500;
 
-/** The handler of operations. */
 export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> {
   return async (given, ctx) => {
     const payload = given as BulkPayload;
@@ -83,7 +81,7 @@ function readWantedAgain({ action, filter }: BulkPayload): ReturnType<typeof rea
   try {
     return readWanted(action, filter);
   } catch (error) {
-    throw new Discard(error instanceof Error ? error.message : String(error));
+    throw new Discard(messageOf(error));
   }
 }
 

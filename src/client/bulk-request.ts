@@ -7,7 +7,6 @@ import { readFields } from "../core/read-fields.ts";
 import type { JobFilter } from "./client.ts";
 import { readJobFilter } from "./filter.ts";
 
-/** A checked request. */
 export interface Wanted {
   readonly action: BulkAction;
   /** For people: with statuses named, and times in milliseconds. */
@@ -34,7 +33,6 @@ export function readBulkRequest(input: unknown, isDry: boolean): Wanted {
   return wanted;
 }
 
-/** Reads an action and the filter of its jobs. */
 export function readWanted(action: BulkAction, filter: unknown): Wanted {
   const query = readInnerFilter(filter);
   const possible = STATUSES_OF[action];

@@ -24,14 +24,12 @@ export interface BulkParts {
   readonly workUntilEnd: (id: string) => void;
 }
 
-/** How many operations a list has. */
 const MAX_LISTED = 100;
 
 /** Enough for a store that is away for some minutes. */
 const RETRIES = 20;
 const FIRST_PAUSE_MS = 1000;
 
-/** The bulk operations of a client over a store. */
 export function createBulk(parts: BulkParts): BulkOperations {
   const { store } = parts;
   return {

@@ -1,7 +1,6 @@
 import { AFTER_GRACE_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** The grace period by default. */
 const USUAL_GRACE_MS = 30_000;
 
 /**
@@ -48,7 +47,6 @@ export class CloseDeadline {
     await promise;
   }
 
-  /** Everything is done. */
   stop(): void {
     this.#timer?.cancel();
   }

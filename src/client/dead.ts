@@ -9,7 +9,6 @@ import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
 import { listJobs, listToChange } from "./search.ts";
 
-/** The most groups in a list. */
 const MAX_GROUPS = 100;
 
 export interface DeadParts {
@@ -18,7 +17,6 @@ export interface DeadParts {
   readonly announcer: Announcer;
 }
 
-/** The dead letters of a client over a store. */
 export function createDeadLetters(parts: DeadParts): DeadLetters {
   const { store } = parts;
   return {

@@ -84,7 +84,6 @@ function keyConflict(job: NewJob, jobId: string): MillraceError {
   return new MillraceError("key_conflict", message, { field: "idempotencyKey", jobId });
 }
 
-/** The event of a new job. */
 export function createdEvent(job: NewJob, answer: Created): Event {
   const { id: jobId, type, queue, priority } = job;
   return { event: "job:created", at: answer.createdAt, jobId, type, queue, priority, level: levelOf(priority) };

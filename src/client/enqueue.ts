@@ -31,7 +31,6 @@ export interface EnqueueParts {
   readonly clock: Clock;
   readonly announcer: Announcer;
   readonly makeId: (tenBits: number) => string;
-  /** Defaults of the client. */
   readonly defaults: JobSettings;
   /** Set with `strictTypes`. */
   readonly knownTypes: KnownTypes | null;

@@ -29,18 +29,15 @@ export function readDeadQuery(input: unknown): ListQuery {
   return { ...readFields(query), status: ["dead"], limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
 }
 
-/** Reads a filter for all dead letters. */
 export function readDeadFilter(input: unknown): ListQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
   return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
 }
 
-/** Reads a filter for the groups of dead letters. */
 export function readGroupFilter(input: unknown): Omit<GroupQuery, "status" | "limit"> {
   return readFields(readOptions(input, "a filter of groups", GROUP_FIELDS));
 }
 
-/** Reads a filter for jobs in any status. */
 export function readJobFilter(input: unknown): Filter {
   const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
   return { ...readFields(filter), status: readStatusFilter(filter.status) };

@@ -12,7 +12,6 @@ import { startOf, sum, usersCounters } from "./stats.ts";
 const STEPS = { hour: { ms: HOUR_MS, usual: 24 }, minute: { ms: MINUTE_MS, usual: 60 } } as const;
 type Step = keyof typeof STEPS;
 
-/** The most periods in one answer. */
 const MAX_POINTS = 1000;
 
 /** Adds up the counters of each period. */

@@ -60,9 +60,7 @@ export interface LocalEnvironment extends ClientOptions {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Wraps the leases, for figures and logs. */
   readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
-  /** How long a call may wait for the store. */
   readonly deadlineMs: number;
-  /** Payload checks of built-in types. */
   readonly payloadChecks?: PayloadChecks | undefined;
   /** Refuses webhook URLs that nothing will be sent to. */
   readonly checkWebhookUrl?: CheckWebhookUrl | undefined;

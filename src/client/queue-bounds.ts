@@ -7,7 +7,6 @@ import { sharedRun } from "../lib/shared-run.ts";
 
 /** The part of a store that this needs. */
 export interface BoundedQueues {
-  /** All queues, with their capacity. */
   queues(): Promise<readonly { readonly name: string; readonly capacity: number | null }[]>;
   setCapacity(queue: string, capacity: number): Promise<void>;
 }
@@ -15,7 +14,6 @@ export interface BoundedQueues {
 /** How many names are remembered. Then all are forgotten, which costs another read. */
 const MOST_NAMES = 10_000;
 
-/** Makes sure that queues have a capacity. */
 export class QueueBounds {
   readonly #capacity: number;
   readonly #store: BoundedQueues;

@@ -1,22 +1,19 @@
-import { invalid, MillraceError } from "../core/errors.ts";
+import { invalid, messageOf, MillraceError } from "../core/errors.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
 import { isId } from "../lib/id.ts";
 
-/** Checks the id of a job. */
 export function readId(id: unknown): string {
   if (!isId(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
   return id;
 }
 
-/** No such job, or not any more. */
 export function jobNotFound(id: string): MillraceError {
   return new MillraceError("not_found", `there is no job ${id}: it was removed, or pruned after its retention, or never existed`, {
     jobId: id,
   });
 }
 
-/** No schedule with that name. */
 export function scheduleNotFound(name: string): MillraceError {
   return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
 }
@@ -43,7 +40,6 @@ export function wrongStatus(id: string, status: Status, verb: string, possible: 
   });
 }
 
-/** The queue is full for now. */
 export function queueFull(queue: string, capacity: number | null): MillraceError {
   const bound = capacity === null ? "" : ` of ${capacity}`;
   return new MillraceError("queue_full", `queue ${queue} is full: its capacity${bound} is reached; try again later`, {
@@ -52,23 +48,19 @@ export function queueFull(queue: string, capacity: number | null): MillraceError
   });
 }
 
-/** Another open transaction has locked it. */
 export function heldElsewhere(what: string): MillraceError {
   return new MillraceError("store_unavailable", `another open transaction has locked ${what}: commit it or roll it back, then try again`, {
     retryAfterMs: 1000,
   });
 }
 
-/** A closed client refuses all calls. */
 export function clientClosed(): MillraceError {
   return new MillraceError("closed", "the client was closed");
 }
 
-/** Turns what a store threw into a MillraceError. */
 export function asMillraceError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("store_unavailable", `the store failed: ${message}`, { cause: error });
+  return new MillraceError("store_unavailable", `the store failed: ${messageOf(error)}`, { cause: error });
 }
 
 /** Checks options that may be absent. */

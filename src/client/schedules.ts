@@ -37,7 +37,6 @@ export interface ScheduleParts {
   readonly bounds: QueueBounds | null;
 }
 
-/** The schedules of a client over a store. */
 export function createSchedules(parts: ScheduleParts): Schedules {
   const { store } = parts;
   return {

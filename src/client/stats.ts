@@ -12,7 +12,6 @@ const ENOUGH_RUNS = 1000;
 /** How far back to look for the latest runs, step by step: minutes are kept for 48 h. */
 const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
 
-/** The current figures. */
 export async function readStats(store: Store): Promise<Stats> {
   const [queues, workers, all] = await Promise.all([
     usersQueues(store),

@@ -21,7 +21,6 @@ export interface WorkParts {
   readonly servedQueues: ServedQueues;
 }
 
-/** The leases of a client over a store. */
 export function createLeases(parts: WorkParts): Leases {
   const { store } = parts;
   return {

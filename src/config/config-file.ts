@@ -3,13 +3,12 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SETTING_NAMES, SETTINGS } from "../config.ts";
-import { MillraceError } from "../core/errors.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
 import type { ConfigSources } from "./read-config.ts";
 
 /** Its possible names, in the working directory. */
 export const CONFIG_FILE_NAMES = ["millrace.config.ts", "millrace.config.js", "millrace.config.mjs", "millrace.config.json"] as const;
 
-/** The file, and warnings about it. */
 export interface FoundConfigFile {
   readonly file: NonNullable<ConfigSources["file"]> | null;
   readonly warnings: readonly string[];
@@ -35,7 +34,7 @@ async function contentOf(path: string, name: string): Promise<unknown> {
     if (path.endsWith(".json")) return JSON.parse(readFileSync(path, "utf8")) as unknown;
     return ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default;
   } catch (error) {
-    throw unusable(name, error instanceof Error ? error.message : String(error), error);
+    throw unusable(name, messageOf(error), error);
   }
 }
 

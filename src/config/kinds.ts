@@ -28,7 +28,6 @@ function readSlots(input: unknown): number | undefined {
   return readInteger(input, 1, MAX_SLOTS);
 }
 
-/** How many requests in which time. */
 export interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
@@ -37,7 +36,6 @@ export interface RateLimit {
 const PERIODS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 const MAX_REQUESTS = 1_000_000_000;
 
-/** Requests per second, minute or hour. */
 export const rateLimit: Kind<RateLimit, RateLimit> = {
   mustBe: "a number of requests per second, minute or hour, such as 100/s, 1000/m or 5000/h",
   placeholder: "<rate>",

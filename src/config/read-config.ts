@@ -10,7 +10,6 @@ export interface Source {
   readonly name: string;
 }
 
-/** The places to read settings from. */
 export interface ConfigSources {
   /** Values of flags, by setting. */
   readonly flags?: Readonly<Partial<Record<SettingName, string | boolean>>>;
@@ -37,7 +36,6 @@ export function readConfig<Name extends SettingName>(from: ConfigSources, names:
   };
 }
 
-/** Reads one setting. */
 export function readSetting<Name extends SettingName>(name: Name, from: ConfigSources): { value: Config[Name]; source: Source } {
   const { value, source } = readAlone(name, from);
   if (name !== "url") return { value, source };

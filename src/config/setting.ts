@@ -14,9 +14,7 @@ export interface Kind<Input, Value> {
   readonly show: (value: Value) => string;
 }
 
-/** One setting. */
 export interface Setting<Input, Value> {
-  /** Its environment variable. */
   readonly env: string;
   readonly kind: Kind<Input, Value>;
   /** What it is for, in one sentence. */
@@ -45,10 +43,8 @@ export interface Alias {
 
 /** The headings of the reference, in order. */
 export const SETTING_GROUPS = ["Store", "Server", "Workers", "Jobs", "Webhooks", "Dashboard", "Observing"] as const;
-/** One of those headings. */
 export type SettingGroup = (typeof SETTING_GROUPS)[number];
 
-/** A whole number within bounds. */
 export function wholeNumber(min: number, max: number): Kind<number, number> {
   return {
     mustBe: `a whole number from ${min} to ${max}`,
@@ -58,7 +54,6 @@ export function wholeNumber(min: number, max: number): Kind<number, number> {
   };
 }
 
-/** A time within bounds, in milliseconds. */
 export function duration(minMs: number, maxMs: number): Kind<number, number> {
   return {
     mustBe: `a time from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, in milliseconds or as "30s", "5m"`,
@@ -68,7 +63,6 @@ export function duration(minMs: number, maxMs: number): Kind<number, number> {
   };
 }
 
-/** One of a few words. */
 export function choice<Word extends string>(...words: readonly Word[]): Kind<Word, Word> {
   return {
     mustBe: `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
@@ -81,7 +75,6 @@ export function choice<Word extends string>(...words: readonly Word[]): Kind<Wor
 const YES: readonly unknown[] = [true, "true", "1", "yes", "on"];
 const NO: readonly unknown[] = [false, "false", "0", "no", "off"];
 
-/** Yes or no. */
 export const yesOrNo: Kind<boolean, boolean> = {
   mustBe: "true or false",
   placeholder: "",
@@ -93,7 +86,6 @@ export const yesOrNo: Kind<boolean, boolean> = {
   show: String,
 };
 
-/** Any text that fits a pattern. */
 export function text(mustBe: string, placeholder: string, pattern: RegExp): Kind<string, string> {
   return { mustBe, placeholder, read: (input) => (typeof input === "string" && pattern.test(input) ? input : undefined), show: String };
 }

@@ -1,7 +1,6 @@
 /** WHICH STORE TO USE: builds one URL from the environment, including variables of other products. */
 import type { Alias } from "./setting.ts";
 
-/** The default store. */
 export const DEFAULT_STORE_URL = "sqlite:millrace.db";
 
 const SCHEMES = ["memory", "sqlite", "postgres", "postgresql", "redis", "rediss", "http", "https"];

@@ -13,7 +13,6 @@ import { CANCEL, RETRY } from "./lifecycle.ts";
 export const BULK_TYPE: string = `${INTERNAL_TYPES}bulk`;
 export const BULK_QUEUE: string = `${INTERNAL_MARK}bulk`;
 
-/** What you can do to many jobs at once. */
 export const BULK_ACTIONS = ["retry", "cancel", "delete"] as const;
 /** One change that you can make to many jobs at once. */
 export type BulkAction = (typeof BULK_ACTIONS)[number];
@@ -47,7 +46,6 @@ export interface BulkMark {
 
 export const AT_THE_START: BulkMark = { processed: 0, succeeded: 0, failed: 0, batches: 0, cursor: null };
 
-/** What the log of an operation says. */
 export interface BulkLog {
   readonly mark: BulkMark;
   readonly failures: readonly BulkFailure[];
@@ -88,7 +86,6 @@ function readLine(text: string): { readonly mark?: BulkMark; readonly failure?: 
   }
 }
 
-/** How an operation stands. */
 export const BULK_STATUSES = ["running", "completed", "stopped", "failed"] as const;
 /** How an operation stands. */
 export type BulkStatus = (typeof BULK_STATUSES)[number];

@@ -1,4 +1,4 @@
-import { MillraceError } from "./errors.ts";
+import { messageOf, MillraceError } from "./errors.ts";
 import { fieldOfIssue, type StandardResult, type StandardSchemaV1 } from "./standard-schema.ts";
 
 /**
@@ -29,8 +29,7 @@ function refuseIssues(result: StandardResult<unknown>): void {
 }
 
 function schemaFailed(error: unknown): MillraceError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `payload could not be checked because its schema threw: ${message}`, {
+  return new MillraceError("invalid_input", `payload could not be checked because its schema threw: ${messageOf(error)}`, {
     field: "payload",
     cause: error,
   });

@@ -11,7 +11,6 @@ export const GROUP: RegExp = /^[0-9a-f]{12}$/;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 500;
 
-/** The error as it is stored. */
 export function withGroup({ name, message, stack, kind }: AttemptError): JobError {
   return { group: errorGroup(name, message), name, message, stack, kind };
 }

@@ -85,6 +85,10 @@ function describe(value: unknown): string {
 /** Hostile input may throw from a getter or a Proxy: that is refused input, too. */
 export function asInputError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
+  return new MillraceError("invalid_input", `the job could not be read: ${messageOf(error)}`, { cause: error });
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -36,15 +36,15 @@ export class EventDigest {
   take(events: readonly Event[], monotonic: number, at: number): readonly Event[] {
     this.#turnSecond(monotonic);
     // Events that were summed up come first.
-    const told = this.#isBusy ? [] : this.sums(at);
+    const passed = this.#isBusy ? [] : this.sums(at);
     for (const event of events) {
       // There are few sums of other processes, so they do not count.
       const isSingle = event.event !== "gap" && event.event !== "counts";
       if (isSingle && ++this.#inSecond > MAX_SINGLES) this.#isBusy = true;
       if (this.#isBusy) this.#add(event);
-      else told.push(event);
+      else passed.push(event);
     }
-    return told;
+    return passed;
   }
 
   /** The sums since the last call, as events. */

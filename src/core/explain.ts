@@ -32,7 +32,6 @@ export type Reason =
   | (Told<"overdue"> & { readonly at: number })
   /** It waits for something other than time or a worker. */
   | Told<"blocked">
-  /** How many jobs go before it. */
   | (Told<"position"> & { readonly ahead: number; readonly aheadIsCapped: boolean })
   | (Told<"running"> & { readonly workerId: string | null; readonly startedAt: number | null })
   /** It does not run again unless somebody acts. */
@@ -53,7 +52,6 @@ export interface ExplainFacts {
   readonly job: JobSummaryRecord;
   readonly now: number;
   readonly paused: boolean;
-  /** The live workers. */
   readonly workers: readonly WorkerEntry[];
   /** How many jobs go before it, counted up to MOST_AHEAD. */
   readonly ahead: number;
@@ -65,7 +63,6 @@ export const MOST_AHEAD = 10_000;
 const PROMPT_MS = 2000;
 const MAX_ERROR_LENGTH = 200;
 
-/** Why a job is not running, or that it is. */
 export function explain(facts: ExplainFacts): Reason[] {
   const { job } = facts;
   if (isTerminal(job.status)) return [ended(job)];

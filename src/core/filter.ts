@@ -5,7 +5,7 @@ import { type Search, searchFor } from "./search.ts";
 /** The largest page of a list, and its size by default. */
 export const MAX_PAGE = 1000;
 export const DEFAULT_PAGE = 100;
-/** The longest cursor that a list gives out. */
+/** The longest cursor of a list. */
 export const MAX_CURSOR_LENGTH = 1000;
 
 /** Selects jobs. Absent fields do not matter. */

@@ -13,7 +13,6 @@ export const INTERNAL_TYPES = "millrace:";
 /** The built-in type of HTTP requests. Users enqueue its jobs, and every server runs them. */
 export const HTTP_REQUEST_TYPE = "http:request";
 
-/** Whether a queue is internal. */
 export function isInternalQueue(queue: string): boolean {
   return queue.includes(INTERNAL_MARK);
 }

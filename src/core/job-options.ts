@@ -109,7 +109,6 @@ export function readJobOptions(options: JobOptions, defaults: JobSettings, now: 
   return read;
 }
 
-/** Checks the defaults for jobs and fills gaps. */
 export function readJobDefaults(defaults: unknown, now: number): JobSettings {
   if (defaults === undefined) return JOB_DEFAULTS;
   if (!isPlainObject(defaults)) throw invalid("defaults", "an object with job options", defaults);
@@ -148,7 +147,6 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
   };
 }
 
-/** Checks the name of a type. */
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
   if (type.startsWith(INTERNAL_TYPES))
@@ -156,7 +154,6 @@ export function readType(type: unknown): string {
   return type;
 }
 
-/** Checks the name of a queue. */
 export function readQueue(queue: unknown): string {
   if (!isName(queue)) throw invalid("queue", NAME_RULE, queue);
   return queue;

@@ -255,7 +255,6 @@ export const PLAIN_JOB = {
   meta: null,
 } as const satisfies Partial<NewJob>;
 
-/** The record of a newly inserted job. */
 export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: number): JobRecord {
   return {
     id: job.id,

@@ -9,7 +9,6 @@ export interface TextPlace {
   readonly fields: readonly string[];
 }
 
-/** A field, and its value as text. */
 export interface FieldText {
   readonly field: string;
   readonly text: string;

@@ -1,4 +1,4 @@
-import { MillraceError, preview } from "./errors.ts";
+import { messageOf, MillraceError, preview } from "./errors.ts";
 import { JsonText } from "./json-text.ts";
 
 /** How deep arrays and objects may nest. This bound also ends the walk over a cycle. */
@@ -141,10 +141,6 @@ function notJson(path: string, mustBe: string, got: unknown): MillraceError {
 
 function topOf(path: string): string {
   return /^[^.[]*/.exec(path)?.[0] ?? path;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The length of a text in UTF-8, counted without a copy. */

@@ -28,7 +28,6 @@ export type Outcome =
   | { readonly kind: "snooze"; readonly delayMs: number }
   /** Given back unfinished. Costs nothing. */
   | { readonly kind: "release" }
-  /** The lease ran out. */
   | { readonly kind: "lost" };
 
 export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost"] as const satisfies Outcome["kind"][];

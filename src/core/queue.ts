@@ -24,7 +24,6 @@ export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
   readonly paused?: boolean;
 };
 
-/** The settings after a change. */
 export function changeSettings(settings: QueueSettings, change: QueueChange): QueueSettings {
   const { retention = {} } = change;
   return {

@@ -16,7 +16,6 @@ export function readFields<Name extends string>(
   throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known fields: ${known.join(", ")}`, { field });
 }
 
-/** Reads a duration within bounds, in milliseconds. */
 export function readDuration(input: unknown, field: string, mustBe: string, maxMs: number, minMs = 0): number {
   const ms = durationWithin(input, minMs, maxMs);
   if (ms === undefined) throw invalid(field, mustBe, input);

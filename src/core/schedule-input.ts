@@ -37,7 +37,6 @@ export function readSchedule(input: unknown, defaults: JobSettings, now: number)
   };
 }
 
-/** Checks the name of a schedule. */
 export function readScheduleName(name: unknown): string {
   if (!isName(name)) throw invalid("name", NAME_RULE, name);
   return name;

@@ -13,7 +13,6 @@ export type Timing =
 /** What a schedule does after downtime: run once for the latest missed tick, or not at all. */
 export const CATCH_UPS = ["one", "skip"] as const;
 
-/** One of CATCH_UPS. */
 export type CatchUp = (typeof CATCH_UPS)[number];
 
 /** The most ticks that previewTicks returns. */

@@ -5,14 +5,12 @@
 import { invalid } from "./errors.ts";
 import type { JobSummaryRecord } from "./job.ts";
 
-/** The longest text to search for. */
 export const MAX_SEARCH_LENGTH = 200;
 /** How much of a payload's JSON is searched, in bytes of UTF-8: large payloads must not make a search slower. */
 export const SEARCHED_PAYLOAD_BYTES: number = 16 * 1024;
 
 export const SEARCH_RULE = `a string of 1 to ${MAX_SEARCH_LENGTH} characters without U+0000`;
 
-/** Checks a search text. Throws `invalid_input`. */
 export function readSearch(input: unknown): string {
   if (typeof input !== "string" || input === "" || input.length > MAX_SEARCH_LENGTH || input.includes("\u0000") || !input.isWellFormed()) {
     throw invalid("q", SEARCH_RULE, input);
@@ -33,7 +31,6 @@ export interface Search {
   isInPayload(payload: string): boolean;
 }
 
-/** Prepares a search. */
 export function searchFor(q: string): Search {
   const pattern = patternOf(q);
   const text = q.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -23,7 +23,6 @@ export const MAX_SLOTS = 10_000;
 export const MAX_TYPES = 10_000;
 /** How many running jobs of a worker are listed. */
 export const MAX_RUNNING_SHOWN = 100;
-/** The longest host name. */
 export const MAX_HOST_LENGTH = 255;
 /** How many queues one worker can serve. */
 export const MAX_QUEUES = 1000;
@@ -34,7 +33,6 @@ export const MAX_GRACE_MS = 86_400_000;
 /** How long a store that does not answer has after the grace period, for all calls together. */
 export const AFTER_GRACE_MS = 1000;
 
-/** Checks how long handlers may go on after a stop. */
 export function readGrace(grace: unknown): number {
   return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
 }
@@ -43,12 +41,10 @@ export function readGrace(grace: unknown): number {
 export const DEFAULT_SETTLE_MS = 5000;
 export const MAX_SETTLE_MS = 60_000;
 
-/** Checks how long an aborted handler may take to end. */
 export function readSettle(settle: unknown): number {
   return readDuration(settle, "settle", timeFrom(0, MAX_SETTLE_MS), MAX_SETTLE_MS);
 }
 
-/** Checks how long a claim holds without renewal. */
 export function readLease(lease: unknown): number {
   return readDuration(lease, "lease", timeFrom(MIN_LEASE_MS, MAX_LEASE_MS), MAX_LEASE_MS, MIN_LEASE_MS);
 }

@@ -103,7 +103,6 @@ function offsetFormat(zone: string): Intl.DateTimeFormat {
 
 export const MAX_ZONE_LENGTH = 64;
 
-/** Whether this is the IANA name of a zone. */
 export function isTimeZone(name: string): boolean {
   // Intl also accepts offsets such as +01:00, which are not names.
   if (name.length > MAX_ZONE_LENGTH || !/^[A-Za-z]/.test(name)) return false;

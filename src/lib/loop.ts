@@ -36,7 +36,6 @@ export class Loop {
     else void this.#begin();
   }
 
-  /** Ends the rest. */
   wake(): void {
     void this.turnNow();
   }

@@ -1,6 +1,5 @@
 /** THE FORMAT OF METRICS: families of samples, as text for Prometheus, or as JSON with the same content. */
 
-/** A figure with its name, meaning and samples. */
 export type Family = PlainFamily | HistogramFamily;
 
 export interface PlainFamily extends FamilyHead {
@@ -34,7 +33,18 @@ export interface HistogramSample {
   readonly count: number;
 }
 
-/** The media type of the text. */
+export function gauge(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
+  return { name, help, type: "gauge", samples };
+}
+
+export function counter(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
+  return { name, help, type: "counter", samples };
+}
+
+export function plain(value: number, labels: Labels = {}): PlainSample {
+  return { labels, value };
+}
+
 export const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Text for Prometheus. A family without samples still has its head, so that you see that it exists. */

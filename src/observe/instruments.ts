@@ -8,7 +8,6 @@ export interface FigureHead {
   readonly labels?: readonly string[];
 }
 
-/** Counts up. */
 export class Counter {
   readonly #head: FigureHead;
   readonly #counts = new Map<string, { readonly labels: Labels; value: number }>();

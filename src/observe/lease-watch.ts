@@ -6,14 +6,12 @@ import type { Job } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { AttemptFacts, Outcome, Policy } from "../core/lifecycle.ts";
 
-/** A claimed job. */
 export interface SeenClaim {
   readonly job: Job;
   readonly fence: number;
   readonly facts: SeenFacts;
 }
 
-/** A reported attempt. */
 export interface SeenReport {
   readonly id: string;
   readonly fence: number;
@@ -24,7 +22,6 @@ export interface SeenReport {
 /** What is known about a job while its lease holds. */
 export type SeenFacts = AttemptFacts & Policy & { readonly type: string; readonly queue: string };
 
-/** The calls under a lease. */
 export type LeaseVerb = "settle" | "extend" | "note";
 
 /** Called after something was committed. */

@@ -10,7 +10,6 @@ import { escapeJsonLine, safeText } from "./safe-text.ts";
 
 /** The levels, from the least important; `silent` logs nothing. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-/** One of the levels. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The part of a logger that we use. Any logger like pino has it. */
@@ -22,7 +21,6 @@ export interface Logger {
   isLevelEnabled?(level: string): boolean;
 }
 
-/** Options of a log. */
 export interface LogOptions {
   /** The lowest level that is logged. Default `info`. */
   readonly level?: LogLevel | undefined;
@@ -59,7 +57,6 @@ const MAX_NAME_LENGTH = 100;
 const MAX_ERROR_LENGTH = 1000;
 const MAX_STACK_LENGTH = 8000;
 
-/** An error for the log. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: "NonError", message: safeText(preview(error), MAX_ERROR_LENGTH) };
   const { name, message, stack } = error;

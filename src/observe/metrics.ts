@@ -4,7 +4,7 @@
  */
 import type { Trouble } from "../core/trouble.ts";
 import { atMost, type Clock, systemClock } from "../lib/clock.ts";
-import { type Family, TEXT_TYPE, toJson, toText } from "./exposition.ts";
+import { type Family, gauge, plain, TEXT_TYPE, toJson, toText } from "./exposition.ts";
 import { JobFigures } from "./job-figures.ts";
 import type { LeaseWatcher } from "./lease-watch.ts";
 import { ProcessFigures } from "./process-figures.ts";
@@ -12,7 +12,6 @@ import { QueueLabels } from "./queue-labels.ts";
 import { RequestFigures, type SeenRequest } from "./request-figures.ts";
 import { type FiguresSource, readStore, storeFamilies, type StoreReading } from "./store-figures.ts";
 
-/** Options of metrics. */
 export interface MetricsOptions {
   /** Reads the store: a client. */
   readonly source: FiguresSource;
@@ -40,7 +39,6 @@ export class Metrics {
   #read: { readonly at: number; readonly reading: StoreReading | null } | null = null;
   #reading: Promise<StoreReading | null> | null = null;
 
-  /** Starts to measure. */
   constructor(options: MetricsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -54,16 +52,13 @@ export class Metrics {
     return this.#jobs;
   }
 
-  /** Counts a trouble. */
   readonly onTrouble = (trouble: Trouble): void => this.#jobs.trouble(trouble);
 
   /** Counts a call to the store that met a lock of another process. */
   readonly onContended = (reason: "lock"): void => this.#jobs.contended(reason);
 
-  /** Counts an answered request. */
   readonly onRequest = (request: SeenRequest): void => this.#requests.request(request);
 
-  /** The media type of `text`. */
   readonly textType = TEXT_TYPE;
 
   /** Text for Prometheus. */
@@ -76,7 +71,6 @@ export class Metrics {
     return toJson(await this.#families());
   }
 
-  /** Stops measuring. */
   stop(): void {
     this.#process.stop();
   }
@@ -122,5 +116,5 @@ export class Metrics {
 
 function readyFamily(isReady: boolean): Family {
   const help = "Whether this process can work: it is not shutting down, its workers are healthy, and a claim succeeded recently.";
-  return { name: "millrace_ready", help, type: "gauge", samples: [{ labels: {}, value: Number(isReady) }] };
+  return gauge("millrace_ready", help, [plain(Number(isReady))]);
 }

@@ -20,7 +20,6 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Without a route, neither path nor method is shown: the caller can invent both. */
 const NO_ROUTE = "(none)";
 
-/** The requests that this server answered. */
 export class RequestFigures {
   readonly #requests = new Counter({
     name: "millrace_http_requests_total",

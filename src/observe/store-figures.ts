@@ -1,7 +1,7 @@
 /** FIGURES OF THE STORE, the same from every process: take the maximum over processes, do not add them up. */
 import { PRIORITY_LEVELS, type PriorityLevel, type Status, STATUSES } from "../core/job.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
-import type { Family, PlainFamily, PlainSample } from "./exposition.ts";
+import { counter, type Family, gauge, plain, type PlainFamily, type PlainSample } from "./exposition.ts";
 import type { QueueLabels } from "./queue-labels.ts";
 
 /** What a client can read from its store. */
@@ -31,7 +31,6 @@ export interface SeenQueue {
   readonly oldestWaitingMs?: number | null | undefined;
 }
 
-/** One reading. */
 export interface StoreReading {
   readonly stats: SeenStats;
   readonly queues: readonly SeenQueue[];
@@ -41,7 +40,6 @@ export interface StoreReading {
 const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
 const WORKER_STATES = ["idle", "busy", "stopping"] as const satisfies WorkerEntry["state"][];
 
-/** Reads all figures at once. */
 export async function readStore(source: FiguresSource): Promise<StoreReading> {
   const [stats, queues, workers] = await Promise.all([source.stats(), source.queues(), source.workers()]);
   return { stats, queues, workers };
@@ -138,16 +136,4 @@ function workerFamilies(workers: StoreReading["workers"] | null): Family[] {
 function total<Item>(items: readonly Item[], size: (item: Item) => number, labels: PlainSample["labels"] = {}): PlainSample {
   const value = items.reduce((sum, item) => sum + size(item), 0);
   return plain(value, labels);
-}
-
-function plain(value: number, labels: PlainSample["labels"] = {}): PlainSample {
-  return { labels, value };
-}
-
-function gauge(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
-  return { name, help, type: "gauge", samples };
-}
-
-function counter(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
-  return { name, help, type: "counter", samples };
 }

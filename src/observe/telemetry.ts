@@ -5,6 +5,7 @@
  */
 import type * as Otel from "@opentelemetry/api";
 import { controlOf } from "../core/control-errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import { MAX_META_BYTES, utf8Length } from "../core/json.ts";
 
@@ -102,7 +103,7 @@ export class Telemetry {
   #fail(span: Otel.Span, error: unknown): void {
     if (controlOf(error)?.kind === "snooze") return;
     if (error instanceof Error) span.recordException(error);
-    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: messageOf(error) });
   }
 }
 

@@ -4,7 +4,6 @@ import type { LostLease } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 
-/** All upkeep duties. */
 export const DUTIES = ["promote", "reclaim", "recur", "prune", "rerank"] as const;
 export type DutyName = (typeof DUTIES)[number];
 
@@ -37,7 +36,6 @@ export type RestsMs = Readonly<Record<DutyName, number>>;
 
 export const RESTS_MS: RestsMs = { promote: 1000, reclaim: 5000, recur: 5000, prune: 10_000, rerank: 60_000 };
 
-/** What duties use. */
 export interface DutyParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -46,7 +44,6 @@ export interface DutyParts {
   readonly restsMs: RestsMs;
   /** Lets this process renew its own leases before expired ones count as lost. */
   readonly beforeReclaim: () => Promise<void>;
-  /** Called with lost leases. */
   readonly onLost: (lost: readonly LostLease[]) => void;
   /** How long hourly counters are kept. */
   readonly hoursMs: number;

@@ -14,7 +14,6 @@ import { reclaimDuty } from "./reclaim.ts";
 import { recurDuty } from "./recur.ts";
 import { rerankDuty } from "./rerank.ts";
 
-/** How long a duty rests after an error. */
 const AFTER_TROUBLE_MS = 1000;
 /** The least time between turns caused by hints: many processes get each hint, and each turn may ask many partitions. */
 const HINTED_APART_MS = 25;
@@ -48,7 +47,6 @@ const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
   rerank: rerankDuty,
 };
 
-/** Starts all duties. */
 export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   let stopping = false;
   const parts: DutyParts = {

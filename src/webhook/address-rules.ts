@@ -124,7 +124,6 @@ function readRange(text: unknown, field = "allow"): Range {
 
 // ── IPv4 inside IPv6 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   // The URL parser writes any form as plain hexadecimal groups.
   const { hostname } = new URL(`http://[${address}]/`);

@@ -11,6 +11,7 @@
 import type { Client, Handler } from "../client/client.ts";
 import { Discard, RetryAfter } from "../core/control-errors.ts";
 import { queueBeside } from "../core/delivery.ts";
+import { messageOf } from "../core/errors.ts";
 import { stringifyJson } from "../core/json-text.ts";
 import type { Job } from "../core/job.ts";
 import { HOUR_MS } from "../core/time-units.ts";
@@ -76,7 +77,7 @@ async function sendOrRetry(parts: DeliveryParts, delivery: Job, request: Outgoin
     return await send(parts.sender, request, LIMITS, signal);
   } catch (error) {
     if (error instanceof Discard || signal.aborted) throw error;
-    throw failure(parts, delivery, error instanceof Error ? error.message : String(error), error);
+    throw failure(parts, delivery, messageOf(error), error);
   }
 }
 

@@ -2,7 +2,6 @@
 import { resultOf } from "../core/json-text.ts";
 import type { AttemptError, Job, Status } from "../core/job.ts";
 
-/** The statuses that are delivered. */
 export const DELIVERED = ["completed", "failed", "dead"] as const satisfies Status[];
 export type DeliveredStatus = (typeof DELIVERED)[number];
 

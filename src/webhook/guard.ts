@@ -15,7 +15,6 @@ export class Blocked extends Discard {
   override readonly name = "Blocked";
 }
 
-/** Options of a guard. */
 export interface GuardOptions {
   /** Private addresses and ranges that are open: `10.0.0.0/8`, `fd00::/8`, `127.0.0.1`. */
   readonly allow?: readonly string[] | undefined;

@@ -40,7 +40,6 @@ export interface HttpRequestResult {
   readonly duration_ms: number;
 }
 
-/** The handler of type `http:request`. */
 export function httpRequestHandler({ sender, now }: HttpRequestParts): Handler<unknown, HttpRequestResult> {
   return async (payload, { job, signal }) => {
     const request = readOrDiscard(payload);

@@ -7,7 +7,6 @@ import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { readSecrets } from "./sign.ts";
 
-/** Options of the webhook handlers. */
 export interface WebhookOptions {
   /** Reads the jobs whose ends are delivered. */
   readonly client: Pick<Client, "get">;

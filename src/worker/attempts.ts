@@ -11,7 +11,6 @@ import type { GoneLease } from "./renewal/lease-book.ts";
 import { type JobNotes, NoteWriter } from "./notes.ts";
 import type { WorkSettings } from "./options.ts";
 
-/** What attempts use. */
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly leases: Leases;
@@ -47,7 +46,6 @@ export class Attempts {
     });
   }
 
-  /** Runs claimed jobs. */
   run(jobs: readonly LeasedJob[]): void {
     const { handlers, renewer } = this.options;
     const attempts = jobs.map((lease) => new Attempt(lease, handlers.find(lease.job.type) ?? NO_HANDLER, this));
@@ -117,13 +115,13 @@ export class Attempts {
   /** A handler still runs although its attempt is over. */
   handlerAbandoned(): void {
     this.abandoned++;
-    this.#exchanger.tellIfOverrun();
+    this.#exchanger.warnIfOverrun();
   }
 
   /** An abandoned handler has ended. */
   handlerCameBack(): void {
     this.abandoned--;
-    this.#exchanger.tellIfOverrun();
+    this.#exchanger.warnIfOverrun();
     this.#exchanger.freed();
   }
 

@@ -31,14 +31,14 @@ interface Delayed {
   tries: number;
   /** Send it not before this monotonic time. */
   nextAt: number;
-  isTold: boolean;
+  isWarned: boolean;
 }
 
 /** A call with one report is not waited for longer than this: the store may be waiting for a locked row. */
 const ALONE_MS = 500;
 
 /** After this time a locked report is reported as trouble. */
-const HELD_TOLD_MS = 5000;
+const HELD_WARN_MS = 5000;
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
@@ -83,7 +83,7 @@ export class DelayedReports {
 
   /** Takes a report that may have to wait for its job's row. It is sent at the end of this tick, with others of its kind. */
   suspect(report: Report): void {
-    this.#reports.set(report, { kind: "suspected", isUnderWay: false, since: null, tries: 0, nextAt: -Infinity, isTold: false });
+    this.#reports.set(report, { kind: "suspected", isUnderWay: false, since: null, tries: 0, nextAt: -Infinity, isWarned: false });
     if (this.#flushing) return;
     this.#flushing = true;
     setImmediate(() => {
@@ -107,7 +107,7 @@ export class DelayedReports {
     const now = this.#options.clock.monotonic();
     for (const report of reports) {
       const delayed = this.#reports.get(report);
-      if (delayed !== undefined && now - delayed.since! >= HELD_TOLD_MS) this.#tell(report, error);
+      if (delayed !== undefined && now - delayed.since! >= HELD_WARN_MS) this.#warn(report, error);
     }
     this.#sendLater("held");
   }
@@ -188,19 +188,19 @@ export class DelayedReports {
     const isAlone = reports.length === 1;
     if (kind === "failed") this.#limit = 1;
     if (kind === "failed" || !isAlone) this.#pause();
-    // A suspected report gets another try before anybody is told.
+    // A suspected report gets another try before anybody is warned.
     const isStuck = isAlone && kind !== "suspected";
     if (isStuck) this.#putOff(reports);
     this.#keep(reports, isAlone && isAway(error) ? "held" : "failed", error);
-    if (isStuck) this.#tell(reports[0]!, error);
+    if (isStuck) this.#warn(reports[0]!, error);
     this.#sendLater("failed");
     this.#sendLater("held");
   }
 
-  #tell(report: Report, error: unknown): void {
+  #warn(report: Report, error: unknown): void {
     const delayed = this.#reports.get(report);
-    if (delayed === undefined || delayed.isTold) return;
-    delayed.isTold = true;
+    if (delayed === undefined || delayed.isWarned) return;
+    delayed.isWarned = true;
     this.#options.onStuck(report, error);
   }
 
@@ -218,7 +218,7 @@ export class DelayedReports {
     const now = this.#options.clock.monotonic();
     let delayed = this.#reports.get(report);
     if (delayed === undefined) {
-      delayed = { kind: "failed", isUnderWay: false, since: now, tries: 0, nextAt: now, isTold: false };
+      delayed = { kind: "failed", isUnderWay: false, since: now, tries: 0, nextAt: now, isWarned: false };
       this.#reports.set(report, delayed);
     }
     return delayed;

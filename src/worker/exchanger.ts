@@ -1,7 +1,7 @@
 import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import { formatDuration } from "../core/duration.ts";
-import { MillraceError } from "../core/errors.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import { Attempts, type AttemptsOptions } from "./attempts.ts";
 import { DelayedReports, MAX_EXCHANGE, retryPauseMs } from "./delayed-reports.ts";
@@ -11,7 +11,6 @@ import type { WorkerCard } from "./worker-card.ts";
 
 export interface ExchangerOptions extends AttemptsOptions {
   readonly random: () => number;
-  /** How many exchanges may be in progress. */
   readonly inFlight: number;
   readonly card: WorkerCard;
   /** The client was closed while the worker ran. */
@@ -53,8 +52,8 @@ export class Exchanger {
   #isFlushing = false;
   #failures = 0;
   #retry: Timer | null = null;
-  #toldOverrun = false;
-  #toldUnreported = false;
+  #warnedOverrun = false;
+  #warnedUnreported = false;
   /** Set while the worker stops: nothing is claimed. */
   #drain: { readonly onDrained: () => void; readonly onOnlyClaims: () => void } | null = null;
   #isClosed = false;
@@ -71,7 +70,7 @@ export class Exchanger {
       leaseMs: settings.leaseMs,
       send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
-      onStuck: (report, error) => this.#tellStuck(report, error),
+      onStuck: (report, error) => this.#warnStuck(report, error),
       onGivenUp: (reports, error) => {
         this.#giveUp(reports, error);
         this.#goOn();
@@ -93,8 +92,8 @@ export class Exchanger {
   look(pollMs: number): number {
     const now = this.#options.clock.monotonic();
     this.#scale.look(this.attempts.running.size, now);
-    this.tellIfOverrun();
-    this.#tellIfTooManyUnreported();
+    this.warnIfOverrun();
+    this.#warnIfTooManyUnreported();
     if (now - this.#claimedAt >= pollMs / 2) this.wake();
     return this.#scale.lookAgainMs;
   }
@@ -121,7 +120,7 @@ export class Exchanger {
   /** A slot became free without a report, or an abandoned handler ended. */
   freed(): void {
     this.wake();
-    this.#drainedIfSo();
+    this.#checkDrained();
   }
 
   /** Sends reports and a claim at the end of this tick. */
@@ -202,7 +201,7 @@ export class Exchanger {
       if (reports.length > 0) this.#options.renewer.drop(reports);
       if (claim !== null) this.#take(jobs, claim.limit);
     } catch (error) {
-      this.#tell("claim", `${counted(jobs.length, "claimed job")} could not be started and will count as lost: ${reasonOf(error)}`, error);
+      this.#warn("claim", `${counted(jobs.length, "claimed job")} could not be started and will count as lost: ${messageOf(error)}`, error);
     }
   }
 
@@ -220,7 +219,7 @@ export class Exchanger {
   }
 
   #goOn(): void {
-    if (!this.#hasReports) this.#drainedIfSo();
+    if (!this.#hasReports) this.#checkDrained();
     // Even with nothing to report: there may still be work.
     this.#flushSoon();
   }
@@ -276,7 +275,7 @@ export class Exchanger {
   #failed(reports: Report[], error: unknown): void {
     if (this.#isClosed) return this.#giveUp(reports, error);
     if (isClosed(error)) return this.#clientClosed(reports);
-    if (this.#failures++ === 0) this.#tell("store", `a worker cannot reach the store and keeps trying: ${reasonOf(error)}`, error);
+    if (this.#failures++ === 0) this.#warn("store", `a worker cannot reach the store and keeps trying: ${messageOf(error)}`, error);
     this.#delayed.failed(reports, error);
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimer(
@@ -298,19 +297,19 @@ export class Exchanger {
     if (reports.length === 0) return;
     const ids = reports.slice(0, 3).map((report) => report.id);
     const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "it" : "they"} will count as lost`;
-    this.#tell("report", message, error);
+    this.#warn("report", message, error);
     this.#options.renewer.drop(reports);
   }
 
-  #tell(kind: "store" | "report" | "claim", message: string, error: unknown): void {
+  #warn(kind: "store" | "report" | "claim", message: string, error: unknown): void {
     this.#options.onTrouble({ kind, message, error });
   }
 
   /** While the store is unreachable all reports fail, and that has already been reported. */
-  #tellStuck({ id }: Report, error: unknown): void {
+  #warnStuck({ id }: Report, error: unknown): void {
     if (this.#failures > 0) return;
     const question = "Is a transaction that called ctx.complete still open?";
-    this.#tell("report", `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${reasonOf(error)}`, error);
+    this.#warn("report", `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${messageOf(error)}`, error);
   }
 
   /** As many handlers ignore their abort as there are slots: more jobs would only add to them. */
@@ -319,10 +318,10 @@ export class Exchanger {
   }
 
   /** Reports once that abandoned handlers stop the claims. Call this when their number or that of slots changed. */
-  tellIfOverrun(): void {
-    const told = this.#toldOverrun;
-    this.#toldOverrun = this.#isOverrun;
-    if (told || !this.#isOverrun) return;
+  warnIfOverrun(): void {
+    const wasWarned = this.#warnedOverrun;
+    this.#warnedOverrun = this.#isOverrun;
+    if (wasWarned || !this.#isOverrun) return;
     const settle = formatDuration(this.#options.settings.settleMs);
     const message =
       `a worker stopped claiming: ${counted(this.attempts.abandoned, "handler still runs", "handlers still run")} ${settle} after the abort. ` +
@@ -331,11 +330,11 @@ export class Exchanger {
   }
 
   /** Reports once that claims stopped, and once that they continue. */
-  #tellIfTooManyUnreported(): void {
-    const told = this.#toldUnreported;
-    this.#toldUnreported = this.#hasTooManyUnreported;
-    if (told === this.#toldUnreported) return;
-    const message = told
+  #warnIfTooManyUnreported(): void {
+    const wasWarned = this.#warnedUnreported;
+    this.#warnedUnreported = this.#hasTooManyUnreported;
+    if (wasWarned === this.#warnedUnreported) return;
+    const message = wasWarned
       ? `a worker claims jobs again: ${counted(this.unreported, "outcome is", "outcomes are")} left to report`
       : `a worker stopped claiming: ${counted(this.unreported, "outcome")} could not be reported yet. Are transactions that called ctx.complete still open?`;
     this.#options.onTrouble({ kind: "report", message });
@@ -347,12 +346,12 @@ export class Exchanger {
   drain(onOnlyClaims: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drain = { onDrained: resolve, onOnlyClaims };
-    this.#drainedIfSo();
+    this.#checkDrained();
     return promise;
   }
 
   /** An exchange in progress counts: it may return jobs that must be given back. */
-  #drainedIfSo(): void {
+  #checkDrained(): void {
     if (this.#drain === null || this.attempts.running.size > 0 || this.attempts.waitingForNotes > 0) return;
     if (this.isIdle) this.#drain.onDrained();
     else if (!this.#hasReports) this.#drain.onOnlyClaims();
@@ -382,8 +381,4 @@ export class Exchanger {
 
 function isClosed(error: unknown): boolean {
   return error instanceof MillraceError && error.code === "closed";
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -14,7 +14,6 @@ export interface Handled {
 }
 
 export interface HandlerTable {
-  /** The types to claim. */
   readonly types: readonly string[] | "*";
   find(type: string): Handled | undefined;
 }

@@ -1,6 +1,5 @@
 import { formatDuration } from "../core/duration.ts";
 
-/** Why a handler's signal aborts. */
 export type AbortCause = "timeout" | "cancelled" | "lost" | "shutdown";
 
 /** The reason of an aborted signal, named as in the platform: `TimeoutError` at the timeout, otherwise `AbortError`. */

@@ -9,14 +9,12 @@ import { cutText } from "./cut-text.ts";
 
 /** How long notes are gathered before they are written. */
 const GATHER_MS = 250;
-/** The longest wait after calls that failed. */
 const LONGEST_RETRY_MS = 5000;
 /** The most lines in one note, so that a call stays near 1 MiB. */
 const LINES_A_NOTE = 256;
 const LINES_A_CALL = 256;
 const NOTES_A_CALL = 1000;
 
-/** The notes of one attempt. */
 export class JobNotes {
   readonly lease: LeasedJob;
   /** The job's row may be locked: these notes are written alone, so that others do not wait with them. */

@@ -11,7 +11,6 @@ import { describeThrown } from "./attempt-error.ts";
 
 const MAX_RESULT_BYTES: number = 1024 * 1024;
 
-/** What decides about a failure. */
 export interface FailureRules {
   readonly facts: LeaseFacts;
   readonly backoff: Backoff | undefined;

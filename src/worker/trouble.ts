@@ -7,16 +7,16 @@ export function warn({ message }: Trouble): void {
 }
 
 /** The same message is repeated only after this time. */
-const TELL_AGAIN_MS = 60_000;
+const WARN_AGAIN_MS = 60_000;
 
 /** Protects a worker from a listener that throws, and the listener from the same message ten thousand times a second. */
 export function guarded(onTrouble: OnTrouble, clock: Clock): OnTrouble {
-  const told = new Map<Trouble["kind"], { readonly message: string; readonly at: number }>();
+  const latest = new Map<Trouble["kind"], { readonly message: string; readonly at: number }>();
   return (trouble) => {
-    const last = told.get(trouble.kind);
+    const last = latest.get(trouble.kind);
     const now = clock.monotonic();
-    if (last?.message === trouble.message && now - last.at < TELL_AGAIN_MS) return;
-    told.set(trouble.kind, { message: trouble.message, at: now });
+    if (last?.message === trouble.message && now - last.at < WARN_AGAIN_MS) return;
+    latest.set(trouble.kind, { message: trouble.message, at: now });
     try {
       onTrouble(trouble);
     } catch {

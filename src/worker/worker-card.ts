@@ -30,7 +30,6 @@ export class WorkerCard {
     this.#startedAt = clock.now();
   }
 
-  /** Counts reported attempts. */
   ended(count: number): void {
     if (count === 0) return;
     this.#processed += count;

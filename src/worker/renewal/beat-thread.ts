@@ -15,7 +15,6 @@ import { Beat, type BeatTarget } from "./heartbeat.ts";
 import type { GoneLease } from "./lease-book.ts";
 import { readSharedLeases } from "./shared-leases.ts";
 
-/** The thread's start data. */
 export interface BeatThreadData {
   readonly url: string;
   readonly deadlineMs: number;

@@ -24,7 +24,6 @@ export interface Renewer {
   stop(): Promise<void>;
 }
 
-/** The options of a beat. */
 interface BeatOptions {
   readonly leaseMs: number;
   /** The worker's current entry; null before the first. */
@@ -42,7 +41,6 @@ export interface RenewerOptions extends BeatOptions {
 /** Makes the renewer of one worker. Beats start at the end of this tick, when the worker has its entry. */
 export type RenewerFactory = (options: RenewerOptions) => Renewer;
 
-/** What a beat calls. */
 export type BeatTarget = Pick<Leases, "extend" | "register">;
 
 /** Beats on the main thread, over the client that the worker has anyway. */

@@ -3,10 +3,8 @@ import { atMost, type Clock } from "../../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import type { SharedLeases } from "./shared-leases.ts";
 
-/** The most leases in one call. */
 const MAX_LEASES_A_CALL = 1000;
 
-/** A lease to renew. */
 export interface HeldLease extends LeaseRef {
   /** For at most this time from now; null for as long as it is held. */
   readonly stopAfterMs: number | null;
@@ -32,7 +30,6 @@ export interface Held extends LeaseRef {
   readonly heldAt: number;
 }
 
-/** Asks the store to extend leases. */
 type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseAnswer[]>;
 
 /** A copy of a book that another thread can read. */

@@ -61,7 +61,6 @@ export class SharedLeases {
   }
 }
 
-/** The leases that are held now. */
 export function readSharedLeases(buffer: SharedArrayBuffer): Held[] {
   const rows = new Rows(buffer);
   const leases: Held[] = [];
