@@ -177,9 +177,7 @@ export class Enqueuer {
     try {
       if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
       const { type, payload, ...options } = item;
-      if ("tx" in options) {
-        throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
-      }
+      if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
       const job = this.#prepare(type, payload, options, isWithin);
       return job instanceof Promise ? job.catch(asInputError) : job;
     } catch (error) {

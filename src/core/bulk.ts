@@ -18,11 +18,7 @@ export const BULK_ACTIONS = ["retry", "cancel", "delete"] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
 /** The operation leaves jobs in any other status alone. */
-export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = {
-  retry: RETRY.from,
-  cancel: CANCEL.from,
-  delete: TERMINAL,
-};
+export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = { retry: RETRY.from, cancel: CANCEL.from, delete: TERMINAL };
 
 /** How many of the jobs that could not be changed are listed. */
 export const MAX_FAILURES = 100;

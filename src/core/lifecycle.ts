@@ -199,13 +199,7 @@ export const RETRY: Move = {
 };
 
 /** Starts a waiting job at once. Not a new life: retries used and attempts lost so far still count. */
-export const RUN_NOW: Move = {
-  from: ["scheduled", "retrying"],
-  transition: { ...NOTHING, to: "pending", delayMs: 0 },
-};
+export const RUN_NOW: Move = { from: ["scheduled", "retrying"], transition: { ...NOTHING, to: "pending", delayMs: 0 } };
 
 /** Unblocks a job. With a delay, the same move leads to `scheduled`. The capacity of its queue does not matter. */
-export const OPEN: Move = {
-  from: ["blocked"],
-  transition: { ...NOTHING, to: "pending", delayMs: 0 },
-};
+export const OPEN: Move = { from: ["blocked"], transition: { ...NOTHING, to: "pending", delayMs: 0 } };

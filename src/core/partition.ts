@@ -13,8 +13,6 @@ export function partitionOf(queue: string): number {
 
 function partitionOfName(queue: string): number {
   let hash = 0x811c9dc5;
-  for (let index = 0; index < queue.length; index++) {
-    hash = Math.imul(hash ^ queue.charCodeAt(index), 0x01000193);
-  }
+  for (let index = 0; index < queue.length; index++) hash = Math.imul(hash ^ queue.charCodeAt(index), 0x01000193);
   return ((hash >>> 22) ^ hash) & (PARTITIONS - 1);
 }

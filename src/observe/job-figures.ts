@@ -18,11 +18,7 @@ const UNKNOWN = "(unknown)";
 /** Work through this process, by its own workers or by others over HTTP. Add these up over processes. */
 export class JobFigures implements LeaseWatcher {
   readonly #queues: QueueLabels;
-  readonly #claims = new Counter({
-    name: "millrace_claims_total",
-    help: "Jobs claimed through this process.",
-    labels: ["queue"],
-  });
+  readonly #claims = new Counter({ name: "millrace_claims_total", help: "Jobs claimed through this process.", labels: ["queue"] });
   readonly #attempts = new Counter({
     name: "millrace_attempts_total",
     help: "Attempts reported through this process, by outcome.",

@@ -55,9 +55,7 @@ export function traceClient<Client extends TraceableClient>(client: Client, tele
  */
 export function traceWork<Client extends Pick<TraceableClient, "work">>(client: Client, telemetry: Telemetry): Client {
   const work = client.work.bind(client) as (handlers: unknown, options: unknown) => unknown;
-  return Object.assign(client, {
-    work: (handlers: Handlers, options?: unknown) => work(traceHandlers(handlers, telemetry), options),
-  });
+  return Object.assign(client, { work: (handlers: Handlers, options?: unknown) => work(traceHandlers(handlers, telemetry), options) });
 }
 
 function traceHandlers(handlers: Handlers, telemetry: Telemetry): unknown {

@@ -29,10 +29,7 @@ export function readHandlers(handlers: Handlers): HandlerTable {
   if (byType.size === 0) throw refusal("handlers must have at least one handler; got none");
 
   const rest = byType.get(ANY_TYPE);
-  return {
-    types: rest === undefined ? [...byType.keys()] : "*",
-    find: (type) => byType.get(type) ?? rest,
-  };
+  return { types: rest === undefined ? [...byType.keys()] : "*", find: (type) => byType.get(type) ?? rest };
 }
 
 function readObject(handlers: unknown): [string, Handled][] {

@@ -86,7 +86,7 @@ export interface Stats {
 export interface HistoryQuery {
   /** Default `hour`. Minutes are kept for 48 hours, hours for longer. */
   readonly step?: "hour" | "minute" | undefined;
-  /** The first period is the one with this time. Default: 24 hours, or 60 minutes, before `to`. */
+  /** The first period is the one with this time. Default: 24 hours, or 60 minutes, up to `to`. */
   readonly from?: Date | string | number | undefined;
   /** The last period is the one with this time. Default: now. */
   readonly to?: Date | string | number | undefined;
