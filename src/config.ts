@@ -43,7 +43,7 @@ function setting<Input, Value, const Reached extends Reach<Value> = Record<never
 }
 
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
-const ADDRESS_RULE = "a port or an address with one, as :8080 or 0.0.0.0:8080";
+const ADDRESS_RULE = "a port or an address with one, such as :8080 or 0.0.0.0:8080";
 
 /** All settings, by their name in a configuration file. */
 export const SETTINGS = {

@@ -37,7 +37,7 @@ export function readWanted(action: BulkAction, filter: unknown): Wanted {
   const query = readInnerFilter(filter);
   const possible = STATUSES_OF[action];
   if (query.status?.some((status) => !possible.includes(status))) {
-    throw invalid("filter.status", `of jobs that can be ${DONE[action]}: ${possible.join(", ")}`, query.status.join(", "));
+    throw invalid("filter.status", `a status of jobs that can be ${DONE[action]}: ${possible.join(", ")}`, query.status.join(", "));
   }
   const status = query.status ?? (action === "retry" ? RETRIED_UNASKED : possible);
   return { action, filter: { ...asGiven(filter), ...timesOf(query), status }, query: { ...query, status } };

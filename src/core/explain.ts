@@ -147,7 +147,7 @@ const BLOCKED: Reason = {
 
 function setbackInWords(job: JobSummaryRecord): string {
   if (job.error?.kind === "lost") {
-    return `attempt ${job.attempt} was lost${becauseOf(job)}, ${job.lostCount} of ${job.maxLost} times allowed; it runs again at`;
+    return `attempt ${job.attempt} was lost${becauseOf(job)}, loss ${job.lostCount} of ${job.maxLost} allowed; it runs again at`;
   }
   return `attempt ${job.attempt} failed${becauseOf(job)}; retry ${job.retryCount} of ${job.maxRetries} is due at`;
 }
@@ -162,10 +162,10 @@ function position({ ahead }: ExplainFacts, startsNext: boolean): Reason {
 }
 
 function running({ job: { workerId, startedAt, attempt }, workers }: ExplainFacts): Reason {
-  const since = startedAt === null ? "" : ` since ${inWords(startedAt)}`;
+  const runs = startedAt === null ? "is running it" : `has been running it since ${inWords(startedAt)}`;
   const isKnown = workers.some(({ id }) => id === workerId);
   const warning = isKnown ? "" : "; no live worker has this id: if it is gone, its lease runs out soon and the attempt counts as lost";
-  return { code: "running", message: `worker ${workerId} runs it${since}, attempt ${attempt}${warning}`, workerId, startedAt };
+  return { code: "running", message: `worker ${workerId} ${runs}, attempt ${attempt}${warning}`, workerId, startedAt };
 }
 
 function ended(job: JobSummaryRecord): Reason {

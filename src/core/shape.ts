@@ -50,7 +50,7 @@ export function shape(fields: Readonly<Record<string, Check>>): Check {
 export function listOf(check: Check, min: number, max: number): Check {
   return (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) {
-      return { path: "", mustBe: `a list of ${min} to ${max}`, got: value };
+      return { path: "", mustBe: `a list of ${min} to ${max} items`, got: value };
     }
     for (let index = 0; index < value.length; index++) {
       const fault = check(value[index]);

@@ -100,7 +100,7 @@ describe("a value", () => {
   test.each<[Record<string, string>, string]>([
     [{ PORT: "70000" }, 'PORT must be a whole number from 0 to 65535; got "70000"'],
     [{ PORT: "8080.5" }, 'PORT must be a whole number from 0 to 65535; got "8080.5"'],
-    [{ API_ADDR: "localhost" }, 'API_ADDR must be a port or an address with one, as :8080 or 0.0.0.0:8080; got "localhost"'],
+    [{ API_ADDR: "localhost" }, 'API_ADDR must be a port or an address with one, such as :8080 or 0.0.0.0:8080; got "localhost"'],
     [{ WORKER_CONCURRENCY: "50-2" }, 'WORKER_CONCURRENCY must be a whole number from 1 to 10000, or a range such as 2-50; got "50-2"'],
     [{ LEASE: "10ms" }, 'LEASE must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],
     [{ LOCK_TTL: "10ms" }, 'LOCK_TTL must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],

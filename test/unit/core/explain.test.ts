@@ -102,7 +102,7 @@ describe("a job is not running because", () => {
     const error = { ...ERROR, name: "LeaseLost", message: "the lease ran out", kind: "lost" } as const;
     const job = jobIn("retrying", { runAt: NOW + 1000, attempt: 3, retryCount: 1, lostCount: 2, maxLost: 3, error });
     expect(explain(factsOf(job))[0]?.message).toBe(
-      "attempt 3 was lost (LeaseLost: the lease ran out), 2 of 3 times allowed; it runs again at 2030-01-01T00:00:01.000Z",
+      "attempt 3 was lost (LeaseLost: the lease ran out), loss 2 of 3 allowed; it runs again at 2030-01-01T00:00:01.000Z",
     );
   });
 
@@ -185,7 +185,7 @@ describe("a job that runs", () => {
 
   test("is told with its worker", () => {
     expect(explain(factsOf(running))).toEqual([
-      { code: "running", message: "worker w-1 runs it since 2030-01-01T00:00:00.000Z, attempt 1", workerId: "w-1", startedAt: NOW },
+      { code: "running", message: "worker w-1 has been running it since 2030-01-01T00:00:00.000Z, attempt 1", workerId: "w-1", startedAt: NOW },
     ]);
   });
 
