@@ -19,6 +19,13 @@ export interface Settled {
   readonly transition: Transition;
 }
 
+/** What most parts of a client use. */
+export interface ClientParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
+}
+
 export interface Announcer {
   wanted(): boolean;
   /** Publishes events, or their sums if there are many. Failures are ignored. */

@@ -19,19 +19,15 @@ import { Discard } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ChangeAnswer } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import { DONE, readWanted } from "./bulk-request.ts";
 import { changeJobs } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
 import { heldElsewhere, jobNotFound, wrongStatus } from "./refusals.ts";
 import { listToChange } from "./search.ts";
 
-export interface BulkWorkParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface BulkWorkParts extends ClientParts {
   readonly leases: Pick<Leases, "note">;
 }
 

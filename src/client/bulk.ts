@@ -5,9 +5,8 @@ import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, PLAIN_JOB, type
 import { CANCEL } from "../core/lifecycle.ts";
 import { partitionOf } from "../core/partition.ts";
 import { tenBitsOf } from "../lib/id.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import { countMatching, type Matched } from "./bulk-count.ts";
 import type { BulkPayload, BulkResult } from "./bulk-handler.ts";
 import { readBulkRequest, type Wanted } from "./bulk-request.ts";
@@ -15,10 +14,7 @@ import { announceChanges, tellEnded } from "./changes.ts";
 import type { BulkOperation, BulkOperations } from "./client.ts";
 import { readId, readOptions } from "./refusals.ts";
 
-export interface BulkParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface BulkParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
   /** Makes this process run operations until this one has ended in any process. */
   readonly workUntilEnd: (id: string) => void;

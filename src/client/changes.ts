@@ -2,13 +2,12 @@ import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
 import type { Status } from "../core/job.ts";
 import { CANCEL, RETRY } from "../core/lifecycle.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ChangeAnswer } from "../store/store.ts";
+import type { Announcer, ClientParts } from "./announcer.ts";
 
 /** Announces the jobs that were changed; returns the answers. */
 export function announceChanges(
-  { announcer, clock }: { readonly announcer: Announcer; readonly clock: Clock },
+  { announcer, clock }: Pick<ClientParts, "announcer" | "clock">,
   answers: ChangeAnswer[],
   event: "job:cancelled" | "job:retried",
 ): ChangeAnswer[] {
@@ -32,7 +31,7 @@ export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): Change
 
 /** Changes jobs that are still in one of these statuses: somebody may have changed them since they were listed. */
 export async function changeJobs(
-  parts: { readonly store: Store; readonly announcer: Announcer; readonly clock: Clock },
+  parts: ClientParts,
   action: BulkAction,
   ids: string[],
   from: readonly Status[],

@@ -1,9 +1,8 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ListQuery, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ListQuery } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
@@ -11,13 +10,7 @@ import { listJobs, listToChange } from "./search.ts";
 
 const MAX_GROUPS = 100;
 
-export interface DeadParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
-}
-
-export function createDeadLetters(parts: DeadParts): DeadLetters {
+export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
   return {
     async list(query) {
@@ -36,7 +29,7 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
  * Changes all matching jobs, page by page, and counts the changes. The cursor only goes to older jobs, so this ends, however many jobs die
  * meanwhile.
  */
-async function changeAll(parts: DeadParts, action: BulkAction, query: ListQuery): Promise<number> {
+async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;
   let cursor: string | undefined;
   do {

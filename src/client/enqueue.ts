@@ -13,12 +13,11 @@ import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
-import type { Clock } from "../lib/clock.ts";
 import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
 import type { KnownTypes } from "./known-types.ts";
@@ -26,10 +25,7 @@ import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
-export interface EnqueueParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface EnqueueParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   /** Set with `strictTypes`. */

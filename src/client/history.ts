@@ -2,8 +2,8 @@
 import { invalid } from "../core/errors.ts";
 import { readQueue } from "../core/job-options.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { CounterRow, Store } from "../store/store.ts";
+import type { CounterRow } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { HistoryPoint } from "./client.ts";
 import { readMoment } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
@@ -15,7 +15,7 @@ type Step = keyof typeof STEPS;
 const MAX_POINTS = 1000;
 
 /** Adds up the counters of each period. */
-export async function readHistory({ store, clock }: { store: Store; clock: Clock }, input: unknown): Promise<HistoryPoint[]> {
+export async function readHistory({ store, clock }: Pick<ClientParts, "store" | "clock">, input: unknown): Promise<HistoryPoint[]> {
   const query = readOptions(input, "a history", ["step", "from", "to", "queue"]);
   const step = readStep(query.step);
   const { ms, usual } = STEPS[step];

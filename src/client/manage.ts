@@ -14,10 +14,9 @@ import {
 import { readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
+import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
@@ -25,10 +24,7 @@ import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 
-export interface ManageParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface ManageParts extends ClientParts {
   readonly gathering: Gathering;
 }
 

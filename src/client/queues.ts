@@ -5,17 +5,10 @@ import { readCreate, readQueueOptions } from "../core/queue-input.ts";
 import { STRICT_HEAD_START_MS } from "../core/rank.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
-import type { Clock } from "../lib/clock.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
 import { queueNotFound } from "./refusals.ts";
-
-export interface QueueParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
-}
 
 /** All queues by name, with settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
@@ -45,7 +38,7 @@ export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueSt
 }
 
 /** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
-export async function configureQueue({ store }: QueueParts, queue: string, settings: unknown, options: unknown): Promise<void> {
+export async function configureQueue({ store }: ClientParts, queue: string, settings: unknown, options: unknown): Promise<void> {
   readQueue(queue);
   const change = readQueueOptions(settings);
   if (!readCreate(options, true)) await demandQueue(store, queue);
@@ -55,7 +48,7 @@ export async function configureQueue({ store }: QueueParts, queue: string, setti
 }
 
 /** Pauses or resumes a queue, and announces it. */
-export async function setPaused({ store, clock, announcer }: QueueParts, queue: string, paused: boolean, options: unknown): Promise<void> {
+export async function setPaused({ store, clock, announcer }: ClientParts, queue: string, paused: boolean, options: unknown): Promise<void> {
   readQueue(queue);
   if (!readCreate(options, false)) await demandQueue(store, queue);
   await store.configure(queue, { paused });

@@ -9,9 +9,8 @@ import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedu
 import { jobOfSchedule, maxLostOf, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 import { canonicalJson } from "../core/unique.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { KnownTypes } from "./known-types.ts";
@@ -23,10 +22,7 @@ import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
 const MAX_TRIES = 50;
 const DEFAULT_PREVIEW = 10;
 
-export interface ScheduleParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface ScheduleParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;

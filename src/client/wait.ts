@@ -2,17 +2,15 @@ import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type Job } from "../core/job.ts";
 import { readDuration } from "../core/read-fields.ts";
-import { type Clock, sleep } from "../lib/clock.ts";
-import type { Announcer } from "./announcer.ts";
+import { sleep } from "../lib/clock.ts";
+import type { ClientParts } from "./announcer.ts";
 import { jobNotFound, readId, readOptions } from "./refusals.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const FIRST_LOOK_MS = 10;
 const SLOWEST_LOOK_MS = 500;
 
-export interface WaitParts {
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface WaitParts extends Pick<ClientParts, "clock" | "announcer"> {
   readonly get: (id: string) => Promise<Job | null>;
   /** Aborts when the client closes, with the error for waiting callers. */
   readonly closing: AbortSignal;

@@ -4,20 +4,16 @@ import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
 import { settle } from "../core/lifecycle.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
-import type { Clock } from "../lib/clock.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
-import type { Announcer, Settled } from "./announcer.ts";
+import type { ClientParts, Settled } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
 import { heldElsewhere } from "./refusals.ts";
 import type { ServedQueues } from "./served-queues.ts";
 
-export interface WorkParts {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface WorkParts extends ClientParts {
   readonly random: () => number;
-  readonly announcer: Announcer;
   readonly servedQueues: ServedQueues;
 }
 

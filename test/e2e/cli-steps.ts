@@ -307,7 +307,7 @@ export const STEPS: readonly Step[] = [
     name: "bulk names the flag of what is wrong",
     args: "bulk retry --status pending --yes",
     code: 2,
-    talk: /^millrace: --status must be of jobs that can be retried: dead, failed, cancelled/,
+    talk: /^millrace: --status must be a status of jobs that can be retried: dead, failed, cancelled/,
   },
   { name: "bulk cancel", args: "bulk cancel --type bulky --yes", lines: [/^cancelled 1 job$/] },
   { name: "bulk retry", args: "bulk retry --status cancelled --type bulky --yes", lines: [/^retried 1 job$/] },
