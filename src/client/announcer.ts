@@ -4,20 +4,10 @@
  */
 import type { Event } from "../core/event.ts";
 import { isTerminal } from "../core/job.ts";
-import type { Transition } from "../core/lifecycle.ts";
+import type { Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import { Publisher } from "./publisher.ts";
-
-/** An attempt that ended, and its transition. */
-export interface Settled {
-  readonly id: string;
-  readonly type: string;
-  readonly queue: string;
-  readonly retryCount: number;
-  readonly lostCount: number;
-  readonly transition: Transition;
-}
 
 /** What most parts of a client use. */
 export interface ClientParts {

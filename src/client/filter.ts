@@ -7,7 +7,7 @@ import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue } from "../core/internal.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
-import { isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
+import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { GroupQuery, ListQuery } from "../store/store.ts";
@@ -129,11 +129,8 @@ export function readMoment(input: unknown, field: string): number | undefined {
   return at;
 }
 
-function readLimit(input: unknown): number {
-  if (input === undefined) return DEFAULT_PAGE;
-  const limit = readInteger(input, 1, MAX_PAGE);
-  if (limit === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, input);
-  return limit;
+function readLimit(input: unknown = DEFAULT_PAGE): number {
+  return demandInteger(input, "limit", 1, MAX_PAGE);
 }
 
 /** Only the store knows what is in a cursor; here only its length is checked. */

@@ -11,7 +11,7 @@ import {
   toJobSummary,
   toJobWithTexts,
 } from "../core/job.ts";
-import { readInteger } from "../core/read-fields.ts";
+import { demandInteger, readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { ChangeAnswer } from "../store/store.ts";
@@ -64,8 +64,7 @@ export class Manager {
     const { after = 0, limit = MAX_PAGE } = readOptions(page, "a page of log lines", ["after", "limit"]);
     const from = readInteger(after, 0, Number.MAX_SAFE_INTEGER);
     if (from === undefined) throw invalid("after", "the number of a log line, or 0", after);
-    const most = readInteger(limit, 1, MAX_PAGE);
-    if (most === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, limit);
+    const most = demandInteger(limit, "limit", 1, MAX_PAGE);
     return this.#parts.store.logs(readId(id), from, most);
   }
 

@@ -1,9 +1,9 @@
 /** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
-import { invalid, MillraceError } from "../core/errors.ts";
+import { MillraceError } from "../core/errors.ts";
 import { type Status, toJob } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import type { JobSettings } from "../core/job-options.ts";
-import { readInteger } from "../core/read-fields.ts";
+import { demandInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
 import { jobOfSchedule, maxLostOf, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
@@ -138,8 +138,7 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
 }
 
 async function preview(store: Store, schedule: unknown, count: unknown = DEFAULT_PREVIEW): Promise<number[]> {
-  const most = readInteger(count, 1, MAX_PREVIEW);
-  if (most === undefined) throw invalid("count", `a whole number from 1 to ${MAX_PREVIEW}`, count);
+  const most = demandInteger(count, "count", 1, MAX_PREVIEW);
   if (typeof schedule === "object") {
     const timing = parseTiming(readOptions(schedule, "a schedule's timing", ["cron", "every", "timeZone"]));
     const { now } = await store.schedules([]);

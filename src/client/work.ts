@@ -2,11 +2,12 @@
 import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
+import type { Settled } from "../core/lease.ts";
 import { settle } from "../core/lifecycle.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
-import type { ClientParts, Settled } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
 import { heldElsewhere } from "./refusals.ts";

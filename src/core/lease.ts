@@ -1,4 +1,5 @@
 import type { Status } from "./job.ts";
+import type { Transition } from "./lifecycle.ts";
 
 /**
  * The answer to a call under a lease. `ok`: applied now, or by an earlier call. `cancelled`: the job was cancelled. `stale`: the lease ended,
@@ -8,6 +9,16 @@ import type { Status } from "./job.ts";
 export const LEASE_ANSWERS = ["ok", "stale", "cancelled", "locked"] as const;
 /** One of these answers. */
 export type LeaseAnswer = (typeof LEASE_ANSWERS)[number];
+
+/** An attempt that ended, and its transition. */
+export interface Settled {
+  readonly id: string;
+  readonly type: string;
+  readonly queue: string;
+  readonly retryCount: number;
+  readonly lostCount: number;
+  readonly transition: Transition;
+}
 
 /** A lease that ran out: its worker died or was cut off. */
 export interface LostLease {

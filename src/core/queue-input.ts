@@ -1,6 +1,6 @@
 import { MAX_DELAY_MS } from "./duration.ts";
 import { invalid } from "./errors.ts";
-import { readDuration, readFields, readInteger } from "./read-fields.ts";
+import { demandInteger, readDuration, readFields, readInteger } from "./read-fields.ts";
 import type { QueueChange, Retention } from "./queue.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 
@@ -49,15 +49,9 @@ function readRetention(input: unknown): Partial<Retention> {
   const retention = readFields(input, "retention", ["age", "count", "keepAtLeast"], "retention.");
   const change: { -readonly [K in keyof Retention]?: Retention[K] } = {};
   if (retention.age !== undefined) change.ageMs = readTimeSpan(retention.age, "retention.age");
-  if (retention.count !== undefined) change.count = readCount(retention.count);
+  if (retention.count !== undefined) change.count = demandInteger(retention.count, "retention.count", 0, MAX_COUNT);
   if (retention.keepAtLeast !== undefined) change.keepAtLeastMs = readTimeSpan(retention.keepAtLeast, "retention.keepAtLeast");
   return change;
-}
-
-function readCount(input: unknown): number {
-  const count = readInteger(input, 0, MAX_COUNT);
-  if (count === undefined) throw invalid("retention.count", `a whole number from 0 to ${MAX_COUNT}`, input);
-  return count;
 }
 
 function readTimeSpan(input: unknown, field: string): number {

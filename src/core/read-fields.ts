@@ -35,6 +35,13 @@ export function readInteger(input: unknown, min: number, max: number): number | 
   return typeof input === "number" && Number.isInteger(input) && input >= min && input <= max ? input + 0 : undefined;
 }
 
+/** Reads a whole number within bounds. Throws `invalid_input`. */
+export function demandInteger(input: unknown, field: string, min: number, max: number): number {
+  const value = readInteger(input, min, max);
+  if (value === undefined) throw invalid(field, `a whole number from ${min} to ${max}`, input);
+  return value;
+}
+
 const EARLIEST_RUN_AT = Date.UTC(2000, 0, 1); // anything earlier is probably seconds instead of milliseconds
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
 

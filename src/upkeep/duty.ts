@@ -1,6 +1,5 @@
 import type { Event } from "../core/event.ts";
-import type { Transition } from "../core/lifecycle.ts";
-import type { LostLease } from "../core/lease.ts";
+import type { LostLease, Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 
@@ -19,16 +18,7 @@ export interface Duty {
 export interface Announce {
   wanted(): boolean;
   publish(events: readonly Event[]): void;
-  settled(
-    attempts: readonly {
-      readonly id: string;
-      readonly type: string;
-      readonly queue: string;
-      readonly retryCount: number;
-      readonly lostCount: number;
-      readonly transition: Transition;
-    }[],
-  ): void;
+  settled(attempts: readonly Settled[]): void;
 }
 
 /** The longest rest of each duty: the delay that a lost hint causes. */
