@@ -13,8 +13,7 @@ export async function listJobs(store: Pick<Store, "find" | "list">, query: ListQ
 }
 
 /**
- * Lists jobs in order to change them. Here a whole id means only that job: a repeated removal must not reach jobs whose payloads contain the
- * id.
+ * Lists jobs in order to change them. Here a whole id means only that job: a repeated removal must not reach jobs whose payloads contain the id.
  */
 export async function listToChange(store: Pick<Store, "find" | "list">, query: ListQuery): ReturnType<Store["list"]> {
   if (!isId(query.q?.toLowerCase())) return store.list(query);

@@ -2,9 +2,8 @@ import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
 
 /**
- * The answer to a call under a lease. `ok`: applied now, or by an earlier call. `cancelled`: the job was cancelled. `stale`: the lease ended,
- * is unknown, or belongs to another worker. `locked`: the lease holds, but another open transaction has locked the job: nothing changed, so
- * try again.
+ * The answer to a call under a lease. `ok`: applied now, or by an earlier call. `cancelled`: the job was cancelled. `stale`: the lease ended, is
+ * unknown, or belongs to another worker. `locked`: the lease holds, but another open transaction has locked the job: nothing changed, so try again.
  */
 export const LEASE_ANSWERS = ["ok", "stale", "cancelled", "locked"] as const;
 /** One of these answers. */

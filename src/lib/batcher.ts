@@ -8,8 +8,7 @@
  */
 export interface BatcherOptions<Item, Answer> {
   /**
-   * Runs a batch; answers are in the order of the items. An Error as an answer rejects only that item; a promise makes only that item wait
-   * longer.
+   * Runs a batch; answers are in the order of the items. An Error as an answer rejects only that item; a promise makes only that item wait longer.
    */
   readonly run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>;
   /** How many batches may be in progress; each takes its share of the waiting items. */

@@ -46,10 +46,7 @@ export interface JobFilter {
   readonly status?: StatusFilter | readonly StatusFilter[] | undefined;
   readonly type?: string | undefined;
   readonly queue?: string | undefined;
-  /**
-   * Include internal jobs: webhook deliveries and bulk operations. `type` and `queue` can then name them: `millrace:webhook`,
-   * `millrace:bulk`.
-   */
+  /** Include internal jobs: webhook deliveries and bulk operations. `type` and `queue` can then name them: `millrace:webhook`, `millrace:bulk`. */
   readonly internal?: boolean | undefined;
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
