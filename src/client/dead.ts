@@ -25,10 +25,7 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
   };
 }
 
-/**
- * Changes all matching jobs, page by page, and counts the changes. The cursor only goes to older jobs, so this ends, however many jobs die
- * meanwhile.
- */
+/** Changes all matching jobs page by page; returns how many changed. The cursor only goes to older jobs, so this ends even if more jobs die. */
 async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;
   let cursor: string | undefined;

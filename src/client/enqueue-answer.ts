@@ -27,10 +27,7 @@ export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): 
   }
 }
 
-/**
- * One object, written out: this runs for every new job, and a record on the way would be a second object. `payload` is given if its text was
- * already parsed.
- */
+/** One object, written out, because this runs for every new job. `payload` is given if its text was already parsed. */
 export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number, payload?: unknown): EnqueuedJob {
   return {
     id: job.id,

@@ -24,10 +24,7 @@ export interface ReadConfig<Name extends SettingName = SettingName> {
   readonly sources: Readonly<Record<Name, Source>>;
 }
 
-/**
- * Reads the named settings; a command is not stopped by settings that it does not use. Throws `invalid_input` at the first wrong one, in one
- * line that says where it is.
- */
+/** Reads only the named settings. Throws `invalid_input` at the first wrong one, in one line that says where it is. */
 export function readConfig<Name extends SettingName>(from: ConfigSources, names: readonly Name[]): ReadConfig<Name> {
   const read = names.map((name) => [name, readSetting(name, from)] as const);
   return {

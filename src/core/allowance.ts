@@ -24,10 +24,7 @@ export const SHARE = 10;
 /** Units come back in fractions of milliseconds, and their sums have rounding errors. This part of a unit may be missing. */
 export const SLACK = 0.001;
 
-/**
- * Takes a share of an allowance: a tenth of what is left, but at least one unit. The SQL and Lua of the engines do the same operations on
- * doubles in the same order, so all engines give the same result.
- */
+/** Takes a tenth of what is left, at least one unit. The SQL and Lua of the engines do the same operations on doubles in the same order. */
 export function takeShare(freeAt: number, { units, perMs }: Allowance, now: number): Spent & { readonly freeAt: number } {
   const interval = perMs / units;
   // At most one period ahead: the rate may have been raised since, or the clock set back.

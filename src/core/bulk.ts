@@ -47,10 +47,7 @@ export interface BulkLog {
   readonly failures: readonly BulkFailure[];
 }
 
-/**
- * Whether to write a mark after this batch. A job keeps 1,000 log lines, so marks become rarer as an operation goes on. A crash loses only
- * the work since the last mark, and repeating it changes no job twice.
- */
+/** Whether to write a mark after this batch: ever more rarely, because a job keeps 1,000 log lines. Repeating batches changes no job twice. */
 export function isMarked(batch: number): boolean {
   if (batch <= 200) return true;
   return batch % (batch <= 2000 ? 10 : 100) === 0;

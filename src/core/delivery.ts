@@ -51,10 +51,7 @@ export function deliveryOf(job: Pick<JobRecord, "id" | "queue" | "webhookUrl">, 
 
 const RANDOM_AT = 24;
 
-/**
- * The job's id with other random digits, always the same ones. So if the end of an attempt is reported twice because an answer was lost,
- * both reports give the same delivery.
- */
+/** The job's id with other digits at the end, always the same ones: an end that is reported twice gives the same delivery. */
 function deliveryId(id: string, fence: number): string {
   const text = `${id} ${fence}`;
   return id.slice(0, RANDOM_AT) + hash24(text, 0x811c9dc5) + hash24(text, 0x9747b28c);

@@ -20,10 +20,7 @@ export function bucketBound(bucket: number): number {
 /** Counts by bucket; absent is zero. */
 export type Histogram = ReadonlyMap<number, number>;
 
-/**
- * The time that the given share (0..1) of the counted runs did not exceed; null if nothing was counted. It is the bound of a bucket, up to
- * 19 % too high, so it has only three digits.
- */
+/** The time that this share (0..1) of the runs did not exceed; null without runs. A bucket's bound, up to 19 % too high, so three digits. */
 export function percentile(histogram: Histogram, share: number): number | null {
   let total = 0;
   for (const count of histogram.values()) total += count;

@@ -9,10 +9,7 @@ import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
 import { RETRY_CAP_MS } from "./retry.ts";
 import { fingerprint } from "./unique.ts";
 
-/**
- * THE SCHEMA: one row for each option of a job: what it must be (in words, for error messages and the reference), how it is read, and its
- * default. Types and defaults are derived from it.
- */
+/** THE SCHEMA: for each job option what it must be (for errors and the reference), how it is read, and its default. Types derive from it. */
 interface Field<Input, Value> {
   readonly mustBe: string;
   /** The value as it is stored, or undefined to refuse it. */

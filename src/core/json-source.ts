@@ -14,10 +14,7 @@ export interface FieldText {
   readonly text: string;
 }
 
-/**
- * The value of a JSON text, and the texts of the wanted fields in order. Throws what `JSON.parse` throws, and `invalid_input` if an object has
- * a name twice.
- */
+/** The value and the wanted texts, in order. Throws what `JSON.parse` throws, and `invalid_input` if an object has a name twice. */
 export function parseJson(text: string, place: TextPlace | null = null): { value: unknown; texts: readonly FieldText[] } {
   const value: unknown = JSON.parse(text);
   const { names, texts } = scan(text, place);

@@ -2,10 +2,7 @@
 export interface StoreReport {
   /** The engine with its version: "PostgreSQL 18.1". */
   readonly engine: string;
-  /**
-   * The version of our schema (0 if there is none yet), the version that this Millrace needs, and whether the functions of this Millrace are
-   * missing. Null for an engine without a schema.
-   */
+  /** The version of our schema (0 for none), the one that is needed, and whether functions are missing. Null for an engine without a schema. */
   readonly schema: { readonly found: number; readonly wanted: number; readonly lacksFunctions?: boolean } | null;
   /** The store's own time; null if the store uses this process's clock. */
   readonly now: number | null;

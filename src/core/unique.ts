@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
 
-/**
- * Two jobs with the same idempotency key are the same if this is equal: the SHA-256 of type and canonical JSON payload. Priority, delay and
- * other options do not matter.
- */
+/** What makes two jobs with the same idempotency key equal: the SHA-256 of type and canonical JSON payload. Other options do not matter. */
 export function fingerprint(type: string, payload: string): string {
   return createHash("sha256").update(type).update("\n").update(canonicalText(payload)).digest("base64url");
 }

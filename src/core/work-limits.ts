@@ -49,10 +49,7 @@ export function readLease(lease: unknown): number {
   return readDuration(lease, "lease", timeFrom(MIN_LEASE_MS, MAX_LEASE_MS), MAX_LEASE_MS, MIN_LEASE_MS);
 }
 
-/**
- * Checks for how long a handler wants its lease to hold without renewal. The lease is extended by one lease length more, so that renewals can
- * start again in time.
- */
+/** Checks how long a lease should hold without renewal. One lease length is added, so that renewals can start again in time. */
 export function readHold(time: unknown, leaseMs: number): number {
   const least = formatDuration(MIN_LEASE_MS);
   const most = `${formatDuration(MAX_LEASE_MS)} less the worker's lease of ${formatDuration(leaseMs)}`;

@@ -56,10 +56,7 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
 
 const makers = new WeakMap<Clock, (tenBits: number) => string>();
 
-/**
- * The maker for everybody with this clock, so that ids increase within the process, not only within a client. The first caller provides its
- * random bits.
- */
+/** One maker for each clock, so that ids increase within the process, not only within a client. The first caller gives its random bits. */
 export function idMakerOf(clock: Clock, fill?: (bytes: Uint8Array) => void): (tenBits: number) => string {
   let maker = makers.get(clock);
   if (maker === undefined) makers.set(clock, (maker = idMaker(() => clock.now(), fill)));

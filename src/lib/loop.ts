@@ -8,10 +8,7 @@ export interface LoopOptions {
   readonly onError: (error: unknown) => number;
 }
 
-/**
- * REPEATED WORK: a turn, a rest, a turn; never two turns at once. `wake` ends a rest early. If it is called during a turn, another turn
- * follows at once, because the turn may have missed what is new.
- */
+/** REPEATED WORK: a turn, a rest, a turn; never two at once. A `wake` during a turn makes another turn follow: it may have missed something. */
 export class Loop {
   readonly #options: LoopOptions;
   #state: "new" | "started" | "stopped" = "new";

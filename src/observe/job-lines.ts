@@ -7,10 +7,7 @@ import { safeText } from "./safe-text.ts";
 
 const MAX_ERROR_LENGTH = 1000;
 
-/**
- * A log line for each step of a job in this process: started at `debug`, completed at `info`, failed with a retry at `warn`, failed for good at
- * `error`.
- */
+/** A log line for each step of a job: started at `debug`, completed at `info`, failed with a retry at `warn`, failed for good at `error`. */
 export class JobLines implements LeaseWatcher {
   readonly #logger: Logger;
   /** The worker that claimed a job. Reports do not have it, but a worker gives back the same facts object. */

@@ -1,9 +1,6 @@
 /** Text of others, made safe for a log. */
 
-/**
- * Characters that JSON allows but a terminal or an editor may interpret: DEL and the C1 control characters, marks that change the direction of
- * text, and unusual line breaks.
- */
+/** Characters that JSON allows but a terminal may interpret: DEL, C1 control characters, marks of text direction, unusual line breaks. */
 const DANGEROUS = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_DANGEROUS: RegExp = new RegExp(DANGEROUS, "g");
 

@@ -31,10 +31,7 @@ export interface DrainParts {
 /** How long, in milliseconds of real time, a drain waits for handlers that use real time (files, sockets). */
 const PATIENCE_MS = 10_000;
 
-/**
- * Runs all jobs that are due by the clock, and those that they enqueue, until none runs and none is left that could. Time does not pass: a job
- * that failed runs again only in a later drain, once its time has come.
- */
+/** Runs all jobs that are due, and those that they enqueue. Time does not pass: a failed job runs again in a later drain, when it is due. */
 export async function drain(parts: DrainParts, handlers: Handlers | undefined): Promise<DrainSummary> {
   const before = await readCounters(parts.store);
   await parts.clock.settle();

@@ -93,10 +93,7 @@ function countCalls(store: Store, activity: { calls: number }): void {
   }
 }
 
-/**
- * Without a timeout it polls in real time: the job may be days away by the clock, and polling twice a second by that clock would make
- * `advance("30d")` slow.
- */
+/** Without a timeout it polls in real time: the job may be days away, and polling by the clock would make `advance("30d")` slow. */
 async function waitPatiently(wait: Client["wait"], id: string, options: Parameters<Client["wait"]>[1]): Promise<Job> {
   const { timeout } = readOptions(options, "the options of wait", ["timeout", "signal"]);
   if (timeout !== undefined) return wait(id, options);

@@ -1,7 +1,4 @@
-/**
- * UPKEEP. Each duty has its own loop: one that fails or takes long does not delay the others, and no error ends a loop. Any number of processes
- * can run all of them at once.
- */
+/** UPKEEP. Each duty has its own loop: one that fails or takes long does not delay the others. Any number of processes can do it at once. */
 import type { LostLease } from "../core/lease.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -12,10 +12,7 @@ export interface JobEnd {
   readonly queue: string;
 }
 
-/**
- * The body. It leaves out the payload, which may contain what the receiver should not see. If the job is gone or was retried since, the body
- * has only what the delivery knows.
- */
+/** The body, without the payload, which the receiver may not be meant to see. If the job is gone or was retried, only what the delivery knows. */
 export function deliveryBody(end: JobEnd, job: Job | null): unknown {
   const isUnchanged = job !== null && job.status === end.status;
   return {

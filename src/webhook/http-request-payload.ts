@@ -15,10 +15,7 @@ export interface HttpRequest {
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const WITHOUT_BODY = ["GET", "HEAD"];
 
-/**
- * Headers of the connection, or about the sender. A second length or encoding could hide one request in another, and a producer must not decide
- * what a proxy in front of the receiver believes about us.
- */
+/** Headers of the connection, or about the sender: they could hide one request in another, or deceive a proxy in front of the receiver. */
 const REFUSED_HEADERS = [
   "connection",
   "content-length",

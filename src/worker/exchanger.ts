@@ -205,10 +205,7 @@ export class Exchanger {
     }
   }
 
-  /**
-   * Gives back jobs that arrive after the worker was stopped, and jobs beyond the limit: a claim that reached the store after its own repeat
-   * returns the jobs of both.
-   */
+  /** Gives back jobs that arrive after a stop, and those beyond the limit: a claim that arrives after its own repeat returns the jobs of both. */
   #take(jobs: readonly LeasedJob[], limit: number): void {
     const most = this.#drain === null ? limit : 0;
     if (jobs.length > 0) this.attempts.run(jobs.length <= most ? jobs : jobs.slice(0, most));

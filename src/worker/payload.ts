@@ -4,10 +4,7 @@ import { fieldOfIssue, type StandardIssue, type StandardSchemaV1 } from "../core
 
 const MAX_ISSUES_SHOWN = 5;
 
-/**
- * The job with the schema's output as its payload. An invalid payload is discarded, not retried: it would stay invalid. (After a deploy that
- * fixes the schema, somebody can retry the job by hand.)
- */
+/** The job with the schema's output as its payload. An invalid payload is discarded: a retry would not help until the schema is fixed. */
 export async function readPayload(job: Job, schema: StandardSchemaV1): Promise<Job> {
   const result = await schema["~standard"].validate(job.payload);
   if (result.issues !== undefined) throw new InvalidPayload(result.issues);

@@ -7,10 +7,7 @@ interface Use {
   readonly at: number;
 }
 
-/**
- * THE NUMBER OF SLOTS. Doubles when a claim got all that it asked for and took the last free slot, because then work is waiting. Shrinks to the
- * most that were in use in the last two minutes. Fixed if min equals max.
- */
+/** THE NUMBER OF SLOTS. Doubles when a full claim took the last free slot. Shrinks to the most in use in the last two minutes. */
 export class Scale {
   readonly #min: number;
   readonly #max: number;

@@ -90,10 +90,7 @@ export class Beat {
     return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
   }
 
-  /**
-   * Once a beat, and sooner if the worker's state changed: hints can cause many more beats. After a failure the next beat tries again: the entry is
-   * for people, and the leases come first.
-   */
+  /** Once a beat, or if the worker's state changed. A failure waits for the next beat: the entry is for people, and leases come first. */
   async #registerIfDue(): Promise<void> {
     const { leaseMs, entry } = this.#options;
     const now = this.#clock.monotonic();

@@ -98,10 +98,7 @@ export class LeaseBook {
     for (const entry of this.#held.values()) entry.goodUntil = goodUntil;
   }
 
-  /**
-   * Renews all leases whose time to stop has not come (with `onlyBounded`, only those that have one) and forgets those that are gone. `error` is
-   * that of a failed call.
-   */
+  /** Renews leases before their time to stop (with `onlyBounded`, only those that have one) and forgets those that are gone. */
   async renew(extend: Extend, onlyBounded = false): Promise<{ gone: GoneLease[]; error: unknown }> {
     const now = this.#clock.monotonic();
     const due = [...this.#held.values()].filter(({ stopAt }) => (stopAt === Infinity ? !onlyBounded : stopAt > now));
