@@ -87,7 +87,8 @@ async function connectToStore(
   { watching, worksBulk = false, impatient }: { watching?: Watching | undefined; worksBulk?: boolean; impatient: boolean },
 ): Promise<{ client: Client; store: Store }> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
-  if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "apiKey is only for servers: use the URL of a server, or leave apiKey out");
+  if (settings.apiKey !== undefined)
+    throw notWithThisUrl("apiKey", "apiKey is only for servers: use the URL of a server, or leave apiKey out");
   await checkAllow(settings.webhookAllow);
   const [{ openStore }, { clientOver }] = await Promise.all([import("./store/open-store.ts"), import("./client-over.ts")]);
   const onWarning = (message: string): void => onTrouble({ kind: "server", message });

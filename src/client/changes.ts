@@ -30,12 +30,7 @@ export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): Change
 }
 
 /** Changes jobs that are still in one of these statuses: somebody may have changed them since they were listed. */
-export async function changeJobs(
-  parts: ClientParts,
-  action: BulkAction,
-  ids: string[],
-  from: readonly Status[],
-): Promise<ChangeAnswer[]> {
+export async function changeJobs(parts: ClientParts, action: BulkAction, ids: string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
   const { store, announcer } = parts;
   switch (action) {
     case "retry":

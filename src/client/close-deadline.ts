@@ -41,9 +41,9 @@ export class CloseDeadline {
   async waitFor(work: Promise<unknown> | undefined): Promise<void> {
     if (work === undefined || this.over.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const done = (): void => resolve();
-    this.over.addEventListener("abort", done);
-    work.then(done, done);
+    const finish = (): void => resolve();
+    this.over.addEventListener("abort", finish);
+    work.then(finish, finish);
     await promise;
   }
 

@@ -265,7 +265,8 @@ export class Enqueuer {
 /** The verbs within the caller's transaction. Throws `invalid_transaction` if the engine has none. */
 export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
   const verbs = store.within(tx);
-  if (verbs === null) throw new MillraceError("invalid_transaction", "tx is not supported: this engine has no transactions", { field: "tx" });
+  if (verbs === null)
+    throw new MillraceError("invalid_transaction", "tx is not supported: this engine has no transactions", { field: "tx" });
   return verbs;
 }
 

@@ -45,4 +45,3 @@ function readStep(step: unknown): Step {
   if (step === "hour" || step === "minute") return step;
   throw invalid("step", "hour or minute", step);
 }
-

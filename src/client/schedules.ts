@@ -106,7 +106,9 @@ async function untilUnchanged<Answer>(
     const answer = await act(present, now);
     if (answer !== null) return answer;
   }
-  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many callers at once; try again`, { retryAfterMs: 1000 });
+  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many callers at once; try again`, {
+    retryAfterMs: 1000,
+  });
 }
 
 /** What we wrote, if it was removed before we could read it back. */

@@ -2,7 +2,7 @@ import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
 
 /** What each queue counts: by minute, by hour and in total. `failed` and `dead` are jobs that ended so. `retried` are attempts that failed
-* or were lost and had an automatic retry; a retry by hand is not counted. `lost` are attempts. */
+ * or were lost and had an automatic retry; a retry by hand is not counted. `lost` are attempts. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
 export type Counter = (typeof COUNTERS)[number];
 

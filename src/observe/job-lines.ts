@@ -51,7 +51,8 @@ export class JobLines implements LeaseWatcher {
 
   #reported(report: SeenReport, answer: LeaseAnswer | undefined): void {
     const { outcome } = report;
-    if (answer === "stale") return this.#logger.warn(this.#fields(report), "late report refused: the lease ended or passed to another worker");
+    if (answer === "stale")
+      return this.#logger.warn(this.#fields(report), "late report refused: the lease ended or passed to another worker");
     // It will be reported again.
     if (answer === "locked") return;
     if (answer === "cancelled") return this.#logger.info(this.#fields(report), "job was cancelled while it ran");

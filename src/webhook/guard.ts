@@ -78,7 +78,8 @@ export class Guard {
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new Blocked(`the URL must begin with http:// or https://, not with ${preview(url.protocol)}`);
     }
-    if (url.username !== "" || url.password !== "") throw new Blocked("the URL contains a user name or password: send it in a header instead");
+    if (url.username !== "" || url.password !== "")
+      throw new Blocked("the URL contains a user name or password: send it in a header instead");
     refusePort(url);
     const literal = literalOf(url);
     if (literal !== null) this.#check(literal, literal);

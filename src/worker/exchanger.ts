@@ -306,7 +306,11 @@ export class Exchanger {
   #warnStuck({ id }: Report, error: unknown): void {
     if (this.#failures > 0) return;
     const question = "Is a transaction that called ctx.complete still open?";
-    this.#warn("report", `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${messageOf(error)}`, error);
+    this.#warn(
+      "report",
+      `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${messageOf(error)}`,
+      error,
+    );
   }
 
   /** As many handlers ignore their abort as there are slots: more jobs would only add to them. */

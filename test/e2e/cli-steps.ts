@@ -287,7 +287,12 @@ export const STEPS: readonly Step[] = [
   { name: "top without a terminal", args: "top", code: 2, talk: /^millrace: top needs a terminal/ },
   // ── Many jobs at once ──
   { name: "no dead letters", args: "dead-groups", lines: [], talk: /^no dead jobs$/ },
-  { name: "a group that is none is told", args: "list --group nonsense", code: 2, talk: /^millrace: --group must be the id of an error group/ },
+  {
+    name: "a group that is none is told",
+    args: "list --group nonsense",
+    code: 2,
+    talk: /^millrace: --group must be the id of an error group/,
+  },
   { name: "no bulk operations", args: "bulk", lines: [], talk: /^no bulk operations$/ },
   { name: "a job for bulk", args: "enqueue --type bulky --tag many", lines: ONE_ID },
   { name: "bulk previews", args: "bulk cancel --type bulky --dry-run", lines: [/^1 job would be cancelled$/] },

@@ -185,7 +185,12 @@ describe("a job that runs", () => {
 
   test("is told with its worker", () => {
     expect(explain(factsOf(running))).toEqual([
-      { code: "running", message: "worker w-1 has been running it since 2030-01-01T00:00:00.000Z, attempt 1", workerId: "w-1", startedAt: NOW },
+      {
+        code: "running",
+        message: "worker w-1 has been running it since 2030-01-01T00:00:00.000Z, attempt 1",
+        workerId: "w-1",
+        startedAt: NOW,
+      },
     ]);
   });
 

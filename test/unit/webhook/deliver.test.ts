@@ -230,7 +230,11 @@ describe("what the receiver answers", () => {
     const server = await serveRaw((socket) => socket.destroy());
     expect(await deliver({ job_id: DELIVERY_ID, status: "completed" }, urlOf(server))).toMatchObject({
       control: { kind: "retry-after", delayMs: 10_000 },
-      error: { name: "DeliveryFailed", message: expect.stringMatching(/^the request to .* failed: /) as string, cause: { name: "Unreachable" } },
+      error: {
+        name: "DeliveryFailed",
+        message: expect.stringMatching(/^the request to .* failed: /) as string,
+        cause: { name: "Unreachable" },
+      },
     });
   });
 });
