@@ -189,7 +189,7 @@ export const JOB_FILTER = {
   group: Type.Optional(
     Type.String({
       pattern: GROUP.source,
-      description: "a group of errors, as GET /api/v1/dead/groups names it: twelve hexadecimal digits",
+      description: "the id of an error group, from GET /api/v1/dead/groups: 12 hexadecimal digits",
     }),
   ),
   q: Type.Optional(
