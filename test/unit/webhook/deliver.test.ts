@@ -271,7 +271,10 @@ describe("a delivery that cannot be made", () => {
   test("because there is no URL ends for good", async () => {
     const { endedJob, deliver } = await openBench();
     const end = await deliver({ job_id: (await endedJob("completed")).id, status: "completed" });
-    expect(end).toMatchObject({ control: { kind: "discard" }, error: { message: expect.stringContaining("no URL to deliver to") as string } });
+    expect(end).toMatchObject({
+      control: { kind: "discard" },
+      error: { message: expect.stringContaining("no URL to deliver to") as string },
+    });
   });
 });
 
