@@ -1,8 +1,8 @@
-/** STORE -> CLIENT. Here the rooms of the house are joined: a store, the client over it, workers, and upkeep. */
+/** STORE -> CLIENT: joins a store, its client, workers and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
 import type { Client } from "./client/client.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
-import { MillraceError } from "./core/errors.ts";
+import { messageOf, MillraceError } from "./core/errors.ts";
 import type { LostLease } from "./core/lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
@@ -17,15 +17,15 @@ import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/threa
 import { warn } from "./worker/trouble.ts";
 import { startWorker, type WorkerClient } from "./worker/worker.ts";
 
-/** Beside its options: what a client is joined with here, and what only tests set. */
+/** Options of the client, what it is joined with here, and what only tests set. */
 export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" | "startWorker" | "startUpkeep" | "releaseWorkers"> {
-  /** Given where the store can be opened a second time: leases are then renewed from a thread. */
+  /** Set if the store can be opened a second time: then a thread renews leases. */
   readonly url?: string | undefined;
   /** How long a call may wait for the store. Default 10 s. */
   readonly deadlineMs?: number | undefined;
-  /** Told of leases that this process took from their holders. */
+  /** Called with leases that this process found lost. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
-  /** How long upkeep and idle workers rest at most, where that shall differ from the usual. */
+  /** The longest rests of upkeep and idle workers, if they should differ from the defaults. */
   readonly restsMs?: Partial<RestsMs> | undefined;
   readonly pollMs?: number | undefined;
 }
@@ -38,8 +38,8 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
   const threads = new Map<number, ThreadRenewer>();
 
   /**
-   * A thread with its own connection keeps the leases of a process whose loop is blocked. A store in this process can have none; and a
-   * thread cannot go by a clock of the caller's own, which may differ from the system's.
+   * A thread with its own connection keeps leases alive while the event loop is blocked. This is not possible for a store in this process, nor
+   * with a clock other than the system's, because a thread cannot use it.
    */
   function renewerFor({ leases }: WorkerClient): RenewerFactory {
     const { url } = options;
@@ -47,7 +47,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
     return (renewerOptions) => threadFor(renewerOptions.leaseMs, { url, deadlineMs, leases, clock }).forWorker(renewerOptions);
   }
 
-  /** One for all workers with leases of this length, which says how long its calls may wait; nearly always there is but one length. */
+  /** One thread for all workers with the same lease, which decides how long its calls may wait. Usually there is only one. */
   function threadFor(leaseMs: number, threadOptions: ThreadRenewerOptions): ThreadRenewer {
     let thread = threads.get(leaseMs);
     if (thread === undefined) {
@@ -88,7 +88,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
   });
 }
 
-/** Keeps a list of the renewers that beat, so that upkeep can ask them for a beat before it takes a lease of this process for lost. */
+/** Lists the active renewers, so that upkeep can ask them to renew before it treats a lease of this process as lost. */
 function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
   return (options) => {
     const renewer = make({ ...options, onStopped: () => renewers.delete(renewer) });
@@ -97,17 +97,16 @@ function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
   };
 }
 
-const TELL_AGAIN_MS = 60_000;
+const WARN_AGAIN_MS = 60_000;
 
-/** A store that is away fails every duty every second: once a minute is enough to know. */
+/** With an unreachable store every duty fails every second: once a minute is enough. */
 function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error: unknown) => void {
-  const toldAt = new Map<string, number>();
+  const warnedAt = new Map<string, number>();
   return (duty, error) => {
     if (error instanceof MillraceError && error.code === "closed") return;
     const now = clock.monotonic();
-    if (now - (toldAt.get(duty) ?? -Infinity) < TELL_AGAIN_MS) return;
-    toldAt.set(duty, now);
-    const reason = error instanceof Error ? error.message : String(error);
-    onTrouble({ kind: "upkeep", message: `upkeep could not ${duty} and keeps trying: ${reason}`, error });
+    if (now - (warnedAt.get(duty) ?? -Infinity) < WARN_AGAIN_MS) return;
+    warnedAt.set(duty, now);
+    onTrouble({ kind: "upkeep", message: `the upkeep duty ${duty} failed and keeps trying: ${messageOf(error)}`, error });
   };
 }

@@ -1,8 +1,8 @@
 /**
- * EVERY SETTING, ONCE: its names, what it must be, what holds when nothing is said, and what it is for. Flags, help texts, `.env.example`
- * and docs/settings.md are made from this table. Only `serve` and the command line read settings; the parts take plain options.
+ * ALL SETTINGS: names, format, default and purpose of each. Flags, help texts, `.env.example` and docs/settings.md are generated from this
+ * table. Only `serve` and the command line read settings; other parts take plain options.
  *
- * A flag counts before the environment, the environment before the file, the file before the default.
+ * A flag goes before the environment, the environment before the file, the file before the default.
  */
 import type { WorkOptions } from "./client/client.ts";
 import type { ClientOptions } from "./core/client-options.ts";
@@ -21,22 +21,21 @@ import { concurrency, rateLimit } from "./config/kinds.ts";
 import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
 import { DEFAULT_STORE_URL, isStoreUrl, URL_ALIASES, URL_RULE } from "./config/store-url.ts";
 
-/** Where a setting arrives, beside the server, which goes by all of them. */
+/** Where a setting is used, besides the server, which uses all of them. */
 interface Reach<Value> {
-  /** The option that it becomes of a client over a store; `defaults.timeout` is that option of jobs of which nothing is said. */
+  /** The option of a client over a store; `defaults.timeout` is a default for jobs. */
   readonly option?: Taking<ClientOptions, Value> | `defaults.${Taking<JobOptions, Value>}`;
-  /** The option that it becomes of a worker. */
+  /** The option of a worker. */
   readonly work?: Taking<WorkOptions, Value>;
-  /** Whether `millrace worker` has it, beside those of `work`; over HTTP, some are for the server alone. */
+  /** Whether `millrace worker` has it, besides those of `work`; over HTTP, some are only for the server. */
   readonly worker?: "always" | "with a store";
 }
 
-/** The options that take such a value. */
 type Taking<Options, Value> = {
   [Name in keyof Options & string]: NonNullable<Value> extends NonNullable<Options[Name]> ? Name : never;
 }[keyof Options & string];
 
-// oxlint-disable-next-line no-generated-empty-object-type -- a setting that only a server goes by reaches nothing else
+// oxlint-disable-next-line no-generated-empty-object-type -- a setting that only a server uses reaches nothing else
 function setting<Input, Value, const Reached extends Reach<Value> = Record<never, never>>(
   row: Omit<Setting<Input, Value>, "fallback"> & { readonly fallback: NoInfer<Value>; readonly reaches?: Reached },
 ): Setting<Input, Value> & { readonly reaches?: Reached } {
@@ -44,9 +43,9 @@ function setting<Input, Value, const Reached extends Reach<Value> = Record<never
 }
 
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
-const ADDRESS_RULE = "a port or an address with one, as :8080 or 0.0.0.0:8080";
+const ADDRESS_RULE = "a port or an address with one, such as :8080 or 0.0.0.0:8080";
 
-/** All settings, by the name that they have in a configuration file. */
+/** All settings, by their name in a configuration file. */
 export const SETTINGS = {
   url: setting({
     env: "MILLRACE_URL",
@@ -56,15 +55,15 @@ export const SETTINGS = {
     fallback: DEFAULT_STORE_URL,
     aliases: URL_ALIASES,
     about:
-      "The store, or the server that has one. Without it DATABASE_URL counts when it is a PostgreSQL, then REDIS_URL, then REDIS_ADDR.",
+      "The store, or the Millrace server. If it is not set, DATABASE_URL (if it is a PostgreSQL URL), then REDIS_URL, then REDIS_ADDR is used.",
   }),
   redisPassword: setting({
     env: "REDIS_PASSWORD",
     group: "Store",
-    kind: optional(text("a text", "<password>", /^.+$/s)),
+    kind: optional(text("a string", "<password>", /^.+$/s)),
     fallback: null,
     secret: true,
-    about: "Password of Redis, where the URL has none.",
+    about: "Redis password, if the URL has none.",
   }),
   redisDb: setting({
     env: "REDIS_DB",
@@ -72,7 +71,7 @@ export const SETTINGS = {
     group: "Store",
     kind: optional(wholeNumber(0, 65_535)),
     fallback: null,
-    about: "Number of the Redis database, where the URL has none.",
+    about: "Redis database number, if the URL has none.",
     reaches: { worker: "always" },
   }),
   poolSize: setting({
@@ -81,7 +80,7 @@ export const SETTINGS = {
     group: "Store",
     kind: wholeNumber(1, MAX_POOL_SIZE),
     fallback: 10,
-    about: "The most connections to PostgreSQL; half of them are kept open.",
+    about: "The most connections to PostgreSQL; half of them stay open.",
     reaches: { option: "poolSize", worker: "with a store" },
   }),
   port: setting({
@@ -91,7 +90,7 @@ export const SETTINGS = {
     kind: wholeNumber(0, 65_535),
     fallback: 8080,
     aliases: [{ env: "API_ADDR", mustBe: ADDRESS_RULE, take: (address) => splitAddress(address).port }],
-    about: "Where the server listens; 0 is any free port.",
+    about: "The port that the server listens on; 0 picks a free one.",
   }),
   host: setting({
     env: "HOST",
@@ -101,7 +100,7 @@ export const SETTINGS = {
     fallback: "127.0.0.1",
     aliases: [{ env: "API_ADDR", mustBe: ADDRESS_RULE, take: (address) => splitAddress(address).host }],
     about:
-      "The address that the server binds to. One that others can reach needs API_KEY, and DASHBOARD_PASSWORD unless the dashboard is off.",
+      "The address that the server listens on. One that others can reach requires API_KEY, and DASHBOARD_PASSWORD unless the dashboard is off.",
   }),
   environment: setting({
     env: "ENVIRONMENT",
@@ -109,15 +108,15 @@ export const SETTINGS = {
     group: "Server",
     kind: choice("development", "production"),
     fallback: "production",
-    about: "In development, on this machine only, the dashboard lets admin in with the password admin.",
+    about: "In development, the dashboard accepts user admin with password admin, on this machine only.",
   }),
   apiKey: setting({
     env: "API_KEY",
     group: "Server",
-    kind: list("keys by comma, each a secret or name:scope+scope:secret", "<keys>", /^[^\s,]+$/),
+    kind: list("a comma-separated list of keys, each a secret or name:scope+scope:secret", "<keys>", /^[^\s,]+$/),
     fallback: [],
     secret: true,
-    about: "Keys that the server accepts; the command line sends the first one to a server.",
+    about: "API keys that the server accepts; the command line sends the first one to a server.",
   }),
   rateLimit: setting({
     env: "RATE_LIMIT",
@@ -125,7 +124,7 @@ export const SETTINGS = {
     group: "Server",
     kind: optional(rateLimit),
     fallback: null,
-    about: "How many requests one caller (a key, or an address without one) may send to all servers on the store together.",
+    about: "How many requests one caller (an API key, or an address without one) may send to all servers on the store together.",
   }),
   trustedProxies: setting({
     env: "TRUSTED_PROXIES",
@@ -133,7 +132,7 @@ export const SETTINGS = {
     group: "Server",
     kind: wholeNumber(0, 10),
     fallback: 0,
-    about: "How many proxies stand before the server: so many addresses at the end of X-Forwarded-For are believed.",
+    about: "How many proxies are in front of the server: it trusts that many addresses at the end of X-Forwarded-For.",
   }),
   workerConcurrency: setting({
     env: "WORKER_CONCURRENCY",
@@ -142,7 +141,7 @@ export const SETTINGS = {
     kind: concurrency,
     fallback: 10,
     aliases: [{ env: "NUM_WORKERS" }],
-    about: "How many jobs a worker runs at once; as 2-50 it grows and shrinks with the work.",
+    about: "How many jobs a worker runs at once; a range such as 2-50 grows and shrinks with the work.",
     reaches: { work: "concurrency" },
   }),
   workerShutdownTimeout: setting({
@@ -151,7 +150,7 @@ export const SETTINGS = {
     group: "Workers",
     kind: duration(0, MAX_GRACE_MS),
     fallback: 30_000,
-    about: "How long handlers may go on after a stop; what is left then is given back.",
+    about: "How long handlers may go on after a stop; unfinished jobs are then given back.",
     reaches: { work: "grace" },
   }),
   workerSettle: setting({
@@ -160,7 +159,7 @@ export const SETTINGS = {
     group: "Workers",
     kind: duration(0, MAX_SETTLE_MS),
     fallback: DEFAULT_SETTLE_MS,
-    about: "How long a handler may take to end after its timeout or a cancel before its slot is given to others.",
+    about: "How long a handler may take to end after its timeout or a cancel before its slot is freed.",
     reaches: { work: "settle" },
   }),
   lease: setting({
@@ -170,7 +169,7 @@ export const SETTINGS = {
     kind: duration(MIN_LEASE_MS, MAX_LEASE_MS),
     fallback: 30_000,
     aliases: [{ env: "LOCK_TTL", inFile: "lockTtl" }],
-    about: "The lease: how long a job stays with a worker that is not heard of.",
+    about: "The lease: how long a job stays with a worker that does not renew it.",
     reaches: { work: "lease" },
   }),
   jobDefaultTimeout: setting({
@@ -180,7 +179,7 @@ export const SETTINGS = {
     kind: jobOption(JOB_OPTIONS.timeout, "<time>", duration(0, 1).show),
     fallback: JOB_OPTIONS.timeout.fallback,
     aliases: [{ env: "JOB_TIMEOUT" }],
-    about: "How long an attempt may take, for jobs that do not say; 0 is no limit.",
+    about: "Default timeout of an attempt; 0 for no limit.",
     reaches: { option: "defaults.timeout" },
   }),
   jobDefaultMaxRetries: setting({
@@ -189,7 +188,7 @@ export const SETTINGS = {
     group: "Jobs",
     kind: jobOption(JOB_OPTIONS.maxRetries, "<number>", String),
     fallback: JOB_OPTIONS.maxRetries.fallback,
-    about: "How often a failed job is tried again, for jobs that do not say.",
+    about: "How often a failed job is retried by default.",
     reaches: { option: "defaults.maxRetries" },
   }),
   jobDefaultRetryDelay: setting({
@@ -198,7 +197,7 @@ export const SETTINGS = {
     group: "Jobs",
     kind: jobOption(JOB_OPTIONS.retryDelay, "<time>", duration(0, 1).show),
     fallback: JOB_OPTIONS.retryDelay.fallback,
-    about: "The delay before the first retry, for jobs that do not say; it doubles with each.",
+    about: "Default delay before the first retry; it doubles with each retry.",
     reaches: { option: "defaults.retryDelay" },
   }),
   queueCapacity: setting({
@@ -208,7 +207,7 @@ export const SETTINGS = {
     kind: optional(wholeNumber(1, MAX_COUNT)),
     fallback: null,
     about:
-      "The capacity of queues that have none of their own: how many jobs may wait in each; beyond it enqueue is refused. It is stored with the queue when this process first uses it.",
+      "The capacity of queues without one of their own: how many jobs may wait before enqueue is refused. It is stored with the queue when this process first uses it.",
     reaches: { option: "queueCapacity", worker: "always" },
   }),
   strictTypes: setting({
@@ -217,13 +216,13 @@ export const SETTINGS = {
     group: "Jobs",
     kind: yesOrNo,
     fallback: false,
-    about: "Whether jobs and schedules of a type that no live worker handles are refused.",
+    about: "Whether to refuse jobs and schedules of a type that no live worker handles.",
     reaches: { option: "strictTypes" },
   }),
   webhookSecret: setting({
     env: "WEBHOOK_SECRET",
     group: "Webhooks",
-    kind: list("one secret, or two by comma while the old one is replaced", "<secrets>", /^[^\s,]+$/),
+    kind: list("one secret, or two separated by a comma while you replace the old one", "<secrets>", /^[^\s,]+$/),
     fallback: [],
     secret: true,
     about: "Signs webhook deliveries.",
@@ -232,9 +231,9 @@ export const SETTINGS = {
     env: "WEBHOOK_ALLOW",
     flag: "webhook-allow",
     group: "Webhooks",
-    kind: list("addresses or ranges such as 10.0.0.0/8, by comma", "<ranges>", /^[^\s,]+$/),
+    kind: list("a comma-separated list of addresses or ranges such as 10.0.0.0/8", "<ranges>", /^[^\s,]+$/),
     fallback: [],
-    about: "Private addresses that webhooks and http:request may call all the same.",
+    about: "Private addresses that webhooks and http:request may call.",
     reaches: { option: "webhookAllow" },
   }),
   dashboardEnabled: setting({
@@ -243,39 +242,39 @@ export const SETTINGS = {
     group: "Dashboard",
     kind: yesOrNo,
     fallback: true,
-    about: "Whether the server has the dashboard.",
+    about: "Whether the server serves the dashboard.",
   }),
   dashboardUsername: setting({
     env: "DASHBOARD_USERNAME",
     flag: "dashboard-username",
     group: "Dashboard",
-    kind: text("a text", "<name>", PRINTABLE),
+    kind: text("a string", "<name>", PRINTABLE),
     fallback: "admin",
-    about: "Who may look at the dashboard and act.",
+    about: "The dashboard user who can make changes.",
   }),
   dashboardPassword: setting({
     env: "DASHBOARD_PASSWORD",
     group: "Dashboard",
-    kind: optional(text("a text", "<password>", PRINTABLE)),
+    kind: optional(text("a string", "<password>", PRINTABLE)),
     fallback: null,
     secret: true,
-    about: "The password of that user. With it, the dashboard asks for a name and a password. An address that others can reach needs one.",
+    about: "The password of that user. If set, the dashboard asks for name and password. Required on an address that others can reach.",
   }),
   dashboardViewerUsername: setting({
     env: "DASHBOARD_VIEWER_USERNAME",
     flag: "dashboard-viewer-username",
     group: "Dashboard",
-    kind: text("a text", "<name>", PRINTABLE),
+    kind: text("a string", "<name>", PRINTABLE),
     fallback: "viewer",
-    about: "Who may look at the dashboard and change nothing.",
+    about: "The dashboard user who can only view.",
   }),
   dashboardViewerPassword: setting({
     env: "DASHBOARD_VIEWER_PASSWORD",
     group: "Dashboard",
-    kind: optional(text("a text", "<password>", PRINTABLE)),
+    kind: optional(text("a string", "<password>", PRINTABLE)),
     fallback: null,
     secret: true,
-    about: "The password of that user; without it there is none.",
+    about: "The password of that user; without it there is no such user.",
   }),
   metricsRetentionDays: setting({
     env: "METRICS_RETENTION_DAYS",
@@ -283,7 +282,7 @@ export const SETTINGS = {
     group: "Observing",
     kind: wholeNumber(1, MAX_RETENTION_DAYS),
     fallback: 30,
-    about: "How long figures by the hour are kept.",
+    about: "How many days hourly figures are kept.",
     reaches: { option: "metricsRetentionDays", worker: "with a store" },
   }),
   logLevel: setting({
@@ -292,7 +291,7 @@ export const SETTINGS = {
     group: "Observing",
     kind: choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     fallback: "info",
-    about: "The least important lines that are logged.",
+    about: "The lowest level that is logged.",
     reaches: { worker: "always" },
   }),
 } as const;
@@ -303,10 +302,10 @@ export type SettingName = keyof Settings;
 type InputOf<Row> = Row extends Setting<infer Input, infer _> ? Input : never;
 type ValueOf<Row> = Row extends Setting<infer _, infer Value> ? Value : never;
 
-/** All settings as they were read. Times are milliseconds. */
+/** All settings after reading. Times are milliseconds. */
 export type Config = { readonly [Name in SettingName]: ValueOf<Settings[Name]> };
 
-/** What a `millrace.config.ts` exports by default: any of the settings, as values or as texts. */
+/** The default export of a `millrace.config.ts`: any of the settings, as values or strings. */
 export type ConfigFile = { readonly [Name in SettingName]?: InFile<Name> } & {
   /** The former name of `lease`. */
   readonly lockTtl?: InFile<"lease">;
@@ -328,28 +327,28 @@ function reaching<Way extends keyof Reach<unknown>>(way: Way): Reaching<Way>[] {
   return SETTING_NAMES.filter((name) => reachOf(name)[way] !== undefined) as Reaching<Way>[];
 }
 
-/** By these a client is opened, whichever command opens it. */
+/** The settings that open a client, for any command. */
 export const CLIENT_SETTINGS = ["url", "apiKey", ...reaching("option")] as const;
 
-/** What `millrace worker` goes by. */
+/** The settings of `millrace worker`. */
 export const WORKER_SETTINGS = SETTING_NAMES.filter((name) => reachOf(name).work ?? reachOf(name).worker) as (
   Reaching<"work"> | Reaching<"worker">
 )[];
 
-/** Settings of a worker that only one with a store of its own goes by. */
+/** Worker settings that need a store of its own. */
 export const STORE_ONLY_SETTINGS: readonly SettingName[] = reaching("worker").filter((name) => reachOf(name).worker === "with a store");
 
-/** What settings say to whoever opens a store. */
+/** The client options that settings set. */
 export function clientOptions(config: Pick<Config, Reaching<"option">>): ClientOptions {
   return optionsOf("option", config);
 }
 
-/** What settings say to a worker. */
+/** The worker options that settings set. */
 export function workOptions(config: Pick<Config, Reaching<"work">>): WorkOptions {
   return optionsOf("work", config);
 }
 
-/** The options that settings become; one that is not set becomes none. */
+/** The options that settings set; a setting that is null sets none. */
 function optionsOf<Way extends "option" | "work">(way: Way, config: Pick<Config, Reaching<Way>>): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const name of reaching(way)) {
@@ -369,7 +368,7 @@ function storeUrl(): Kind<string, string> {
   };
 }
 
-/** `:8080` names a port and leaves the address as it is; `0.0.0.0:8080` and `[::]:8080` name both. */
+/** `:8080` sets only the port; `0.0.0.0:8080` and `[::]:8080` set both. */
 function splitAddress(address: string): { host?: string; port?: string } {
   const [, v6, host, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d+)$/.exec(address) ?? [];
   if (port === undefined) return { port: address };
@@ -377,7 +376,7 @@ function splitAddress(address: string): { host?: string; port?: string } {
   return named === "" || named === undefined ? { port } : { host: named, port };
 }
 
-/** A default for jobs is read like the option of a job that it stands for. */
+/** A default for jobs, read like the job option that it sets. */
 function jobOption<Input>(
   option: { readonly mustBe: string; readonly read: (input: Input) => number | undefined },
   placeholder: string,

@@ -1,4 +1,4 @@
-/** URL -> Client. Which half is needed, that over a store or that over a server, the URL says; the other is not loaded. */
+/** URL -> CLIENT. The URL decides whether it is over a store or a server; the code for the other is not loaded. */
 import type { Client } from "./client/client.ts";
 import type { ClientOverOptions } from "./client-over.ts";
 import { DEFAULT_STORE_URL, isServerUrl } from "./config/store-url.ts";
@@ -16,40 +16,39 @@ import { warn } from "./worker/trouble.ts";
 
 export type { Trouble } from "./core/trouble.ts";
 
-/** What connect can be told. */
+/** Options of connect. */
 export interface ConnectOptions extends ClientOptions {
-  /** Where time comes from. Default: the system's clock. */
+  /** The source of time. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** How long a call may wait for the store before it fails with `store_unavailable`. Default 10 s. */
   readonly deadline?: Duration | undefined;
-  /** The key that a server asks for. A URL is no place for it: URLs end up in logs. */
+  /** The API key for a server. Do not put it into the URL: URLs end up in logs. */
   readonly apiKey?: string | undefined;
 }
 
-/** Who watches what a client does, for figures and logs. */
+/** Watches a client, for figures and logs. */
 export interface Watching {
-  /** Puts watchers around leases. */
   readonly leases: NonNullable<ClientOverOptions["watchLeases"]>;
   readonly onLost: NonNullable<ClientOverOptions["onLost"]>;
   readonly onContended?: OnContended | undefined;
 }
 
 /**
- * Opens a store and gives the client over it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. With `http://…` or
- * `https://…`: the same client over a server, which is asked for the first time by the first call.
+ * Opens a store and returns a client for it: `memory:`, `sqlite:path.db`, `postgres://…`, `redis://…` or `rediss://…`. With `http://…` or
+ * `https://…`, returns the same client over a server; the first call is the first request.
  */
 export async function connect(url: string = DEFAULT_STORE_URL, options: ConnectOptions = {}): Promise<Client> {
   return openToWork(url, options, undefined, false);
 }
 
-/** The same for a command: with workers whose leases are watched, for a log, and not waiting for long for a server that is not there. */
+/** For a command that runs jobs: with leases watched for a log, and only a short wait for a server that refuses connections. */
 export async function connectToWork(url: string, options: ConnectOptions, watching: Watching | undefined): Promise<Client> {
   return openToWork(url, options, watching, true);
 }
 
 async function openToWork(url: string, options: ConnectOptions, watching: Watching | undefined, impatient: boolean): Promise<Client> {
   const settings = readConnectOptions(options);
-  if (typeof url !== "string") throw invalid("url", "a text such as sqlite:app.db or memory:", url);
+  if (typeof url !== "string") throw invalid("url", "a string such as sqlite:app.db or memory:", url);
   const client = isServerUrl(url)
     ? await connectToServer(url, settings, await workersOverHttp(settings, watching))
     : (await connectToStore(url, settings, { watching, impatient })).client;
@@ -60,15 +59,15 @@ async function openToWork(url: string, options: ConnectOptions, watching: Watchi
   return traceClient(client, telemetry, settings.defaults);
 }
 
-/** The client of one short command, which runs no jobs and belongs to no trace: what it will not use is not loaded. */
+/** For a short command that runs no jobs and belongs to no trace: loads only what it needs. */
 export async function connectBriefly(url: string, options: ConnectOptions): Promise<Client> {
   const settings = readConnectOptions(options);
   return isServerUrl(url) ? connectToServer(url, settings, undefined) : (await connectToStore(url, settings, { impatient: true })).client;
 }
 
 /**
- * What a server is made of: the client over a store, which works bulk operations, and whose leases are watched, for figures and logs; and the
- * allowances that all processes on that store share. Of traces it continues those that jobs bring, and begins none.
+ * For a server: the client over a store, which runs bulk operations and has its leases watched for figures and logs; and the allowances shared
+ * by all processes on the store. It continues the traces of jobs, and starts none.
  */
 export async function connectWatched(
   url: string,
@@ -88,7 +87,8 @@ async function connectToStore(
   { watching, worksBulk = false, impatient }: { watching?: Watching | undefined; worksBulk?: boolean; impatient: boolean },
 ): Promise<{ client: Client; store: Store }> {
   const { clock, deadlineMs, poolSize, onTrouble = warn } = settings;
-  if (settings.apiKey !== undefined) throw notWithThisUrl("apiKey", "only a server asks for a key: give the URL of one, or no apiKey");
+  if (settings.apiKey !== undefined)
+    throw notWithThisUrl("apiKey", "apiKey is only for servers: use the URL of a server, or leave apiKey out");
   await checkAllow(settings.webhookAllow);
   const [{ openStore }, { clientOver }] = await Promise.all([import("./store/open-store.ts"), import("./client-over.ts")]);
   const onWarning = (message: string): void => onTrouble({ kind: "server", message });
@@ -103,7 +103,7 @@ async function connectToStore(
   }
 }
 
-/** What only a store can do is refused, so that nobody believes it is done. */
+/** Refuses options that only a store has: they would have no effect. */
 async function connectToServer(
   url: string,
   settings: ReturnType<typeof readConnectOptions>,
@@ -111,7 +111,7 @@ async function connectToServer(
 ): Promise<Client> {
   const { clock, deadlineMs, defaults, apiKey } = settings;
   for (const name of STORE_ONLY_OPTIONS) {
-    if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} belongs where the store is opened: tell it to the server`);
+    if (settings[name] !== undefined) throw notWithThisUrl(name, `${name} has no effect over HTTP: set it on the server`);
   }
   const { createRemoteClient } = await import("./http/remote-client.ts");
   return createRemoteClient({ url, apiKey, clock, random: Math.random, deadlineMs, defaults, startWorker });
@@ -137,7 +137,7 @@ function notWithThisUrl(field: string, message: string): MillraceError {
   return new MillraceError("invalid_input", message, { field });
 }
 
-/** Checks what connect was told, before there is a store: a refused call leaves no file behind. */
+/** Checks the options before the store is opened, so that a refused call leaves no file behind. */
 function readConnectOptions(options: ConnectOptions) {
   checkClientOptions(options, "the options of connect", ["clock", "deadline", "apiKey"]);
   const { clock = systemClock, deadline = DEFAULT_DEADLINE_MS, ...others } = options;
@@ -147,7 +147,7 @@ function readConnectOptions(options: ConnectOptions) {
   return { ...others, clock, deadlineMs };
 }
 
-/** The rules are loaded only where somebody opens ranges. */
+/** Loads the address rules only if there are ranges. */
 async function checkAllow(allow: readonly string[] | undefined): Promise<void> {
   if (allow === undefined || allow.length === 0) return;
   const { AddressRules } = await import("./webhook/address-rules.ts");

@@ -1,9 +1,9 @@
 /**
- * PUTS THE SERVER TOGETHER from settings, and ends its parts in order:
+ * STARTS THE SERVER from settings, and stops its parts in order:
  *
  *   start   log and figures → client over the store → server on its port → workers
- *   stop    readiness fails, nothing new is taken, long polls and streams end → workers finish within the grace, while reports of workers
- *           elsewhere are still taken → port → client → log
+ *   stop    readiness fails, nothing new is accepted, long polls and streams end → workers finish within the grace period, while reports of
+ *           workers elsewhere are still accepted → port → client → log
  */
 import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
 import { typesOf } from "./client/handler-types.ts";
@@ -17,7 +17,7 @@ import { dashboardUsers } from "./http/dashboard-users.ts";
 import { listen, type Listening } from "./http/listen.ts";
 import { createServer, type RequestFacts, type Server } from "./http/server.ts";
 import { SharedLimiter } from "./http/shared-limiter.ts";
-import { systemClock } from "./lib/clock.ts";
+import { atMost, systemClock } from "./lib/clock.ts";
 import { JobLines } from "./observe/job-lines.ts";
 import { watchLeases } from "./observe/lease-watch.ts";
 import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts";
@@ -25,29 +25,27 @@ import { Metrics } from "./observe/metrics.ts";
 import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
 import { webhookHandlers } from "./webhook/webhook-handlers.ts";
 
-/** What else a server is given. */
 export interface ServeOptions {
   readonly version: string;
-  /** Jobs that this process works, beside webhooks and requests. */
+  /** Handlers for jobs in this process, besides webhooks and requests. */
   readonly handlers?: Handlers | undefined;
   /** Where log lines go. Default: standard output. */
   readonly write?: ((line: string) => void) | undefined;
 }
 
-/** A server that runs. */
 export interface Served {
   readonly url: string;
-  /** Null where it is switched off. */
+  /** Null if the dashboard is off. */
   readonly dashboardUrl: string | null;
   readonly client: Client;
-  /** Ends everything in order; what has not finished after the grace is given back. May be called twice. */
+  /** Stops everything in order; unfinished jobs are given back after the grace period. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** How many deliveries and requests are under way at once: they wait for others most of the time. */
+/** How many deliveries and requests run at once: mostly they wait for an answer. */
 const OWN_SLOTS = { min: 2, max: 50 };
 
-/** Starts a server. If a part does not start, those before it are ended. */
+/** Starts a server. If a part does not start, the parts before it are stopped. */
 export async function serve(config: Config, options: ServeOptions): Promise<Served> {
   const dashboard = config.dashboardEnabled ? { users: dashboardUsers(config) } : undefined;
   const log = await openLog({ level: config.logLevel, write: options.write });
@@ -79,11 +77,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
     return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
   } catch (error) {
     for (const undo of started) await endQuietly(undo);
-    throw inWordsOfSettings(error);
+    throw namedAsSetting(error);
   }
 }
 
-/** What the parts call their options; people know the setting. */
+/** The setting behind an option of a part. */
 const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = {
   keys: "apiKey",
   allow: "webhookAllow",
@@ -91,8 +89,8 @@ const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = {
   secrets: "webhookSecret",
 };
 
-/** An option that a part refused, named as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
-function inWordsOfSettings(error: unknown): unknown {
+/** Names a refused option as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
+function namedAsSetting(error: unknown): unknown {
   if (!(error instanceof MillraceError) || error.field === undefined) return error;
   const [, option = "", index] = /^(\w+)(?:\[(\d+)\])?$/.exec(error.field) ?? [];
   const setting = SETTING_OF[option];
@@ -102,22 +100,22 @@ function inWordsOfSettings(error: unknown): unknown {
   return new MillraceError(error.code, error.message.replace(error.field, named), { field: env, cause: error });
 }
 
-/** What fails on the way back must not hide why there was no way forward. */
+/** An error here must not hide the error that stopped the start. */
 async function endQuietly(undo: () => unknown): Promise<void> {
   try {
     await undo();
   } catch {
-    // Said already, by the error that led here.
+    // The error that led here is thrown instead.
   }
 }
 
-/** Figures and log lines of all that happens in this process. */
+/** Figures and log lines of this process. */
 class Watch {
   readonly metrics: Metrics;
   readonly #log: Log;
   readonly #troubleLines: (trouble: Trouble) => void;
   readonly #requestLines: (facts: RequestFacts) => void;
-  /** Set once there is a client: the figures are read through it, and it is opened with watchers of them. */
+  /** Set once there is a client. The figures read it, and it is opened with their watchers. */
   source: Client | null = null;
   /** Set once there is a server. */
   isReady: () => Promise<boolean> = async () => false;
@@ -158,7 +156,7 @@ class Watch {
   }
 
   get #client(): Client {
-    if (this.source === null) throw new Error("the figures were asked for before there was a client");
+    if (this.source === null) throw new Error("the figures were read before there was a client");
     return this.source;
   }
 }
@@ -168,7 +166,7 @@ function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatc
   return connectWatched(config.url, options, watch.watching);
 }
 
-/** Deliveries and requests are worked by every server, jobs of the user's own where handlers were given. */
+/** Every server runs deliveries and requests, and the user's jobs if it has handlers. */
 function startWorkers(client: Client, config: Config, handlers: Handlers | undefined): WorkerHandle[] {
   const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
   const options = workOptions(config);
@@ -191,22 +189,15 @@ interface Parts {
 
 async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
   const endsAt = performance.now() + graceMs + AFTER_GRACE_MS;
-  // A caller who trickles his request does not keep the process beyond its grace.
-  const drained = doneOrOver(server.drain(), graceMs);
+  // A caller who sends a request slowly must not keep the process beyond the grace period.
+  const drained = atMost(systemClock, graceMs, server.drain());
   const stopped = await Promise.allSettled([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
-  // The grace was used above: what is left is the time for answers to callers and from the store.
+  // The grace period was used above. What is left is time to answer callers, and for the store.
   const leftMs = Math.max(0, endsAt - performance.now());
   const port = listening.close({ graceMs: Math.min(AFTER_GRACE_MS, leftMs) });
-  // Callers are answered before the client ends. But once the grace is over, they and the store have the same second.
+  // Callers are answered before the client closes. Once the grace period is over, they and the store share the same second.
   if (leftMs >= AFTER_GRACE_MS) await port;
   const closed = await Promise.allSettled([port, client.close({ grace: 0 })]);
   watch.stop();
   for (const end of [...stopped, ...closed]) if (end.status === "rejected") throw end.reason;
-}
-
-async function doneOrOver(work: Promise<void>, ms: number): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  await Promise.race([work, over.promise]);
-  clearTimeout(timer);
 }

@@ -1,42 +1,36 @@
 /**
- * Tells what happened: events to whoever listens, in any process, and the ends of jobs to those who wait for one in this process.
- * Events are made only while they are wanted, and telling never fails the call whose fact it tells.
+ * Announces what happened: events to listeners in any process, and the ends of jobs to callers in this process that wait for them. Makes
+ * events only while somebody listens, and a failure to announce never fails the call.
  */
 import type { Event } from "../core/event.ts";
 import { isTerminal } from "../core/job.ts";
-import type { Transition } from "../core/lifecycle.ts";
+import type { Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import { Publisher } from "./publisher.ts";
 
-/** An attempt that ended, and what followed. */
-export interface Settled {
-  readonly id: string;
-  readonly type: string;
-  readonly queue: string;
-  readonly retryCount: number;
-  readonly lostCount: number;
-  readonly transition: Transition;
+/** What most parts of a client use. */
+export interface ClientParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly announcer: Announcer;
 }
 
 export interface Announcer {
-  /** Whether events are worth making. */
   wanted(): boolean;
-  /** Publishes events, or the sums of them when there are many; a failure is nobody's. */
+  /** Publishes events, or their sums if there are many. Failures are ignored. */
   publish(events: readonly Event[]): void;
-  /** Publishes what was summed up so far, and resolves when all is published: the client closes. */
+  /** Publishes the remaining sums, and resolves when everything is published. For closing. */
   flush(): Promise<void>;
-  /** Whether anybody hears of the ends of attempts. */
+  /** Whether anybody listens for ended attempts. */
   isAwaited(): boolean;
-  /** Tells the ends of attempts: to listeners, and to those who wait for the job. */
   settled(attempts: readonly Settled[]): void;
-  /** Tells those in this process who wait for a job that it has ended or is gone. */
+  /** Tells waiting callers in this process that a job has ended or is gone. */
   ended(id: string): void;
-  /** Calls back when this process learns that the job has ended; the returned function stops that. */
+  /** Calls `listener` when this process learns that the job has ended; returns a function that stops this. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
-/** Makes the announcer of a client. */
 export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, clock: Clock): Announcer {
   const waiting = new Map<string, Set<() => void>>();
   const publisher = new Publisher(store, clock);
@@ -73,7 +67,7 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
   };
 }
 
-/** The event that tells of an ended attempt; a release and a snooze are none. */
+/** The event for an ended attempt; null after a release or a snooze. */
 function eventOf({ id, type, queue, transition, ...before }: Settled, at: number): Event | null {
   const fact = { at, jobId: id, type, queue };
   const error = transition.error?.message ?? "";

@@ -6,18 +6,17 @@ import { listToChange } from "./search.ts";
 
 const PAGE = 1000;
 const MAX_COUNTED = 10_000;
-/** A filter that few jobs meet finds little on each page: then it is the pages that end it. */
+/** If few jobs match, a page has few results, so the number of pages is bounded, too. */
 const MAX_PAGES = 20;
 
-/** How many jobs an operation is about. */
 export interface Matched {
   readonly matched: number;
   readonly matchedIsCapped: boolean;
 }
 
 /**
- * How many jobs match, without operations, which are left alone: from tallies, where status and queue are all that is named; by one count, where
- * that gets to the end; else by walking, which ends after MAX_COUNTED or MAX_PAGES.
+ * How many jobs match, except bulk operations, which are never changed. From the tallies if the filter names only status and queue; by one
+ * count if that reaches the end; otherwise page by page, up to MAX_COUNTED jobs or MAX_PAGES pages.
  */
 export async function countMatching(store: Store, query: Filter): Promise<Matched> {
   if (isInTallies(query)) return { matched: await sumOfTallies(store, query, BULK_QUEUE), matchedIsCapped: false };

@@ -1,9 +1,8 @@
 /**
- * WORKS AN OPERATION: a page of jobs that match, the change of all of them, a mark of how far it is; and again, until the list ends.
+ * RUNS A BULK OPERATION: lists a page of matching jobs, changes all of them, writes a mark; and so on until the list ends.
  *
- * Each change is applied only to a job that still is in a status that the operation is about, so that to go a stretch of the way twice, after a
- * crash, changes nothing twice. The cursor only ever goes on to older jobs, and jobs younger than the operation are left out, so that it ends,
- * however many jobs come meanwhile.
+ * A change applies only to a job that still has one of the operation's statuses, so repeating a part after a crash changes no job twice. The
+ * cursor only goes to older jobs, and jobs newer than the operation are left out. So it ends, however many jobs arrive meanwhile.
  */
 import {
   BULK_QUEUE,
@@ -17,25 +16,21 @@ import {
   readBulkLog,
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ChangeAnswer } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import { DONE, readWanted } from "./bulk-request.ts";
 import { changeJobs } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
 import { heldElsewhere, jobNotFound, wrongStatus } from "./refusals.ts";
 import { listToChange } from "./search.ts";
 
-export interface BulkWorkParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface BulkWorkParts extends ClientParts {
   readonly leases: Pick<Leases, "note">;
 }
 
-/** What the payload of an operation holds. */
 export interface BulkPayload {
   readonly action: BulkAction;
   readonly filter: object;
@@ -43,15 +38,13 @@ export interface BulkPayload {
   readonly matched_is_capped: boolean;
 }
 
-/** What the result of an operation holds. */
 export interface BulkResult extends Omit<BulkMark, "cursor" | "batches"> {
   readonly failures: readonly BulkFailure[];
 }
 
-/** Claims must not wait for long while a batch is written. */
+/** Small, because claims may have to wait while a batch is written. */
 const BATCH = 500;
 
-/** The handler of operations. */
 export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> {
   return async (given, ctx) => {
     const payload = given as BulkPayload;
@@ -59,7 +52,7 @@ export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> 
     const known = readBulkLog(await parts.store.logs(ctx.job.id, 0, MAX_LOG_LINES));
     const failures = [...known.failures];
     let mark = known.mark;
-    // A mark without a cursor that is not the first is the last: all was done, and only the end was not reported.
+    // A mark without a cursor, unless it is the initial one, is the last: everything was done, but the end was not reported.
     for (let isOver = mark.batches > 0 && mark.cursor === null; !isOver; isOver = mark.cursor === null) {
       await othersTurn();
       ctx.signal.throwIfAborted();
@@ -74,17 +67,17 @@ export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> 
   };
 }
 
-/** A store in this process answers at once: without this nobody else here would be heard until the end. */
+/** A store in this process answers at once, so without this nothing else here would run until the end. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** It was read when it was asked for; what cannot be read now was not written by us, and no retry makes it better. */
+/** The request was valid when it was made. If it is not valid now, we did not write it, and a retry would not help. */
 function readWantedAgain({ action, filter }: BulkPayload): ReturnType<typeof readWanted> {
   try {
     return readWanted(action, filter);
   } catch (error) {
-    throw new Discard(error instanceof Error ? error.message : String(error));
+    throw new Discard(messageOf(error));
   }
 }
 
@@ -95,10 +88,10 @@ async function changeBatch(
   operation: Job,
   mark: BulkMark,
 ): Promise<{ mark: BulkMark; failures: BulkFailure[] }> {
-  // A job of the same millisecond may have been there already.
+  // A job created in the same millisecond may be older than the operation.
   const to = Math.min(query.to ?? Infinity, operation.createdAt + 1);
   const page = await listToChange(parts.store, { ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
-  // An operation leaves all operations alone, itself among them.
+  // An operation changes no operations, itself included.
   const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
   const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, query.status ?? []);
   const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
@@ -128,7 +121,7 @@ function failureOf(id: string, action: BulkAction, query: Filter, answer: Change
   }
 }
 
-/** Tells how far it is, under the lease: whoever stopped the operation, or took it over, is heard here at the latest. */
+/** Reports progress under the lease. At the latest here, the operation learns that it was stopped or taken over. */
 async function note(parts: BulkWorkParts, ctx: Context, payload: BulkPayload, mark: BulkMark, lines: string[]): Promise<void> {
   const { id, fence } = ctx.job;
   const { matched, matched_is_capped: isCapped } = payload;
@@ -137,5 +130,5 @@ async function note(parts: BulkWorkParts, ctx: Context, payload: BulkPayload, ma
   const [answer] = await parts.leases.note([{ id, fence, type: BULK_TYPE, queue: BULK_QUEUE, progress, lines }]);
   if (answer === "ok") return;
   ctx.signal.throwIfAborted();
-  throw new Error(answer === "cancelled" ? "the operation was stopped" : "the operation goes on elsewhere");
+  throw new Error(answer === "cancelled" ? "the operation was stopped" : "another worker has taken over the operation");
 }

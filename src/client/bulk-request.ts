@@ -1,4 +1,4 @@
-/** WHAT A BULK OPERATION IS TO DO: read from a caller, kept as the payload of its job, and read again by whoever works it. */
+/** THE REQUEST OF A BULK OPERATION: read from the caller, stored as the payload of its job, and read again by its handler. */
 import { BULK_ACTIONS, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
@@ -7,48 +7,46 @@ import { readFields } from "../core/read-fields.ts";
 import type { JobFilter } from "./client.ts";
 import { readJobFilter } from "./filter.ts";
 
-/** An operation as it was asked for, checked. */
 export interface Wanted {
   readonly action: BulkAction;
-  /** As people see it: with its statuses named, and times as milliseconds. */
+  /** For people: with statuses named, and times in milliseconds. */
   readonly filter: JobFilter;
   readonly query: Filter;
 }
 
-/** A cancelled job was ended by somebody's will: it gets a new life only where the filter names it. */
+/** Somebody cancelled a cancelled job on purpose, so it is retried only if the filter names that status. */
 const RETRIED_UNASKED: readonly Status[] = ["dead", "failed"];
 
-/** Reads a request. A filter that names nothing must be meant so. Throws `invalid_input`. */
+/** Reads a request. An empty filter needs `all: true`. Throws `invalid_input`. */
 export function readBulkRequest(input: unknown, isDry: boolean): Wanted {
   const { action, filter, all = false } = readFields(input, "a bulk operation", ["action", "filter", "all"]);
   if (!isAction(action)) throw invalid("action", `one of ${BULK_ACTIONS.join(", ")}`, action);
   if (typeof all !== "boolean") throw invalid("all", "true or false", all);
   const wanted = readWanted(action, filter);
-  // `internal` names no job: it means more of them.
-  const namesNothing = Object.entries(filter ?? {}).every(([name, value]) => value === undefined || value === null || name === "internal");
-  if (namesNothing && !all && !isDry) {
-    throw new MillraceError("invalid_input", `filter names nothing: to ${action} every job that can be, say so with all: true`, {
+  // `internal` selects nothing: it adds jobs.
+  const isEmpty = Object.entries(filter ?? {}).every(([name, value]) => value === undefined || value === null || name === "internal");
+  if (isEmpty && !all && !isDry) {
+    throw new MillraceError("invalid_input", `filter is empty: to ${action} every job that can be ${DONE[action]}, set all: true`, {
       field: "filter",
     });
   }
   return wanted;
 }
 
-/** Reads what can be done to which jobs. */
 export function readWanted(action: BulkAction, filter: unknown): Wanted {
   const query = readInnerFilter(filter);
   const possible = STATUSES_OF[action];
   if (query.status?.some((status) => !possible.includes(status))) {
-    throw invalid("filter.status", `of jobs that can be ${DONE[action]}: ${possible.join(", ")}`, query.status.join(", "));
+    throw invalid("filter.status", `a status of jobs that can be ${DONE[action]}: ${possible.join(", ")}`, query.status.join(", "));
   }
   const status = query.status ?? (action === "retry" ? RETRIED_UNASKED : possible);
   return { action, filter: { ...asGiven(filter), ...timesOf(query), status }, query: { ...query, status } };
 }
 
-/** How a change is called that was made. */
+/** The past participle of each action. */
 export const DONE: Readonly<Record<BulkAction, string>> = { retry: "retried", cancel: "cancelled", delete: "deleted" };
 
-/** The fields of a filter are fields of a field here, and are called so. */
+/** Names a bad field with the prefix `filter.`. */
 function readInnerFilter(filter: unknown): Filter {
   try {
     return readJobFilter(filter);

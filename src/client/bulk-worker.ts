@@ -5,25 +5,25 @@ import type { Handler, Handlers, WorkerHandle, WorkOptions } from "./client.ts";
 export interface BulkWorkerParts {
   readonly handler: Handler;
   readonly work: (handlers: Handlers, options: WorkOptions) => WorkerHandle;
-  /** Resolves once the operation has ended, wherever it was worked; rejects when that cannot be known any more. */
+  /** Resolves once the operation has ended in any process; rejects if that cannot be known. */
   readonly whenEnded: (id: string) => Promise<unknown>;
-  /** A while, after which a store that was away is asked again. */
+  /** Waits a while before an unreachable store is asked again. */
   readonly pause: () => Promise<void>;
 }
 
 /**
- * Operations wait for the store most of the time. One that a shutdown breaks off goes on from its last batch, so it is not waited for; and one
- * whose process died is taken over soon, because somebody looks on.
+ * Operations mostly wait for the store, so a few run at once. A shutdown does not wait for them, because they continue after their last batch.
+ * The lease is short, so that another process takes over soon after a crash: somebody is watching.
  */
-const MANNER: WorkOptions = { queues: [BULK_QUEUE], concurrency: 4, lease: 5000, grace: 1000 };
+const WORK_OPTIONS: WorkOptions = { queues: [BULK_QUEUE], concurrency: 4, lease: 5000, grace: 1000 };
 
 /**
- * WHO WORKS OPERATIONS in this process: a worker as for any job. It is there while an operation that began here goes on, and takes on what
- * others left; or all the time, in a process that serves.
+ * RUNS BULK OPERATIONS in this process with an ordinary worker. The worker runs while an operation that began here goes on, and meanwhile also
+ * takes those of other processes. In a server it always runs.
  */
 export class BulkWorker {
   readonly #parts: BulkWorkerParts;
-  /** Operations that began here and have not ended. */
+  /** Operations that began here and have not ended yet. */
   readonly #own = new Set<string>();
   #worker: WorkerHandle | null = null;
   #isKept = false;
@@ -32,20 +32,20 @@ export class BulkWorker {
     this.#parts = parts;
   }
 
-  /** Works operations as long as the client is open. */
+  /** Runs operations as long as the client is open. */
   keep(): void {
     this.#isKept = true;
     this.#begin();
   }
 
-  /** Works operations until this one has ended. */
+  /** Runs operations until this one has ended. */
   workUntilEnd(id: string): void {
     this.#own.add(id);
     this.#begin();
     void this.#untilEnded(id).then(() => this.#forget(id));
   }
 
-  /** A store that is away for some minutes does not end an operation, so it does not end the work on it. */
+  /** An operation survives a store that is away for some minutes, so its worker must, too. */
   async #untilEnded(id: string): Promise<void> {
     for (;;) {
       try {
@@ -59,13 +59,13 @@ export class BulkWorker {
   }
 
   #begin(): void {
-    this.#worker ??= this.#parts.work({ [BULK_TYPE]: this.#parts.handler }, MANNER);
+    this.#worker ??= this.#parts.work({ [BULK_TYPE]: this.#parts.handler }, WORK_OPTIONS);
   }
 
   #forget(id: string): void {
     this.#own.delete(id);
     if (this.#own.size > 0 || this.#isKept) return;
-    // What its stop has to say concerns nobody: the operations have ended.
+    // The operations have ended, so an error of the stop does not matter.
     this.#worker?.stop().catch(() => {});
     this.#worker = null;
   }

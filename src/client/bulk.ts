@@ -1,13 +1,12 @@
-/** BULK OPERATIONS of a client over a store: begun, looked at, stopped. bulk-handler.ts works them. */
+/** BULK OPERATIONS of a client over a store: start, show, stop. bulk-handler.ts runs them. */
 import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readBulkLog } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, type Status } from "../core/job.ts";
+import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, PLAIN_JOB, type Status } from "../core/job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import { partitionOf } from "../core/partition.ts";
 import { tenBitsOf } from "../lib/id.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import { countMatching, type Matched } from "./bulk-count.ts";
 import type { BulkPayload, BulkResult } from "./bulk-handler.ts";
 import { readBulkRequest, type Wanted } from "./bulk-request.ts";
@@ -15,23 +14,18 @@ import { announceChanges, tellEnded } from "./changes.ts";
 import type { BulkOperation, BulkOperations } from "./client.ts";
 import { readId, readOptions } from "./refusals.ts";
 
-export interface BulkParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface BulkParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
-  /** Sees to it that this process works the operation until it has ended, wherever it does. */
+  /** Makes this process run operations until this one has ended in any process. */
   readonly workUntilEnd: (id: string) => void;
 }
 
-/** How many operations a list shows. */
 const MAX_LISTED = 100;
 
-/** A store that is away for some minutes must not end an operation. */
+/** Enough for a store that is away for some minutes. */
 const RETRIES = 20;
 const FIRST_PAUSE_MS = 1000;
 
-/** The bulk operations of a client over a store. */
 export function createBulk(parts: BulkParts): BulkOperations {
   const { store } = parts;
   return {
@@ -57,7 +51,7 @@ function readNewId({ makeId }: BulkParts, id: unknown): string {
   const partition = partitionOf(BULK_QUEUE);
   if (id === undefined) return makeId(partition);
   const given = readId(id);
-  if (tenBitsOf(given) !== partition) throw invalid("id", `an id that carries the partition of the queue ${BULK_QUEUE}`, id);
+  if (tenBitsOf(given) !== partition) throw invalid("id", `an id with the partition of queue ${BULK_QUEUE}`, id);
   return given;
 }
 
@@ -67,24 +61,17 @@ function newOperation(id: string, { action, filter }: Wanted, count: Matched): N
     id,
     type: BULK_TYPE,
     queue: BULK_QUEUE,
-    priority: 0,
+    ...PLAIN_JOB,
     payload: JSON.stringify(payload),
     maxRetries: RETRIES,
     maxLost: RETRIES,
     retryDelayMs: FIRST_PAUSE_MS,
     timeoutMs: 0,
-    delayMs: 0,
-    runAt: null,
-    idempotencyKey: null,
-    keyTtlMs: 0,
-    fingerprint: null,
     webhookUrl: null,
-    tags: [],
-    meta: null,
   };
 }
 
-// ── Looking ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function demand(store: Store, id: string): Promise<BulkOperation> {
   const operation = await find(store, id);
@@ -97,7 +84,7 @@ async function find(store: Store, id: string): Promise<BulkOperation | null> {
   return record?.type === BULK_TYPE ? toOperation(store, record) : null;
 }
 
-/** Statuses that stores keep by queue are asked for apart from those that they look for among all jobs. */
+/** Stores find the first kind of status by queue, and search the second among all jobs: one query for each kind. */
 const ASKED_TOGETHER: readonly (readonly Status[])[] = [
   ["pending", "running", "completed", "cancelled", "failed", "dead"],
   ["scheduled", "retrying"],
@@ -108,7 +95,7 @@ async function listOperations(store: Store): Promise<BulkOperation[]> {
     ASKED_TOGETHER.map((status) => store.list({ internal: true, queue: BULK_QUEUE, type: BULK_TYPE, status, limit: MAX_LISTED })),
   );
   const newest = pages.flatMap(({ jobs }) => jobs).sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
-  // One whose status changed while we looked may be in both.
+  // A job whose status changed between the two queries may be in both.
   const ids = [...new Set(newest.map(({ id }) => id))].slice(0, MAX_LISTED);
   const records = ids.length === 0 ? [] : await store.find(ids);
   return Promise.all(records.filter((record) => record !== null).map((record) => toOperation(store, record)));
@@ -132,7 +119,7 @@ async function toOperation(store: Store, record: JobRecord): Promise<BulkOperati
   };
 }
 
-/** Once it is completed the result tells all; until then, and when it came to no end, the log does. */
+/** A completed operation has all in its result; otherwise its log has it. */
 async function progressOf(store: Store, record: JobRecord): Promise<BulkResult & { readonly updatedAt: number }> {
   if (record.result !== null) return { ...(JSON.parse(record.result) as BulkResult), updatedAt: record.updatedAt };
   const lines = await store.logs(record.id, 0, MAX_LOG_LINES);
@@ -141,7 +128,7 @@ async function progressOf(store: Store, record: JobRecord): Promise<BulkResult &
   return { processed, succeeded, failed, failures, updatedAt: Math.max(record.updatedAt, lines.at(-1)?.at ?? 0) };
 }
 
-// ── Stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Stop ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function stop(parts: BulkParts, id: string): Promise<BulkOperation> {
   const { store, announcer } = parts;
@@ -150,10 +137,10 @@ async function stop(parts: BulkParts, id: string): Promise<BulkOperation> {
   tellEnded(announcer, announceChanges(parts, answers, "job:cancelled"));
   const [answer] = answers;
   if (answer?.kind === "missing") throw operationNotFound(id);
-  // Stopped already is a success too: the first answer may have been lost.
+  // Already stopped is a success, too: the first answer may have been lost.
   if (answer?.kind === "refused" && answer.status !== "cancelled") {
     const { status } = operation.status === "running" ? await demand(store, id) : operation;
-    throw new MillraceError("wrong_status", `bulk operation ${id} has ended already: it is ${status}`, { jobId: id, field: "status" });
+    throw new MillraceError("wrong_status", `bulk operation ${id} has already ended: it is ${status}`, { jobId: id, field: "status" });
   }
   return demand(store, id);
 }

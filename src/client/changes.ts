@@ -2,13 +2,12 @@ import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
 import type { Status } from "../core/job.ts";
 import { CANCEL, RETRY } from "../core/lifecycle.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ChangeAnswer } from "../store/store.ts";
+import type { Announcer, ClientParts } from "./announcer.ts";
 
-/** Announces those jobs that were changed, and hands the answers on. */
+/** Announces the jobs that were changed; returns the answers. */
 export function announceChanges(
-  { announcer, clock }: { readonly announcer: Announcer; readonly clock: Clock },
+  { announcer, clock }: Pick<ClientParts, "announcer" | "clock">,
   answers: ChangeAnswer[],
   event: "job:cancelled" | "job:retried",
 ): ChangeAnswer[] {
@@ -24,19 +23,14 @@ export function announceChanges(
   return answers;
 }
 
-/** Tells those in this process who wait for one of these jobs that it has ended or is gone, and hands the answers on. */
+/** Tells waiting callers in this process that these jobs have ended or are gone; returns the answers. */
 export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): ChangeAnswer[] {
   for (const answer of answers) if (answer.kind === "ok") announcer.ended(answer.job.id);
   return answers;
 }
 
-/** Changes many jobs, of those in one of these statuses: a job that somebody else changed since it was listed is not meant any more. */
-export async function changeJobs(
-  parts: { readonly store: Store; readonly announcer: Announcer; readonly clock: Clock },
-  action: BulkAction,
-  ids: string[],
-  from: readonly Status[],
-): Promise<ChangeAnswer[]> {
+/** Changes jobs that are still in one of these statuses: somebody may have changed them since they were listed. */
+export async function changeJobs(parts: ClientParts, action: BulkAction, ids: string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
   const { store, announcer } = parts;
   switch (action) {
     case "retry":

@@ -1,13 +1,12 @@
 import { AFTER_GRACE_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** What is waited for when nothing is said about it. */
 const USUAL_GRACE_MS = 30_000;
 
 /**
- * HOW LONG A CLIENT THAT CLOSES WAITS for its store, which may be away: for calls under way until the grace is over, and then a second for all
- * the rest. Workers see to their own grace; it begins when the last of them has stopped. If the store did not answer these, their second was
- * this one, too. Its end can be drawn nearer, never put off.
+ * HOW LONG A CLOSING CLIENT WAITS for a store that may not answer: for calls in progress until the grace period ends, then one second for
+ * everything else. Workers have a grace period of their own; this one starts when the last of them has stopped. If the store already let the
+ * last second of a worker pass, no second is added. The deadline can be shortened, never extended.
  */
 export class CloseDeadline {
   readonly #clock: Clock;
@@ -21,7 +20,7 @@ export class CloseDeadline {
     this.#clock = clock;
   }
 
-  /** Aborts when nothing is waited for any more. */
+  /** Aborts when the wait is over. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -31,26 +30,23 @@ export class CloseDeadline {
     if (this.#hasBegun) this.#arm();
   }
 
-  /** `isSilent`: the store let the last second of a worker pass. */
+  /** `isSilent`: the store did not answer in the last second of a worker. */
   begin(isSilent: boolean): void {
     this.#hasBegun = true;
     this.#isSilent = isSilent;
     this.#arm();
   }
 
-  /** Resolves when the work is done, whatever came of it, or nothing is waited for any more. */
+  /** Resolves when the work has succeeded or failed, or the wait is over. */
   async waitFor(work: Promise<unknown> | undefined): Promise<void> {
     if (work === undefined || this.over.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.over.addEventListener("abort", () => resolve());
-    work.then(
-      () => resolve(),
-      () => resolve(),
-    );
+    const finish = (): void => resolve();
+    this.over.addEventListener("abort", finish);
+    work.then(finish, finish);
     await promise;
   }
 
-  /** All is done. */
   stop(): void {
     this.#timer?.cancel();
   }

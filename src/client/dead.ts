@@ -1,25 +1,16 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ListQuery, Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ListQuery } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
 import { listJobs, listToChange } from "./search.ts";
 
-/** The most groups that are shown. */
 const MAX_GROUPS = 100;
 
-export interface DeadParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
-}
-
-/** The dead letters of a client over a store. */
-export function createDeadLetters(parts: DeadParts): DeadLetters {
+export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
   return {
     async list(query) {
@@ -34,11 +25,8 @@ export function createDeadLetters(parts: DeadParts): DeadLetters {
   };
 }
 
-/**
- * Goes through all that match, a page at a time, and counts what was done. The cursor only ever goes on to older jobs, so the walk ends,
- * however many jobs die meanwhile.
- */
-async function changeAll(parts: DeadParts, action: BulkAction, query: ListQuery): Promise<number> {
+/** Changes all matching jobs page by page; returns how many changed. The cursor only goes to older jobs, so this ends even if more jobs die. */
+async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;
   let cursor: string | undefined;
   do {

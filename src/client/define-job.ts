@@ -4,20 +4,20 @@ import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { JobDefinition } from "./client.ts";
 
-/** What defineJob takes: a type, the schema of its payload if it has one, and defaults for each job of that type. */
+/** What defineJob takes: a type, an optional schema of its payload, and defaults for all jobs of that type. */
 export interface JobDefinitionInput<Schema extends StandardSchemaV1 | undefined> extends JobOptions {
   readonly type: string;
-  /** Any Standard Schema: zod, valibot, arktype. Checked at enqueue, and again before the handler, which gets the schema's output. */
+  /** Any Standard Schema: zod, valibot, arktype. Checked at enqueue and again before the handler, which gets the schema's output. */
   readonly input?: Schema | undefined;
-  /** The delay before the n-th retry, instead of the stored curve, for failures that the handler reports. */
+  /** The delay before the n-th retry after an error of the handler, instead of `retryDelay`. */
   readonly backoff?: ((retry: number, error: unknown) => Duration) | undefined;
 }
 
 type SchemaTypes<Schema extends StandardSchemaV1> = NonNullable<Schema["~standard"]["types"]>;
 
 /**
- * Names a job type once, with its payload's schema and its options, for those who enqueue and for those who handle.
- * Without a schema nothing is checked when it runs; the payload's type can still be given: `defineJob<{ to: string }>({ type: "email:send" })`.
+ * Defines a job type in one place, with the schema of its payload and its options, for producers and handlers.
+ * Without a schema nothing is checked at run time, but you can still give the payload's type: `defineJob<{ to: string }>({ type: "email:send" })`.
  */
 export function defineJob<Schema extends StandardSchemaV1>(
   definition: JobDefinitionInput<Schema> & { readonly input: Schema },
@@ -29,7 +29,7 @@ export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | unde
   }
   const { type, input, backoff, ...options } = definition;
   readType(type);
-  // A bad option is told where it was written. When it is used, `now` bounds runAt; until then any time will do.
+  // Bad options throw where they are written. The bound of runAt is checked at enqueue; here any time is fine.
   readJobOptions(options, JOB_DEFAULTS, Number.MAX_SAFE_INTEGER);
   if (input !== undefined && typeof input?.["~standard"]?.validate !== "function") {
     throw invalid("input", "a Standard Schema, such as z.object({ … })", input);

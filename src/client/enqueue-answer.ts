@@ -9,7 +9,7 @@ import { heldElsewhere, queueFull } from "./refusals.ts";
 
 type Created = Extract<InsertAnswer, { kind: "created" }>;
 
-/** What the caller of enqueue gets for the store's answer: the job, or the error of this one job. */
+/** What enqueue returns for the store's answer: the job, or the error of this job. */
 export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): EnqueuedJob | MillraceError {
   switch (answer.kind) {
     case "created":
@@ -23,14 +23,11 @@ export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): 
     case "full":
       return queueFull(job.queue, answer.capacity);
     case "locked":
-      return heldElsewhere(`the key or the queue of the job`);
+      return heldElsewhere("the key or the queue of the job");
   }
 }
 
-/**
- * One object, written out: this runs for every job that comes in, and going by way of a record costs a second one. `payload` is given where
- * its text was parsed already.
- */
+/** One object, written out, because this runs for every new job. `payload` is given if its text was already parsed. */
 export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number, payload?: unknown): EnqueuedJob {
   return {
     id: job.id,
@@ -59,7 +56,7 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     startedAt: null,
     completedAt: null,
     durationMs: null,
-    // As it was stored, not as it was given: a Date has become a text, and later changes of the caller's object do not show here.
+    // As stored, not as given: a Date has become a string, and later changes to the caller's object do not show.
     payload: payload === undefined ? (JSON.parse(job.payload) as unknown) : payload,
     result: null,
     created: true,
@@ -67,7 +64,7 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
   };
 }
 
-/** Only the key is left of the job: its id, type, queue and status are known, and nothing else is pretended. */
+/** Only the key is left of the job. Its id, type, queue and status are known; everything else has a default. */
 function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
   const blank: Job = {
     ...createdJob({ ...job, id, payload: "null", meta: null, tags: [], webhookUrl: null, priority: 0 }, status, 0, 0),
@@ -80,11 +77,10 @@ function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
 }
 
 function keyConflict(job: NewJob, jobId: string): MillraceError {
-  const message = `idempotencyKey ${preview(job.idempotencyKey)} belongs to job ${jobId}, which has another type or payload`;
+  const message = `idempotencyKey ${preview(job.idempotencyKey)} belongs to job ${jobId}, which has a different type or payload`;
   return new MillraceError("key_conflict", message, { field: "idempotencyKey", jobId });
 }
 
-/** The event that tells of a new job. */
 export function createdEvent(job: NewJob, answer: Created): Event {
   const { id: jobId, type, queue, priority } = job;
   return { event: "job:created", at: answer.createdAt, jobId, type, queue, priority, level: levelOf(priority) };

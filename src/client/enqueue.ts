@@ -1,8 +1,8 @@
 /**
- * Jobs come in: check the input, make the job, insert it.
+ * Enqueue: check the input, make the job, insert it.
  *
- * Single calls are gathered into batches (lib/batcher). Jobs with a key go in batches of their own: such a job may have to wait for
- * another's row, and no job without a key should wait with it.
+ * Single calls are gathered into batches (lib/batcher). Jobs with a key have batches of their own: they may have to wait for a row of another
+ * job, and jobs without a key should not wait with them.
  */
 import { checkPayload } from "../core/check-payload.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
@@ -13,12 +13,11 @@ import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
-import type { Clock } from "../lib/clock.ts";
 import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
 import type { KnownTypes } from "./known-types.ts";
@@ -26,29 +25,25 @@ import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
-export interface EnqueueParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface EnqueueParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
-  /** What holds for a job of which nothing is said. */
   readonly defaults: JobSettings;
-  /** Set in strict mode. */
+  /** Set with `strictTypes`. */
   readonly knownTypes: KnownTypes | null;
-  /** Set when queues have a capacity by default. */
+  /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
   readonly gathering: Gathering;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
 }
 
-/** By type: what a payload must be that code of ours will be given. Each throws `invalid_input`, or rejects with it. */
+/** Payload checks of built-in types, by type. Each throws `invalid_input` or rejects with it. */
 export type PayloadChecks = ReadonlyMap<string, (payload: unknown) => void | Promise<void>>;
 
-/** What became of a job; a promise for one that waits on alone. */
+/** The result for a job; a promise if it waits alone. */
 type Inserted = EnqueuedJob | MillraceError | Promise<EnqueuedJob>;
 
-/** Refuses an address that nothing will ever be sent to, as far as it can be seen. Throws `invalid_input`, or rejects with it. */
+/** Refuses a URL if it is clear that nothing will ever be sent there. Throws `invalid_input` or rejects with it. */
 export type CheckWebhookUrl = (url: string) => void | Promise<void>;
 
 type JobKind = string | JobDefinition<unknown>;
@@ -58,9 +53,9 @@ export class Enqueuer {
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
   readonly #keyed: Batcher<NewJob, EnqueuedJob>;
   readonly #pending = new PendingCalls();
-  /** The settings of a definition are read once: most jobs have no options of their own. */
+  /** The settings of definitions, read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
-  /** Payloads that came as a text with its parsed value, so that the answer need not parse it again. Only HTTP brings some. */
+  /** The values of payloads that came as JsonText, so that the answer need not parse them again. Only HTTP brings some. */
   #parsed: WeakMap<NewJob, unknown> | null = null;
 
   constructor(parts: EnqueueParts) {
@@ -69,7 +64,7 @@ export class Enqueuer {
     this.#keyed = this.#batcher();
   }
 
-  /** One job; resolves when it is committed. */
+  /** Enqueues one job; resolves when it is committed. */
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
     try {
       if (options?.tx !== undefined && options.tx !== null) return this.#enqueueWithin(kind, payload, options);
@@ -80,7 +75,7 @@ export class Enqueuer {
     }
   }
 
-  /** Many jobs, one by one; in a transaction of the caller's the first error throws. */
+  /** Enqueues many jobs. In the caller's transaction the first error throws. */
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     const isWithin = tx !== undefined && tx !== null;
@@ -95,21 +90,21 @@ export class Enqueuer {
     return results as EnqueueResult[];
   }
 
-  /** Resolves when every call that was accepted has its answer. */
+  /** Resolves when every accepted call has its answer. */
   async whenIdle(): Promise<void> {
     await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
     await this.#pending.whenIdle();
   }
 
-  // ── Making a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Make a job ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Answers without a promise unless a check has to be waited for: that is the common, hot way. Each step begins when the one before has
-   * passed. So none that throws leaves the promise of another behind, whose rejection would end the process; and a queue is given its
-   * capacity, which makes the queue, only for a job that nothing else refuses.
+   * Returns no promise unless a check needs one: that is the usual, hot path. Each step starts after the one before it passed. So a step that
+   * throws leaves no promise behind whose rejection would end the process, and a queue gets its capacity, which creates the queue, only for a
+   * job that nothing else refuses.
    *
-   * In a transaction of the caller's a queue is given none: that would be written on our own connection, which waits for what the
-   * transaction holds (on SQLite always, for the whole file), while the transaction waits for us.
+   * Within the caller's transaction a queue gets no capacity: our own connection would write it and wait for what the transaction holds (on
+   * SQLite always, for the whole file), while the transaction waits for us.
    */
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, isWithin: boolean): NewJob | Promise<NewJob> {
     const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
@@ -130,7 +125,7 @@ export class Enqueuer {
   #checkPayload(type: string, schema: StandardSchemaV1 | undefined, payload: unknown): void | Promise<void> {
     const check = this.#parts.payloadChecks.get(type);
     if (schema === undefined && check === undefined) return;
-    // As the handler will see it: a schema that wants a Date would accept the caller's, and refuse the text that is stored of it.
+    // Checked as stored, as the handler will see it: a schema for a Date would accept the caller's Date, and refuse the stored string.
     const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
     const stored: unknown = payload instanceof JsonText ? payload.value : JSON.parse(text);
     const checked = schema === undefined ? undefined : checkPayload(schema, stored);
@@ -177,9 +172,7 @@ export class Enqueuer {
     try {
       if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
       const { type, payload, ...options } = item;
-      if ("tx" in options) {
-        throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
-      }
+      if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
       const job = this.#prepare(type, payload, options, isWithin);
       return job instanceof Promise ? job.catch(asInputError) : job;
     } catch (error) {
@@ -187,7 +180,7 @@ export class Enqueuer {
     }
   }
 
-  // ── Inserting ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Insert ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #batcher(): Batcher<NewJob, EnqueuedJob> {
     return new Batcher<NewJob, EnqueuedJob>({
@@ -228,11 +221,11 @@ export class Enqueuer {
     );
   }
 
-  /** One slice after the other, so that the order of the list is the order in the store. After a failed slice the rest is not tried. */
+  /** One slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. */
   async #insertSlices(prepared: readonly (NewJob | MillraceError)[], results: (EnqueueResult | null)[]): Promise<void> {
     const indexes = prepared.flatMap((job, index) => (job instanceof MillraceError ? [] : [index]));
     let failure: MillraceError | null = null;
-    // Those that wait for somebody else's transaction make neither the rest of their slice nor the next one wait.
+    // Jobs that wait for another transaction delay neither the rest of their slice nor the next slice.
     const late: Promise<void>[] = [];
     for (const slice of slices(indexes, MAX_BATCH, MAX_BATCH_WEIGHT, (index) => weightOf(prepared[index] as NewJob))) {
       const jobs = slice.map((index) => prepared[index] as NewJob);
@@ -247,7 +240,7 @@ export class Enqueuer {
     await Promise.all(late);
   }
 
-  // ── Inside a transaction of the caller's ───────────────────────────────────────────────────────────────────────────────────────
+  // ── Within the caller's transaction ────────────────────────────────────────────────────────────────────────────────────────────
 
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
     const job = await this.#prepare(kind, payload, options, true);
@@ -256,7 +249,7 @@ export class Enqueuer {
     return jobOrThrow(answerOf(job, answer!));
   }
 
-  /** No news of these: whether they come to be is decided when the caller commits. */
+  /** No events for these: the jobs exist only if the caller commits. */
   async #insertWithin(jobs: readonly NewJob[], tx: unknown): Promise<EnqueueResult[]> {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
@@ -268,40 +261,41 @@ export class Enqueuer {
   }
 }
 
-/** The verbs inside the caller's transaction, or `invalid_transaction`. */
+/** The verbs within the caller's transaction. Throws `invalid_transaction` if the engine has none. */
 export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
   const verbs = store.within(tx);
-  if (verbs === null) throw new MillraceError("invalid_transaction", "tx cannot be used: this engine has no transactions", { field: "tx" });
+  if (verbs === null)
+    throw new MillraceError("invalid_transaction", "tx is not supported: this engine has no transactions", { field: "tx" });
   return verbs;
 }
 
 function readDefinition(kind: unknown): string {
   if ((typeof kind !== "object" && typeof kind !== "function") || kind === null) return readType(kind);
   const { type, options } = kind as { type?: unknown; options?: unknown };
-  if (typeof options !== "object" || options === null) throw invalid("type", "a text, or a definition that defineJob made", kind);
+  if (typeof options !== "object" || options === null) throw invalid("type", "a string, or a definition made by defineJob", kind);
   return readType(type);
 }
 
-/** In characters: of what a job may have much of. */
+/** The size of what may be large in a job, in characters. */
 function weightOf({ payload, meta, tags }: NewJob): number {
   let weight = payload.length + (meta === null ? 0 : meta.length);
   for (const tag of tags) weight += tag.length;
   return weight;
 }
 
-/** Goes on at once where there is nothing to wait for. */
+/** Continues at once if there is nothing to wait for. */
 function after(step: void | Promise<void>, goOn: () => void | Promise<void>): void | Promise<void> {
   return step instanceof Promise ? step.then(goOn) : goOn();
 }
 
-/** Waits only if there is something to wait for. */
+/** Waits only if a value is a promise. */
 function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly Value[] | Promise<Value[]> {
   return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly Value[]);
 }
 
-/** An engine finds a job by the partition in its id: one that carries another would be lost. */
+/** Engines find a job by the partition in its id: with a wrong one, the job would never be found. */
 function readGivenId(id: unknown, partition: number): string {
-  if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case that carries the partition of its queue", id);
+  if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case with the partition of its queue", id);
   return id;
 }
 

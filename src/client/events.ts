@@ -14,13 +14,13 @@ export interface EventParts {
 }
 
 /**
- * What happens from this call on, as it happens. Listening begins here, and not with the first step of the loop, so that nothing is
- * missed in between. It ends when the loop is left, when `signal` aborts, or when the client closes.
+ * Events from this call on. Listening starts here, not with the first step of the loop, so that nothing in between is missed. It ends when the
+ * loop is left, when `signal` aborts, or when the client closes.
  */
 export function openEvents({ store, now, closing }: EventParts, options: unknown): AsyncIterableIterator<Event> {
   const { signal } = readOptions(options, "the options of events", ["signal"]);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  // Holds the process while somebody waits for news: a store in this process, or in a file, has nothing else that would.
+  // Keeps the process alive while somebody waits for events: a store in memory or in a file has nothing else that would.
   let waiting: NodeJS.Timeout | undefined;
   return new EventStream({
     now,

@@ -5,7 +5,7 @@ import { jobNotFound, readId } from "./refusals.ts";
 
 type Looks = Pick<Store, "find" | "workers" | "queues" | "schedules" | "ahead">;
 
-/** Looks at a job, and at what it waits for as far as its status asks. What changes meanwhile may be seen before or after. */
+/** Reads the job and, depending on its status, what it waits for. The reads are not one snapshot. */
 export async function explainJob(store: Looks, id: string): Promise<Explanation> {
   const [job] = await store.find([readId(id)]);
   if (job === undefined || job === null) throw jobNotFound(id);
@@ -14,6 +14,6 @@ export async function explainJob(store: Looks, id: string): Promise<Explanation>
   const [workers, queues, { now }] = await Promise.all([store.workers(), store.queues(), store.schedules([])]);
   const paused = queues.some(({ name, paused }) => name === job.queue && paused);
   const ahead = job.status === "pending" ? await store.ahead(id, typesBeside(job, workers), MOST_AHEAD) : null;
-  // One that left its lane meanwhile had none before it.
+  // If it left its lane meanwhile, nothing was before it.
   return { reasons: explain({ ...facts, now, paused, workers, ahead: ahead ?? 0 }) };
 }

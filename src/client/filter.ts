@@ -7,7 +7,7 @@ import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue } from "../core/internal.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
-import { isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
+import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { GroupQuery, ListQuery } from "../store/store.ts";
@@ -23,24 +23,21 @@ export function readListQuery(input: unknown): ListQuery {
   return { ...readFields(query), status: readStatusFilter(query.status), limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
 }
 
-/** Reads a filter with its page over dead letters, whose status is no question. */
+/** Reads a filter with its page, for dead letters. */
 export function readDeadQuery(input: unknown): ListQuery {
   const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS]);
   return { ...readFields(query), status: ["dead"], limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
 }
 
-/** Reads a filter over all dead letters. */
 export function readDeadFilter(input: unknown): ListQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
   return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
 }
 
-/** Reads a filter by which dead letters are grouped. */
 export function readGroupFilter(input: unknown): Omit<GroupQuery, "status" | "limit"> {
   return readFields(readOptions(input, "a filter of groups", GROUP_FIELDS));
 }
 
-/** Reads a filter over jobs in any status. */
 export function readJobFilter(input: unknown): Filter {
   const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
   return { ...readFields(filter), status: readStatusFilter(filter.status) };
@@ -58,8 +55,8 @@ function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "curso
     tag: optional(filter.tag, readTag),
     group: optional(filter.group, readGroup),
     q: optional(filter.q, readSearch),
-    from: optional(filter.from, (from) => readMoment(from, "from")),
-    to: optional(filter.to, (to) => readMoment(to, "to")),
+    from: readMoment(filter.from, "from"),
+    to: readMoment(filter.to, "to"),
   };
 }
 
@@ -67,7 +64,7 @@ function optional<Value>(input: unknown, read: (input: unknown) => Value): Value
   return input === undefined || input === null ? undefined : read(input);
 }
 
-/** True shows our own, too. Throws `invalid_input`. */
+/** True includes internal jobs. Throws `invalid_input`. */
 export function readInternal(input: unknown): boolean {
   if (typeof input !== "boolean") throw invalid("internal", "true or false", input);
   return input;
@@ -100,7 +97,7 @@ function readUsersQueue(queue: unknown): string {
   return name;
 }
 
-/** A level is a range: everything that counts under it. */
+/** A level stands for the whole range of its priorities. */
 function readPriorityFilter(input: unknown): { min: number; max: number } {
   if (typeof input === "string" && Object.hasOwn(PRIORITY_LEVELS, input)) return rangeOf(input as PriorityLevel);
   const exact = readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
@@ -124,22 +121,21 @@ function readGroup(input: unknown): string {
   return input;
 }
 
-function readMoment(input: unknown, field: string): number {
+/** Reads a point in time; undefined if it is absent. Throws `invalid_input`. */
+export function readMoment(input: unknown, field: string): number | undefined {
+  if (input === undefined || input === null) return undefined;
   const at = readTime(input);
   if (at === undefined) throw invalid(field, `${A_TIME}, from the year 2000 on`, input);
   return at;
 }
 
-function readLimit(input: unknown): number {
-  if (input === undefined) return DEFAULT_PAGE;
-  const limit = readInteger(input, 1, MAX_PAGE);
-  if (limit === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, input);
-  return limit;
+function readLimit(input: unknown = DEFAULT_PAGE): number {
+  return demandInteger(input, "limit", 1, MAX_PAGE);
 }
 
-/** What a cursor says is the store's own; here it is only a text of a sane length. */
+/** Only the store knows what is in a cursor; here only its length is checked. */
 function readCursor(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
   if (typeof input === "string" && input.length <= MAX_CURSOR_LENGTH) return input;
-  throw new MillraceError("invalid_cursor", "cursor must be one that a list gave out", { field: "cursor" });
+  throw new MillraceError("invalid_cursor", "cursor must be one that a list returned", { field: "cursor" });
 }

@@ -1,24 +1,21 @@
-/** Figures by period, from counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
-import { A_TIME } from "../core/time-words.ts";
-import type { Counter } from "../core/counters.ts";
+/** Figures by period, from counters. They cost the same however many jobs there are. */
 import { invalid } from "../core/errors.ts";
 import { readQueue } from "../core/job-options.ts";
-import { readTime } from "../core/read-fields.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { CounterRow, Store } from "../store/store.ts";
+import type { CounterRow } from "../store/store.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { HistoryPoint } from "./client.ts";
+import { readMoment } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
-import { usersCounters } from "./stats.ts";
+import { startOf, sum, usersCounters } from "./stats.ts";
 
 const STEPS = { hour: { ms: HOUR_MS, usual: 24 }, minute: { ms: MINUTE_MS, usual: 60 } } as const;
 type Step = keyof typeof STEPS;
 
-/** The most periods that one answer has. */
 const MAX_POINTS = 1000;
 
-/** Reads counters into one point for each period. */
-export async function readHistory({ store, clock }: { store: Store; clock: Clock }, input: unknown): Promise<HistoryPoint[]> {
+/** Adds up the counters of each period. */
+export async function readHistory({ store, clock }: Pick<ClientParts, "store" | "clock">, input: unknown): Promise<HistoryPoint[]> {
   const query = readOptions(input, "a history", ["step", "from", "to", "queue"]);
   const step = readStep(query.step);
   const { ms, usual } = STEPS[step];
@@ -34,23 +31,17 @@ export async function readHistory({ store, clock }: { store: Store; clock: Clock
 }
 
 function pointOf(at: number, rows: readonly CounterRow[]): HistoryPoint {
-  const sum = (counter: Counter): number => rows.reduce((total, row) => total + (row.counts[counter] ?? 0), 0);
-  return { at, enqueued: sum("enqueued"), completed: sum("completed"), failed: sum("failed") + sum("dead"), retried: sum("retried") };
+  return {
+    at,
+    enqueued: sum(rows, "enqueued"),
+    completed: sum(rows, "completed"),
+    failed: sum(rows, "failed") + sum(rows, "dead"),
+    retried: sum(rows, "retried"),
+  };
 }
 
 function readStep(step: unknown): Step {
   if (step === undefined) return "hour";
   if (step === "hour" || step === "minute") return step;
   throw invalid("step", "hour or minute", step);
-}
-
-function readMoment(input: unknown, field: string): number | undefined {
-  if (input === undefined || input === null) return undefined;
-  const at = readTime(input);
-  if (at === undefined) throw invalid(field, A_TIME, input);
-  return at;
-}
-
-function startOf(at: number, periodMs: number): number {
-  return at - (at % periodMs);
 }

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 
 const LOOK_AGAIN_MS = 5000;
 
-/** STRICT MODE: a type is known when a definition of it was used here, or a live worker, in any process, handles it. */
+/** STRICT MODE: a type is known if a definition of it was used here, or a live worker in any process handles it. */
 export class KnownTypes {
   readonly #store: Pick<Store, "workers">;
   readonly #clock: Clock;
@@ -19,12 +19,12 @@ export class KnownTypes {
     this.#clock = clock;
   }
 
-  /** A definition, or a handler in this process, makes its type known for good. */
+  /** Makes a type known for good: a definition or a handler in this process has it. */
   add(type: string): void {
     this.#defined.add(type);
   }
 
-  /** Throws `unknown_type` unless the type is known. Asks the registry of workers at most every 5 s. */
+  /** Throws `unknown_type` unless the type is known. Reads the list of workers at most every 5 s. */
   async check(type: string): Promise<void> {
     if (this.#isKnown(type)) return;
     if (this.#clock.monotonic() - this.#lookedAt >= LOOK_AGAIN_MS) await this.#lookTogether();

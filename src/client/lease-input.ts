@@ -1,7 +1,4 @@
-/**
- * What workers that are not ours may say. Our own are trusted and go past these checks, which cost half a microsecond a report (see
- * local-client.ts).
- */
+/** CHECKS OF WORKER CALLS. Our own workers are trusted and skip them, because they cost half a microsecond a report (see local-client.ts). */
 import { ALL_QUEUES } from "../core/delivery.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
@@ -57,7 +54,7 @@ const facts = shape({
   maxLost: integer(0),
   retryDelayMs: delayMs,
   snoozes: integer(0),
-  webhookUrl: nullable(is("a text", (value) => typeof value === "string")),
+  webhookUrl: nullable(is("a string", (value) => typeof value === "string")),
   deadLetters: flag,
 });
 const report = shape({ ...lease, outcome, facts: optional(facts) });
@@ -66,7 +63,7 @@ const claim = nullable(
   shape({ workerId: name, queues, types, limit: integer(1, MAX_BATCH), leaseMs, turn: integer(0), again: flag, remote: optional(flag) }),
 );
 
-const line = is(`a text of at most ${MAX_LOG_LINE_BYTES} bytes`, isLine);
+const line = is(`a string of at most ${MAX_LOG_LINE_BYTES} bytes`, isLine);
 const progress = shape({ percent: is("a number from 0 to 100", (value) => isAmount(value) && value <= 100), note: nullable(line) });
 const note = shape({ ...lease, type: name, queue: name, progress: nullable(progress), lines: listOf(line, 0, MAX_LOG_LINES) });
 const notes = listOf(note, 0, MAX_SLOTS);
@@ -88,7 +85,7 @@ const worker = shape({
   abandoned: integer(0),
 });
 
-/** The same verbs, each of which refuses what no sound worker would say. */
+/** The same verbs, with their input checked. */
 export function checkedLeases(inner: Leases): Leases {
   return {
     exchange(givenReports, givenClaim) {
@@ -139,7 +136,7 @@ function isLine(value: unknown): boolean {
   return value.length * 3 <= MAX_LOG_LINE_BYTES || (value.length <= MAX_LOG_LINE_BYTES && utf8Length(value) <= MAX_LOG_LINE_BYTES);
 }
 
-/** A result that cannot be read back would fail everyone who looks at the job. */
+/** A result that is not JSON would make every read of the job fail. */
 function isJson(value: unknown): boolean {
   if (typeof value !== "string" || value.length > MAX_PAYLOAD_BYTES || utf8Length(value) > MAX_PAYLOAD_BYTES) return false;
   try {

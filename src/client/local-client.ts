@@ -1,4 +1,4 @@
-/** The Client over a store. Each method hands on to a neighbour; what is here is what they share, and how all of it ends. */
+/** THE CLIENT OVER A STORE. Each method calls one of the files beside; here is what they share, and how the client closes. */
 import type { ClientOptions } from "../core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { readJobDefaults } from "../core/job-options.ts";
@@ -46,25 +46,23 @@ import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
 import { listWorkers } from "./workers.ts";
 
-/** How long a bulk operation whose store was away is left before it is looked for again. */
+/** How long to wait before an unreachable store is asked again about a bulk operation. */
 const LOOK_AGAIN_MS = 1000;
 
-/** A store that did not answer a worker so lately is taken to be silent still. */
+/** A store that did not answer a worker this recently still counts as silent. */
 const SILENT_MS = 5000;
 
-/** The options that the caller gave, and what a client needs to go by them. */
+/** The options of the caller, and what the client needs besides. */
 export interface LocalEnvironment extends ClientOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Where the random bytes of ids come from. Default: the system. */
+  /** The source of the random bytes in ids. Default: the system. */
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
-  /** Puts watchers around the leases, for figures and logs. */
+  /** Wraps the leases, for figures and logs. */
   readonly watchLeases?: ((leases: Leases) => Leases) | undefined;
-  /** How long a call may wait for the store. */
   readonly deadlineMs: number;
-  /** What payloads of built-in types must be. */
   readonly payloadChecks?: PayloadChecks | undefined;
-  /** Refuses webhook addresses that nothing will be sent to. */
+  /** Refuses webhook URLs that nothing will be sent to. */
   readonly checkWebhookUrl?: CheckWebhookUrl | undefined;
   readonly startWorker: (
     client: Pick<Client, "leases" | "get">,
@@ -72,23 +70,23 @@ export interface LocalEnvironment extends ClientOptions {
     options: WorkOptions | undefined,
     ending: WorkerEnding,
   ) => WorkerHandle;
-  /** Begins upkeep, which goes on until it is stopped. Called with the first worker. */
+  /** Starts upkeep, which runs until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
-  /** Frees what workers had in common; called when all of them have stopped. */
+  /** Frees what the workers share; called when all of them have stopped. */
   readonly releaseWorkers?: (() => Promise<void>) | undefined;
-  /** Work bulk operations all the time, and not only while one goes on that began here: this process works for others. */
+  /** Run bulk operations all the time, not only those that began here: this process works for others. */
   readonly worksBulk?: boolean | undefined;
 }
 
-/** What a client and its workers tell each other when one of them stops. */
+/** What a client and its workers tell each other when a worker stops. */
 export interface WorkerEnding {
-  /** Called once the worker has stopped, whoever stopped it, and told whether the store did not answer it in time. */
+  /** Called once the worker has stopped for any reason. `isOutOfTime`: the store did not answer it in time. */
   readonly onStopped: (isOutOfTime: boolean) => void;
-  /** How long the store may take to answer a worker that stops now and has nothing else to wait for. */
+  /** How long the store may take to answer a worker that stops now and waits for nothing else. */
   readonly afterGraceMs: () => number;
 }
 
-/** Makes a client over a store, which it owns from then on. */
+/** Makes a client that owns the store. */
 export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const { clock, random } = env;
   const now = (): number => clock.now();
@@ -120,12 +118,12 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const workers = new Set<WorkerHandle>();
   let upkeep = env.upkeep ? env.startUpkeep(announcer) : null;
   const closeDeadline = new CloseDeadline(clock);
-  /** When a worker last ended without an answer of the store. */
+  /** When a worker last stopped without an answer from the store. */
   let silentAt = -Infinity;
   let isClosing = false;
   let closed: Promise<void> | null = null;
 
-  /** Refuses every call once the client is closed. */
+  /** Refuses calls once the client is closed. */
   function whileOpen<Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>): (...args: Args) => Promise<Answer> {
     return async (...args) => {
       ending.signal.throwIfAborted();
@@ -149,12 +147,12 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     return worker;
   }
 
-  /** Whether the store let the last second of a worker pass just now. That was the second of all that ends now. */
+  /** Whether the store just let the last second of a worker pass. What ends now does not wait for another one. */
   function isSilent(): boolean {
     return clock.monotonic() - silentAt < SILENT_MS;
   }
 
-  /** Upkeep ends with the last worker: its timers must not keep a process alive that has nothing else to do. */
+  /** Upkeep ends with the last worker: its timers must not keep an otherwise idle process alive. */
   function workerStopped(worker: WorkerHandle, isOutOfTime: boolean): void {
     workers.delete(worker);
     if (isOutOfTime) silentAt = clock.monotonic();
@@ -163,13 +161,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     upkeep = null;
   }
 
-  /** Handlers that finish in their grace may still ask for anything; only then is the door shut. */
+  /** Handlers that finish within the grace period can still call the client; after that, calls are refused. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
     closeDeadline.begin(isSilent());
     ending.abort(clientClosed());
     await closeDeadline.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
-    // The grace was for calls of the user's.
+    // The grace period was for the user's calls.
     closeDeadline.endAfter(0);
     await closeDeadline.waitFor(Promise.all([upkeep?.stop(), env.releaseWorkers?.()]));
     await closeDeadline.waitFor(announcer.flush());
@@ -181,7 +179,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     for (const end of stopped) if (end.status === "rejected") throw end.reason;
   }
 
-  /** Called again with a shorter grace, it draws the end nearer. */
+  /** A second call with a shorter grace period closes the client sooner. */
   async function close(options?: { readonly grace?: Duration }): Promise<void> {
     const { grace } = readOptions(options, "the options of close", ["grace"]);
     const stopOptions = grace === undefined ? {} : { grace: readGrace(grace) };
@@ -192,7 +190,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   }
 
   const leases = env.watchLeases?.(createLeases(parts)) ?? createLeases(parts);
-  /** What our own workers are given: what they say need not be checked. */
+  /** For our own workers, whose calls need no checks. */
   const trusted = {
     leases: guardLeases(leases, whileOpen, ending.signal),
     get: whileOpen((id: string) => manager.get(id)) as Client["get"],
@@ -251,7 +249,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
 
 type Guard = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => (...args: Args) => Promise<Answer>;
 
-/** The same verbs, each refused once the client is closed. */
+/** The same verbs, refused once the client is closed. */
 function guardAll<Verbs extends object>(verbs: Verbs, guard: Guard): Verbs {
   return Object.fromEntries(Object.entries(verbs).map(([name, call]) => [name, guard(call as Parameters<Guard>[0])])) as Verbs;
 }

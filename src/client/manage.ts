@@ -1,4 +1,4 @@
-/** Jobs are looked at and changed by hand. Calls by id are gathered into batches, a verb apart from the other. */
+/** READING AND CHANGING JOBS BY HAND. Calls by id are gathered into batches, one kind of call each. */
 import { invalid } from "../core/errors.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import {
@@ -11,13 +11,12 @@ import {
   toJobSummary,
   toJobWithTexts,
 } from "../core/job.ts";
-import { readInteger } from "../core/read-fields.ts";
+import { demandInteger, readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { Batcher } from "../lib/batcher.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { ChangeAnswer, Store } from "../store/store.ts";
+import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { Gathering } from "./gathering.ts";
@@ -25,10 +24,7 @@ import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 
-export interface ManageParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface ManageParts extends ClientParts {
   readonly gathering: Gathering;
 }
 
@@ -68,14 +64,13 @@ export class Manager {
     const { after = 0, limit = MAX_PAGE } = readOptions(page, "a page of log lines", ["after", "limit"]);
     const from = readInteger(after, 0, Number.MAX_SAFE_INTEGER);
     if (from === undefined) throw invalid("after", "the number of a log line, or 0", after);
-    const most = readInteger(limit, 1, MAX_PAGE);
-    if (most === undefined) throw invalid("limit", `a whole number from 1 to ${MAX_PAGE}`, limit);
+    const most = demandInteger(limit, "limit", 1, MAX_PAGE);
     return this.#parts.store.logs(readId(id), from, most);
   }
 
   async cancel(id: string): Promise<JobSummary> {
     const answer = await this.#cancels.add(readId(id));
-    // The first answer may have been lost: the repeat is a success as well.
+    // The first answer may have been lost, so a repeat succeeds, too.
     if (answer.kind === "refused" && answer.status === "cancelled") return this.#cancelledAlready(id);
     return changed(id, answer, "cancelled", CANCEL.from);
   }
@@ -85,7 +80,7 @@ export class Manager {
     if (typeof now !== "boolean") throw invalid("now", "true or false", now);
     const answer = now ? await this.#retryNow(readId(id)) : await this.#retries.add(readId(id));
     const waits = answer.kind === "refused" && RUN_NOW.from.includes(answer.status);
-    return changed(id, answer, "retried", RETRY.from, waits && !now ? "; with { now: true } it starts at once" : "");
+    return changed(id, answer, "retried", RETRY.from, waits && !now ? "; use { now: true } to start it at once" : "");
   }
 
   async remove(id: string): Promise<void> {
@@ -93,7 +88,7 @@ export class Manager {
     changed(id, answer, "removed", TERMINAL, "; cancel it first");
   }
 
-  /** Resolves when every call that was accepted has its answer. */
+  /** Resolves when every accepted call has its answer. */
   async whenIdle(): Promise<void> {
     const all = [this.#finds, this.#cancels, this.#retries, this.#runsNow, this.#removals];
     await Promise.all(all.map((batcher) => batcher.whenIdle()));
@@ -103,12 +98,12 @@ export class Manager {
   async #cancelledAlready(id: string): Promise<JobSummary> {
     const record = await this.#finds.add(id);
     if (record === null) throw jobNotFound(id);
-    // Someone gave it a new life after we were refused: then it can be cancelled.
+    // Somebody retried it after we were refused: then it can be cancelled.
     if (record.status !== "cancelled") return this.cancel(id);
     return toJobSummary({ ...record, error: record.error && { ...record.error, stack: null } });
   }
 
-  /** Two moves, since a job that only waits for its time keeps the retries it has used. */
+  /** Two moves, because a job that only waits for its time keeps its count of used retries. */
   async #retryNow(id: string): Promise<ChangeAnswer> {
     const answer = await this.#runsNow.add(id);
     return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(id) : answer;
@@ -118,7 +113,7 @@ export class Manager {
     return new Batcher({ ...this.#parts.gathering, run });
   }
 
-  /** A job that somebody else's transaction holds is asked for again, alone: then it is waited for. */
+  /** A job locked by another transaction is tried again alone, so that only this call waits for it. */
   #changes(run: (ids: string[]) => Promise<ChangeAnswer[]>): Batcher<string, ChangeAnswer> {
     const runAlone = async (id: string): Promise<ChangeAnswer> => (await run([id]))[0]!;
     return this.#batcher(async (ids) => {

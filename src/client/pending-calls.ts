@@ -1,19 +1,16 @@
-/**
- * Calls that go on by themselves: what each asks for is held by a transaction that somebody else has open, and those with which it was gathered
- * have their answers already.
- */
+/** Calls that wait alone for a lock of another transaction. The other calls of their batch already have their answers. */
 export class PendingCalls {
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inProgress = new Set<Promise<unknown>>();
 
-  /** Hands the call on, and remembers it until it has ended. */
+  /** Returns the call, and remembers it until it ends. */
   add<Answer>(call: Promise<Answer>): Promise<Answer> {
-    this.#underWay.add(call);
-    const forget = (): void => void this.#underWay.delete(call);
+    this.#inProgress.add(call);
+    const forget = (): void => void this.#inProgress.delete(call);
     call.then(forget, forget);
     return call;
   }
 
   async whenIdle(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inProgress);
   }
 }

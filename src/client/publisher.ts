@@ -4,17 +4,16 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Hands events to the store so that they never cost much of what they tell about: what happens while a publication is under way goes with the
- * next one, and what happens too often is summed up here, before it costs a write. News may be lost: the state is the truth, so no failure
- * here is anybody's.
+ * Publishes events at little cost: events that happen during a publication go with the next one, and if there are too many, they are summed up
+ * before they cost a write. Events may be lost, because the state in the store is what counts. So failures are ignored.
  */
 export class Publisher {
   readonly #store: Pick<Store, "publish">;
   readonly #clock: Clock;
   readonly #digest = new EventDigest();
-  /** What waits for the publication under way; the store's deadline bounds how long, and the digest how much. */
+  /** Events that wait for the current publication. The store's deadline bounds how long, the digest how many. */
   #gathered: Event[] = [];
-  /** How many events nobody heard of, because they could not be published. */
+  /** How many events could not be published. */
   #lost = 0;
   #publishing: Promise<void> | null = null;
   #sumsTimer: Timer | null = null;
@@ -27,17 +26,17 @@ export class Publisher {
   publish(events: readonly Event[]): void {
     if (events.length === 0) return;
     this.#gather(this.#digest.take(events, this.#clock.monotonic(), this.#clock.now()));
-    if (this.#digest.hasSums) this.#sumsTimer ??= this.#clock.setTimer(() => this.#tellSums(), SUMS_EVERY_MS);
+    if (this.#digest.hasSums) this.#sumsTimer ??= this.#clock.setTimer(() => this.#publishSums(), SUMS_EVERY_MS);
   }
 
-  /** Publishes the sums there are, and resolves when all is published: the client closes. */
+  /** Publishes the remaining sums, and resolves when everything is published. For closing. */
   async flush(): Promise<void> {
     this.#sumsTimer?.cancel();
-    this.#tellSums();
+    this.#publishSums();
     await this.#publishing;
   }
 
-  #tellSums(): void {
+  #publishSums(): void {
     this.#sumsTimer = null;
     this.#gather(this.#digest.sums(this.#clock.now()));
   }
@@ -57,7 +56,7 @@ export class Publisher {
       try {
         await this.#store.publish(events);
       } catch {
-        // Whoever listens will hear of it with what follows.
+        // Listeners learn of it with the next publication.
         this.#lost = events.reduce((sum, event) => sum + missedWith(event), 0);
       }
     }

@@ -1,21 +1,19 @@
 /**
- * THE DEFAULT CAPACITY. A queue without a capacity is given this one before the first job of this process goes there. It is stored with the
- * queue like any other capacity, so it holds for every producer, and everybody sees it. A queue that has a capacity keeps it: somebody chose
- * it for that queue. Jobs inside a transaction of the caller's give none: the write would wait for that transaction.
+ * THE DEFAULT CAPACITY. A queue without a capacity gets this one before the first job of this process goes there. It is stored with the queue
+ * like any capacity, so it holds for every producer and everybody sees it. A queue with a capacity keeps it: somebody chose it for that queue.
+ * Jobs in a transaction of the caller set none: the write would wait for that transaction.
  */
 import { sharedRun } from "../lib/shared-run.ts";
 
-/** What is asked of a store for it. */
+/** The part of a store that this needs. */
 export interface BoundedQueues {
-  /** Every queue, with its capacity. */
   queues(): Promise<readonly { readonly name: string; readonly capacity: number | null }[]>;
   setCapacity(queue: string, capacity: number): Promise<void>;
 }
 
-/** So many names are remembered; then it begins anew, which costs a look. */
+/** How many names are remembered. Then all are forgotten, which costs another read. */
 const MOST_NAMES = 10_000;
 
-/** Sees to it that queues have a capacity. */
 export class QueueBounds {
   readonly #capacity: number;
   readonly #store: BoundedQueues;
@@ -24,14 +22,14 @@ export class QueueBounds {
   readonly #bounding = new Map<string, Promise<void>>();
   readonly #lookTogether = sharedRun(() => this.#look());
 
-  /** `onKept` is told, once a queue, that a queue keeps another capacity than the default. */
+  /** `onKept` is called once for each queue that keeps a capacity other than the default. */
   constructor(capacity: number, store: BoundedQueues, onKept: (message: string) => void) {
     this.#capacity = capacity;
     this.#store = store;
     this.#onKept = onKept;
   }
 
-  /** Undefined when there is nothing to wait for: that is the common, hot way. */
+  /** Undefined if there is nothing to wait for: that is the usual, hot path. */
   ensure(queue: string): undefined | Promise<void> {
     return this.#seen.has(queue) ? undefined : this.#boundTogether(queue);
   }

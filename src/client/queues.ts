@@ -3,19 +3,12 @@ import { readQueue } from "../core/job-options.ts";
 import { DEFAULT_QUEUE, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
-import type { Clock } from "../lib/clock.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
 import { queueNotFound } from "./refusals.ts";
 
-export interface QueueParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
-}
-
-/** Every queue by name, with its settings, counts and figures. */
+/** All queues by name, with settings, counts and figures. */
 export async function listQueues(store: Store): Promise<QueueInfo[]> {
   const [queues, { now, lanes }] = await Promise.all([usersQueues(store), store.oldest()]);
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
@@ -38,13 +31,13 @@ function countEnded({ completed = 0, failed = 0, dead = 0 }: CounterRow["counts"
   return completed + failed + dead;
 }
 
-/** Without our own: nobody made them, and nothing can be set there. */
+/** Without internal queues: no user made them, and they have no settings. */
 export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueState[]> {
   return (await store.queues()).filter(({ name }) => !isInternalQueue(name));
 }
 
-/** Changes the named settings. With a new head start it stays until the waiting jobs have their new rank; upkeep ends what a crash left. */
-export async function configureQueue({ store }: QueueParts, queue: string, settings: unknown, options: unknown): Promise<void> {
+/** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
+export async function configureQueue({ store }: ClientParts, queue: string, settings: unknown, options: unknown): Promise<void> {
   readQueue(queue);
   const change = readQueueOptions(settings);
   if (!readCreate(options, true)) await demandQueue(store, queue);
@@ -54,14 +47,14 @@ export async function configureQueue({ store }: QueueParts, queue: string, setti
 }
 
 /** Pauses or resumes a queue, and announces it. */
-export async function setPaused({ store, clock, announcer }: QueueParts, queue: string, paused: boolean, options: unknown): Promise<void> {
+export async function setPaused({ store, clock, announcer }: ClientParts, queue: string, paused: boolean, options: unknown): Promise<void> {
   readQueue(queue);
   if (!readCreate(options, false)) await demandQueue(store, queue);
   await store.configure(queue, { paused });
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
 }
 
-/** Refuses a name that no queue has: it may be mistyped. The usual queue is always there. */
+/** Refuses the name of a queue that does not exist: it may be mistyped. The default queue always exists. */
 async function demandQueue(store: Pick<Store, "queues">, queue: string): Promise<void> {
   if (queue === DEFAULT_QUEUE) return;
   const names = (await usersQueues(store)).map(({ name }) => name);

@@ -1,40 +1,37 @@
-import { invalid, MillraceError } from "../core/errors.ts";
+import { invalid, messageOf, MillraceError } from "../core/errors.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
 import { isId } from "../lib/id.ts";
 
-/** Checks the id of a job. */
 export function readId(id: unknown): string {
   if (!isId(id)) throw invalid("id", "the id of a job, a UUIDv7 in lower case", id);
   return id;
 }
 
-/** There is no such job, or not any more. */
 export function jobNotFound(id: string): MillraceError {
   return new MillraceError("not_found", `there is no job ${id}: it was removed, or pruned after its retention, or never existed`, {
     jobId: id,
   });
 }
 
-/** There is no schedule of that name. */
 export function scheduleNotFound(name: string): MillraceError {
   return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
 }
 
-/** So many names are enough to find the one that was meant. */
+/** How many names to list: usually enough to find the right one. */
 const MOST_NAMES = 20;
 
-/** There is no queue of that name: says which there are. */
+/** No queue with that name. Lists those that exist. */
 export function queueNotFound(queue: string, names: readonly string[]): MillraceError {
   const some = names.toSorted().slice(0, MOST_NAMES).join(", ");
   const rest = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
-  const there = names.length === 0 ? "there are no queues yet" : `there are ${some}${rest}`;
+  const there = names.length === 0 ? "there are no queues yet" : `the queues are ${some}${rest}`;
   return new MillraceError("not_found", `there is no queue ${queue}: ${there}. To make a new queue, set create to true`, {
     field: "queue",
   });
 }
 
-/** The status forbids it: says which it is, and which would do. */
+/** The status does not allow it. Names the status, and those that would. */
 export function wrongStatus(id: string, status: Status, verb: string, possible: readonly Status[], advice = ""): MillraceError {
   const which = `${possible.slice(0, -1).join(", ")}${possible.length > 1 ? " and " : ""}${possible.at(-1)}`;
   return new MillraceError("wrong_status", `job ${id} is ${status}: only ${which} jobs can be ${verb}${advice}`, {
@@ -43,7 +40,6 @@ export function wrongStatus(id: string, status: Status, verb: string, possible: 
   });
 }
 
-/** The queue takes no more for now. */
 export function queueFull(queue: string, capacity: number | null): MillraceError {
   const bound = capacity === null ? "" : ` of ${capacity}`;
   return new MillraceError("queue_full", `queue ${queue} is full: its capacity${bound} is reached; try again later`, {
@@ -52,30 +48,22 @@ export function queueFull(queue: string, capacity: number | null): MillraceError
   });
 }
 
-/** Somebody else's open transaction holds it. */
 export function heldElsewhere(what: string): MillraceError {
-  return new MillraceError(
-    "store_unavailable",
-    `another transaction that is still open holds ${what}: commit it or roll it back, then try again`,
-    {
-      retryAfterMs: 1000,
-    },
-  );
+  return new MillraceError("store_unavailable", `another open transaction has locked ${what}: commit it or roll it back, then try again`, {
+    retryAfterMs: 1000,
+  });
 }
 
-/** Nothing can be asked of a closed client. */
 export function clientClosed(): MillraceError {
   return new MillraceError("closed", "the client was closed");
 }
 
-/** What a store threw, as the one kind of error that callers know. */
 export function asMillraceError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("store_unavailable", `the store failed: ${message}`, { cause: error });
+  return new MillraceError("store_unavailable", `the store failed: ${messageOf(error)}`, { cause: error });
 }
 
-/** Checks options that may be left out. */
+/** Checks options that may be absent. */
 export function readOptions<Name extends string>(input: unknown, what: string, known: readonly Name[]): { readonly [K in Name]?: unknown } {
   return input === undefined || input === null ? {} : readFields(input, what, known);
 }

@@ -1,17 +1,16 @@
-/** Schedules are kept by name. Every write is made only if nothing changed since one looked, and tried again if something did. */
-import { invalid, MillraceError } from "../core/errors.ts";
+/** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
+import { MillraceError } from "../core/errors.ts";
 import { type Status, toJob } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import type { JobSettings } from "../core/job-options.ts";
-import { readInteger } from "../core/read-fields.ts";
+import { demandInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
 import { jobOfSchedule, maxLostOf, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 import { canonicalJson } from "../core/unique.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { Announcer } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { KnownTypes } from "./known-types.ts";
@@ -19,25 +18,21 @@ import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
 
-/** So many others would have to write one schedule between our look and our write, each time, before we give up. */
+/** How often we try again when others change a schedule between our read and our write. */
 const MAX_TRIES = 50;
 const DEFAULT_PREVIEW = 10;
 
-export interface ScheduleParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface ScheduleParts extends ClientParts {
   readonly makeId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
-  /** Set in strict mode. */
+  /** Set with `strictTypes`. */
   readonly knownTypes: KnownTypes | null;
-  /** Set when queues have a capacity by default. */
+  /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
 }
 
-/** The schedules of a client over a store. */
 export function createSchedules(parts: ScheduleParts): Schedules {
   const { store } = parts;
   return {
@@ -71,7 +66,7 @@ async function upsert(parts: ScheduleParts, input: unknown): Promise<Schedule> {
   });
 }
 
-/** A schedule whose times did not change keeps the tick it waits for, even one that is due; else an edit could swallow a run. */
+/** A schedule with unchanged timing keeps its next tick, even one that is due: otherwise an edit could skip a run. */
 function nextAfterChange(present: ScheduleRecord | null, wanted: ScheduleSpec, now: number): number | null {
   if (present !== null && canonicalJson(present.timing) === canonicalJson(wanted.timing)) return present.nextTick;
   return nextTick(wanted.timing, Math.max(now, present?.lastTick ?? now));
@@ -81,7 +76,7 @@ async function setPaused(store: Store, name: string, paused: boolean): Promise<S
   return write(store, readScheduleName(name), (present, now) => {
     if (present === null) throw scheduleNotFound(name);
     if (present.paused === paused) return null;
-    // Ticks that passed while it was paused are not made up for: it goes on with the next one from now.
+    // Ticks that passed while it was paused are not made up for: it continues with the next tick from now.
     const next = paused ? present.nextTick : nextTick(present.timing, Math.max(now, present.lastTick ?? now));
     return { spec: { ...specOf(present), paused }, next };
   });
@@ -89,7 +84,7 @@ async function setPaused(store: Store, name: string, paused: boolean): Promise<S
 
 type Change = { readonly spec: ScheduleSpec; readonly next: number | null } | null;
 
-/** Looks, asks what to write, and writes it if nobody was faster; else looks again. Null leaves the schedule as it is. */
+/** Reads, decides, and writes if nothing changed meanwhile; otherwise tries again. A null change leaves the schedule as it is. */
 async function write(store: Store, name: string, decide: (present: ScheduleRecord | null, now: number) => Change): Promise<Schedule> {
   return untilUnchanged(store, name, async (present, now) => {
     const change = decide(present, now);
@@ -100,7 +95,7 @@ async function write(store: Store, name: string, decide: (present: ScheduleRecor
   });
 }
 
-/** Looks and acts, and again as long as `act` answers null because somebody changed the schedule in between. */
+/** Reads and acts, and repeats while `act` returns null because the schedule changed in between. */
 async function untilUnchanged<Answer>(
   store: Store,
   name: string,
@@ -111,10 +106,12 @@ async function untilUnchanged<Answer>(
     const answer = await act(present, now);
     if (answer !== null) return answer;
   }
-  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many at once; try again`, { retryAfterMs: 1000 });
+  throw new MillraceError("store_unavailable", `schedule ${name} is being changed by too many callers at once; try again`, {
+    retryAfterMs: 1000,
+  });
 }
 
-/** What we wrote, when somebody removed it before we could read it back. */
+/** What we wrote, if it was removed before we could read it back. */
 function unseen({ spec, next }: NonNullable<Change>, present: ScheduleRecord | null, now: number): ScheduleRecord {
   const { lastTick = null, lastJobId = null, createdAt = now } = present ?? {};
   return { ...spec, version: 0, nextTick: next, lastTick, lastJobId, createdAt, updatedAt: now };
@@ -125,7 +122,7 @@ async function look(store: Store, name: string): Promise<{ present: ScheduleReco
   return { present: schedules[0] ?? null, now };
 }
 
-/** A run by hand moves no tick. */
+/** A run by hand does not change the ticks. */
 async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
   const { store, makeId } = parts;
   return untilUnchanged(store, name, async (present, now) => {
@@ -133,7 +130,7 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
     const job = jobOfSchedule(present.job, makeId(partitionOf(present.job.queue)));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
-    if (answer !== "ticked") return null; // it was changed since we looked
+    if (answer !== "ticked") return null; // it changed since we read it
     const fresh = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
     if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, fresh)]);
     const [record] = await store.find([job.id]);
@@ -143,8 +140,7 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
 }
 
 async function preview(store: Store, schedule: unknown, count: unknown = DEFAULT_PREVIEW): Promise<number[]> {
-  const most = readInteger(count, 1, MAX_PREVIEW);
-  if (most === undefined) throw invalid("count", `a whole number from 1 to ${MAX_PREVIEW}`, count);
+  const most = demandInteger(count, "count", 1, MAX_PREVIEW);
   if (typeof schedule === "object") {
     const timing = parseTiming(readOptions(schedule, "a schedule's timing", ["cron", "every", "timeZone"]));
     const { now } = await store.schedules([]);
@@ -180,7 +176,7 @@ function toSchedule(record: ScheduleRecord): Schedule {
     catchUp: record.catchUp,
     overlap: record.overlap,
     paused: record.paused,
-    // A paused schedule waits for nothing, whatever tick it was paused at.
+    // A paused schedule has no next run, whatever its stored tick.
     nextRunAt: record.paused ? null : record.nextTick,
     lastRunAt: record.lastTick,
     lastJobId: record.lastJobId,

@@ -4,8 +4,8 @@ import { isId } from "../lib/id.ts";
 import type { ListQuery, Store } from "../store/store.ts";
 
 /**
- * Lists jobs. A whole id that is searched for names its job, which is then found at once, wherever it stands among all others. If there is no
- * such job, or none that the other filters mean, the id is a text like any other, that payloads may hold.
+ * Lists jobs. If the search text is a whole id, that job is found at once, however many jobs there are. If there is no such job, or the other
+ * filters exclude it, the id is an ordinary text that payloads may contain.
  */
 export async function listJobs(store: Pick<Store, "find" | "list">, query: ListQuery): ReturnType<Store["list"]> {
   const job = query.cursor === undefined ? await findNamed(store, query) : null;
@@ -13,8 +13,7 @@ export async function listJobs(store: Pick<Store, "find" | "list">, query: ListQ
 }
 
 /**
- * Lists jobs that will be changed. Here a whole id means its job and no other: whoever repeats a removal must not reach those whose payloads
- * hold that id.
+ * Lists jobs in order to change them. Here a whole id means only that job: a repeated removal must not reach jobs whose payloads contain the id.
  */
 export async function listToChange(store: Pick<Store, "find" | "list">, query: ListQuery): ReturnType<Store["list"]> {
   if (!isId(query.q?.toLowerCase())) return store.list(query);
@@ -22,7 +21,7 @@ export async function listToChange(store: Pick<Store, "find" | "list">, query: L
   return { jobs: job === null ? [] : [job], cursor: null };
 }
 
-/** The job whose whole id is searched for, if the rest of the filter means it. */
+/** The job whose whole id is searched for, if the rest of the filter matches. */
 export async function findNamed(store: Pick<Store, "find">, query: Filter): Promise<JobSummaryRecord | null> {
   const id = query.q?.toLowerCase();
   if (!isId(id)) return null;
@@ -30,7 +29,7 @@ export async function findNamed(store: Pick<Store, "find">, query: Filter): Prom
   return record !== null && record !== undefined && matcherOf(query)(record, () => false) ? summaryOf(record) : null;
 }
 
-/** A record without its bodies, as lists give it. */
+/** A record as lists return it, without payload and result. */
 function summaryOf({ payload: _payload, result: _result, ...summary }: JobRecord): JobSummaryRecord {
   return summary.error === null ? summary : { ...summary, error: { ...summary.error, stack: null } };
 }

@@ -7,15 +7,15 @@ import type { Store } from "../store/store.ts";
 const LOOK_AGAIN_MS = 5000;
 
 /**
- * Which queues a worker means that serves all of a kind. They come with their first job, so nobody can name them beforehand. A new one is
- * known by the hint of that job, or at the latest after LOOK_AGAIN_MS.
+ * The queues of a worker that serves all queues of a kind. Queues appear with their first job, so nobody can name them beforehand. A hint of
+ * that job makes a new queue known, or at the latest a read after LOOK_AGAIN_MS.
  */
 export class ServedQueues {
   readonly #store: Pick<Store, "queues">;
   readonly #clock: Clock;
   #names: readonly string[] = [];
   #lookedAt = -Infinity;
-  /** Each claim begins with another queue, so that none is always the last. */
+  /** Each claim starts with another queue, so that none is always last. */
   #turn = 0;
 
   constructor(store: Pick<Store, "queues">, clock: Clock) {
@@ -23,12 +23,12 @@ export class ServedQueues {
     this.#clock = clock;
   }
 
-  /** The queues to claim from, with all of a kind in the place of their common name. */
+  /** The queues to claim from, with the name of a kind replaced by its queues. */
   expand(queues: readonly string[]): readonly string[] | Promise<readonly string[]> {
     return queues.includes(ALL_QUEUES) || queues.includes(ALL_DELIVERIES) ? this.#expand(queues) : queues;
   }
 
-  /** There is work in this queue. */
+  /** Takes a hint that there is work in this queue. */
   heard(queue: string): void {
     if (!this.#names.includes(queue)) this.#lookedAt = -Infinity;
   }

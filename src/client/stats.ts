@@ -1,4 +1,4 @@
-/** Figures over all queues, from tallies and counters. Nothing here looks at a job, so nothing costs more as jobs pile up. */
+/** Figures over all queues, from tallies and counters. They cost the same however many jobs there are. */
 import type { Counter, TimeKind } from "../core/counters.ts";
 import { percentile } from "../core/histogram.ts";
 import { isInternalQueue } from "../core/internal.ts";
@@ -9,10 +9,9 @@ import { countLevels, countStatuses, usersQueues } from "./queues.ts";
 import { listWorkers } from "./workers.ts";
 
 const ENOUGH_RUNS = 1000;
-/** How far back the latest runs are looked for, a step at a time: minutes are kept for 48 h. */
+/** How far back to look for the latest runs, step by step: minutes are kept for 48 h. */
 const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
 
-/** The figures of now. */
 export async function readStats(store: Store): Promise<Stats> {
   const [queues, workers, all] = await Promise.all([
     usersQueues(store),
@@ -53,13 +52,13 @@ export async function readStats(store: Store): Promise<Stats> {
   };
 }
 
-/** What waits in queues of our own are not the user's jobs. */
+/** Counters without those of internal queues. */
 export async function usersCounters(store: Store, query: CounterQuery): ReturnType<Store["counters"]> {
   const { now, rows } = await store.counters(query);
   return { now, rows: rows.filter(({ queue }) => !isInternalQueue(queue)) };
 }
 
-/** Minutes from the latest back to the one with which there are enough runs: `since` is where that one begins. */
+/** Minutes back from the latest until there are enough runs. `since` is the start of the earliest one. */
 async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
   const rows: CounterRow[] = [];
   let to = now + 1;
@@ -98,10 +97,10 @@ function percentilesOf(rows: readonly CounterRow[], since: number, kind: TimeKin
   return { p50: percentile(merged, 0.5), p95: percentile(merged, 0.95), p99: percentile(merged, 0.99) };
 }
 
-function sum(rows: readonly CounterRow[], counter: Counter): number {
+export function sum(rows: readonly CounterRow[], counter: Counter): number {
   return rows.reduce((total, row) => total + (row.counts[counter] ?? 0), 0);
 }
 
-function startOf(now: number, periodMs: number): number {
+export function startOf(now: number, periodMs: number): number {
   return now - (now % periodMs);
 }

@@ -2,57 +2,55 @@ import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type Job } from "../core/job.ts";
 import { readDuration } from "../core/read-fields.ts";
-import { type Clock, sleep } from "../lib/clock.ts";
-import type { Announcer } from "./announcer.ts";
+import { sleep } from "../lib/clock.ts";
+import type { ClientParts } from "./announcer.ts";
 import { jobNotFound, readId, readOptions } from "./refusals.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const FIRST_LOOK_MS = 10;
 const SLOWEST_LOOK_MS = 500;
 
-export interface WaitParts {
-  readonly clock: Clock;
-  readonly announcer: Announcer;
+export interface WaitParts extends Pick<ClientParts, "clock" | "announcer"> {
   readonly get: (id: string) => Promise<Job | null>;
-  /** Aborts when the client closes, with the error that waiters then get. */
+  /** Aborts when the client closes, with the error for waiting callers. */
   readonly closing: AbortSignal;
 }
 
 /**
- * Resolves with the job once it has ended. News in this process make it quick; looking, ever more slowly up to twice a second, makes it
- * sure: the job may end in another process, or the news be missed.
+ * Resolves with the job once it has ended. Signals in this process make it fast. Polling, ever more slowly down to twice a second, makes it
+ * certain: the job may end in another process, or the signal may be missed.
  */
 export async function waitForEnd(parts: WaitParts, id: string, options: unknown): Promise<Job> {
   const { timeoutMs, signal } = readWaitOptions(options);
   const deadline = parts.clock.monotonic() + timeoutMs;
-  const bell = ring(parts, readId(id), signal);
+  const wakeUp = wakeUpOf(parts, readId(id), signal);
   try {
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 2, SLOWEST_LOOK_MS)) {
       signal?.throwIfAborted();
       parts.closing.throwIfAborted();
-      bell.reset();
+      wakeUp.reset();
       const job = await parts.get(id);
       if (job === null) throw jobNotFound(id);
       if (isTerminal(job.status)) return job;
       const left = deadline - parts.clock.monotonic();
       if (left <= 0) throw timedOut(job, timeoutMs);
-      await sleep(parts.clock, Math.min(pause, left), bell.signal());
+      await sleep(parts.clock, Math.min(pause, left), wakeUp.signal());
     }
   } finally {
-    bell.stop();
+    wakeUp.stop();
   }
 }
 
-/** A signal that aborts when there is a reason to look before the pause is over. It is set again before each look, so none is missed. */
-function ring(parts: WaitParts, id: string, signal: AbortSignal | undefined): { reset(): void; signal(): AbortSignal; stop(): void } {
-  let rung = new AbortController();
-  const wake = (): void => rung.abort();
+/** A signal that aborts when there is a reason to look before the pause is over. It is reset before each look, so none is missed. */
+function wakeUpOf(parts: WaitParts, id: string, signal: AbortSignal | undefined): { reset(): void; signal(): AbortSignal; stop(): void } {
+  let controller = new AbortController();
+  const wake = (): void => controller.abort();
   const forget = parts.announcer.onEnd(id, wake);
   signal?.addEventListener("abort", wake);
   parts.closing.addEventListener("abort", wake);
   return {
-    reset: () => (rung = new AbortController()),
-    signal: () => rung.signal,
+    reset: () => (controller = new AbortController()),
+    signal: () => controller.signal,
     stop: () => {
       forget();
       signal?.removeEventListener("abort", wake);

@@ -1,27 +1,23 @@
-/** What workers are made of. An outcome goes to the core, which says what follows, and from there to the store. */
+/** THE CALLS OF WORKERS. The core decides what follows from an outcome, and the store applies it. */
 import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
+import type { Settled } from "../core/lease.ts";
 import { settle } from "../core/lifecycle.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
-import type { Clock } from "../lib/clock.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
-import type { Announcer, Settled } from "./announcer.ts";
+import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
 import { heldElsewhere } from "./refusals.ts";
 import type { ServedQueues } from "./served-queues.ts";
 
-export interface WorkParts {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface WorkParts extends ClientParts {
   readonly random: () => number;
-  readonly announcer: Announcer;
   readonly servedQueues: ServedQueues;
 }
 
-/** The leases of a client over a store. */
 export function createLeases(parts: WorkParts): Leases {
   const { store } = parts;
   return {
@@ -36,11 +32,11 @@ export function createLeases(parts: WorkParts): Leases {
   };
 }
 
-// ── Reports and claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Report and claim ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function exchange(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
   if (reports.length <= MAX_BATCH) return exchangeOnce(parts, reports, claim);
-  // More reports than one call may carry: the first ones go ahead, the last ones travel with the claim.
+  // More reports than fit in one call: the first ones go ahead and the last ones go with the claim.
   const ahead = reports.length - MAX_BATCH;
   const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
   const { results, jobs } = await exchangeOnce(parts, reports.slice(ahead), claim);
@@ -59,7 +55,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   return { results, jobs: claimed.map(toLeasedJob) };
 }
 
-/** Asks the core what follows from each report whose job is known. */
+/** Lets the core decide what follows from each report whose job is known. */
 function decide(parts: WorkParts, reports: readonly Report[], facts: readonly (LeaseFacts | null)[]): Settlement[] {
   const settlements: Settlement[] = [];
   reports.forEach(({ id, fence, outcome }, index) => {
@@ -72,7 +68,7 @@ function decide(parts: WorkParts, reports: readonly Report[], facts: readonly (L
   return settlements;
 }
 
-/** The store's answer to each report; one whose job is unknown was not handed on and is stale. */
+/** The store's answer to each report; one whose job is unknown was not passed on and is `stale`. */
 function resultsOf(facts: readonly (LeaseFacts | null)[], answers: LeaseAnswer[]): LeaseAnswer[] {
   if (answers.length === facts.length) return answers;
   let next = 0;
@@ -85,7 +81,7 @@ function settledOf(settlements: readonly Settlement[], facts: readonly (LeaseFac
   return settlements.flatMap(({ id, transition }, index) => (answers[index] === "ok" ? [{ ...known[index]!, id, transition }] : []));
 }
 
-/** What the rules need to know: as it came with the claim, or looked up. Null for a job that is not there. */
+/** What the rules need to know, from the claim or from the store. Null if the job does not exist. */
 async function factsOf(store: Store, reports: readonly Report[]): Promise<(LeaseFacts | null)[]> {
   const missing = reports.filter((report) => report.facts === undefined).map((report) => report.id);
   const found = missing.length === 0 ? null : await lookUp(store, missing);
@@ -122,7 +118,7 @@ function announceStarted({ announcer, clock }: WorkParts, claimed: readonly Leas
   );
 }
 
-/** No news of it: whether it holds is decided when the caller commits. Those who wait for the job find out by looking. */
+/** No events: it holds only if the caller commits. Callers that wait for the job find out by polling. */
 async function settleWithin(parts: WorkParts, tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
   const verbs = verbsWithin(parts.store, tx);
   const settlements = decide(parts, [report], await factsOf(parts.store, [report]));
@@ -148,22 +144,22 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
   return results;
 }
 
-/** Hands on hints of work and of ended leases. That a queue's settings changed may mean that it was resumed: then there is work, too. */
+/** Passes on hints of work and of ended leases. A change of queue settings may be a resume: then there is work, too. */
 function watch({ store, servedQueues }: WorkParts, listener: Parameters<Leases["watch"]>[0]): () => void {
   return store.watch((hint: Hint) => {
     if (hint.topic === "work") servedQueues.heard(hint.queue);
     if (hint.topic === "work" || hint.topic === "lease") listener(hint);
-    else if (hint.topic === "queues") void tellOpenQueues(store, listener);
+    else if (hint.topic === "queues") void hintOpenQueues(store, listener);
   });
 }
 
-async function tellOpenQueues(store: Store, listener: Parameters<Leases["watch"]>[0]): Promise<void> {
+async function hintOpenQueues(store: Store, listener: Parameters<Leases["watch"]>[0]): Promise<void> {
   try {
     for (const queue of await store.queues()) {
       const hasWork = queue.counts.some(({ status, count }) => status === "pending" && count > 0);
       if (hasWork && !queue.paused) listener({ topic: "work", queue: queue.name });
     }
   } catch {
-    // A hint was lost. The worker looks by itself before long.
+    // The hint is lost. The worker polls anyway.
   }
 }

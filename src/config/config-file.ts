@@ -1,21 +1,20 @@
-/** The configuration file: where it is looked for, and what can be wrong with it before its settings are read. */
+/** The configuration file: where it is, and what can be wrong with it before its settings are read. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SETTING_NAMES, SETTINGS } from "../config.ts";
-import { MillraceError } from "../core/errors.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
 import type { ConfigSources } from "./read-config.ts";
 
-/** The names under which it is found, in the folder where a command runs. */
+/** Its possible names, in the working directory. */
 export const CONFIG_FILE_NAMES = ["millrace.config.ts", "millrace.config.js", "millrace.config.mjs", "millrace.config.json"] as const;
 
-/** What was found, and what a person should know about it. */
 export interface FoundConfigFile {
   readonly file: NonNullable<ConfigSources["file"]> | null;
   readonly warnings: readonly string[];
 }
 
-/** Loads the named file, or the one in the folder; null when there is none. A module is run, as any import is. */
+/** Loads the named file, or the one in the folder; null if there is none. A module is run, like any import. */
 export async function loadConfigFile(folder: string, named?: string): Promise<FoundConfigFile> {
   const path = named === undefined ? find(folder) : resolve(folder, named);
   if (path === null) return { file: null, warnings: [] };
@@ -26,7 +25,7 @@ export async function loadConfigFile(folder: string, named?: string): Promise<Fo
 
 function find(folder: string): string | null {
   const found = CONFIG_FILE_NAMES.filter((name) => existsSync(resolve(folder, name)));
-  if (found.length > 1) throw unusable(found.join(" and "), "only one of them can count: remove the others");
+  if (found.length > 1) throw unusable(found.join(" and "), "keep only one of them");
   return found[0] === undefined ? null : resolve(folder, found[0]);
 }
 
@@ -35,17 +34,17 @@ async function contentOf(path: string, name: string): Promise<unknown> {
     if (path.endsWith(".json")) return JSON.parse(readFileSync(path, "utf8")) as unknown;
     return ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default;
   } catch (error) {
-    throw unusable(name, error instanceof Error ? error.message : String(error), error);
+    throw unusable(name, messageOf(error), error);
   }
 }
 
-/** Whoever can read the file can read the secrets in it. */
+/** Warns if others can read the secrets in the file. */
 function warningsAbout(path: string, { name, content }: NonNullable<ConfigSources["file"]>): string[] {
   const isOpen = process.platform !== "win32" && (statSync(path).mode & 0o044) !== 0;
   const given = typeof content === "object" && content !== null ? Object.keys(content) : [];
   const secrets = SETTING_NAMES.filter((setting) => "secret" in SETTINGS[setting] && given.includes(setting));
   if (!isOpen || secrets.length === 0) return [];
-  return [`${name} holds ${secrets.join(", ")} and others on this machine can read it: chmod 600 ${name}`];
+  return [`${name} contains ${secrets.join(", ")}, and other users of this machine can read it. Run: chmod 600 ${name}`];
 }
 
 function unusable(name: string, reason: string, cause?: unknown): MillraceError {

@@ -1,13 +1,13 @@
-/** Kinds of values that only one setting has. */
+/** Kinds of values that only one setting uses. */
 import { readInteger } from "../core/read-fields.ts";
 import { MAX_SLOTS } from "../core/work-limits.ts";
 import type { Kind } from "./setting.ts";
 
 type Concurrency = number | { readonly min: number; readonly max: number };
 
-/** How many jobs at once: `20`, or `2-50`, which grows and shrinks. */
+/** How many jobs at once: `20`, or `2-50` to grow and shrink. */
 export const concurrency: Kind<Concurrency, Concurrency> = {
-  mustBe: `a whole number from 1 to ${MAX_SLOTS}, or two of them as 2-50`,
+  mustBe: `a whole number from 1 to ${MAX_SLOTS}, or a range such as 2-50`,
   placeholder: "<slots>",
   read: (input) => {
     const given = typeof input === "string" ? readRange(input) : input;
@@ -28,7 +28,6 @@ function readSlots(input: unknown): number | undefined {
   return readInteger(input, 1, MAX_SLOTS);
 }
 
-/** So many requests in so long a time. */
 export interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
@@ -37,9 +36,8 @@ export interface RateLimit {
 const PERIODS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 const MAX_REQUESTS = 1_000_000_000;
 
-/** So many requests a second, a minute or an hour. */
 export const rateLimit: Kind<RateLimit, RateLimit> = {
-  mustBe: "a number of requests a second, minute or hour, as 100/s, 1000/m or 5000/h",
+  mustBe: "a number of requests per second, minute or hour, such as 100/s, 1000/m or 5000/h",
   placeholder: "<rate>",
   read: (input) => {
     const { requests, perMs } = typeof input === "string" ? readRate(input) : input;

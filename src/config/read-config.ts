@@ -1,4 +1,4 @@
-/** READING SETTINGS from flags, environment and file: the first place that says something counts, and it is remembered which it was. */
+/** READING SETTINGS from flags, environment and file. The first place with a value counts, and the source of each value is kept. */
 import { type Config, SETTING_NAMES, type SettingName, SETTINGS } from "../config.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Alias, Kind, Setting } from "./setting.ts";
@@ -10,25 +10,21 @@ export interface Source {
   readonly name: string;
 }
 
-/** What the settings are read from. */
 export interface ConfigSources {
-  /** Values of flags, by the name of their setting. */
+  /** Values of flags, by setting. */
   readonly flags?: Readonly<Partial<Record<SettingName, string | boolean>>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What a configuration file exported, and its name. */
   readonly file?: { readonly name: string; readonly content: unknown } | null;
 }
 
-/** Settings, and where each came from. */
+/** Settings, and the source of each. */
 export interface ReadConfig<Name extends SettingName = SettingName> {
   readonly config: Pick<Config, Name>;
   readonly sources: Readonly<Record<Name, Source>>;
 }
 
-/**
- * Reads the named settings: what a command has no use for cannot stop it. Throws `invalid_input` at the first wrong one, in one
- * line that says where it stands.
- */
+/** Reads only the named settings. Throws `invalid_input` at the first wrong one, in one line that says where it is. */
 export function readConfig<Name extends SettingName>(from: ConfigSources, names: readonly Name[]): ReadConfig<Name> {
   const read = names.map((name) => [name, readSetting(name, from)] as const);
   return {
@@ -37,7 +33,6 @@ export function readConfig<Name extends SettingName>(from: ConfigSources, names:
   };
 }
 
-/** Reads one setting. */
 export function readSetting<Name extends SettingName>(name: Name, from: ConfigSources): { value: Config[Name]; source: Source } {
   const { value, source } = readAlone(name, from);
   if (name !== "url") return { value, source };
@@ -52,7 +47,7 @@ function readAlone<Name extends SettingName>(name: Name, from: ConfigSources): {
   return { value: value as Config[Name], source: found?.source ?? { from: "default", name: "default" } };
 }
 
-/** A value as people may see it: secrets hidden, times with their unit, empty when it is not set. */
+/** A value for people: secrets hidden, times with a unit, empty if it is not set. */
 export function showValue<Name extends SettingName>(name: Name, value: Config[Name]): string {
   const { kind, secret } = SETTINGS[name] as Setting<unknown, unknown>;
   const shown = kind.show(value);
@@ -60,17 +55,17 @@ export function showValue<Name extends SettingName>(name: Name, value: Config[Na
   return secret && shown !== "" ? "***" : shown;
 }
 
-/** The store and the setting that named it, for the line that a process says when it starts. */
+/** The store and the setting that named it, for the start message of a process. */
 export function describeStore({ config, sources }: ReadConfig<"url">): string {
   return `${maskUrl(config.url)} (${sources.url.name})`;
 }
 
-/** Variables that name a store, in the order in which they count. */
+/** Variables that name a store, in order of precedence. */
 const STORE_VARIABLES = [SETTINGS.url.env, ...URL_ALIASES.map(({ env }) => env)];
 
 /**
- * Which variables name a store that is not used. Who sets DATABASE_URL and REDIS_ADDR may believe that both are in use. Who names the store
- * by --url or MILLRACE_URL knows: there the others belong to somebody else.
+ * Variables that name a store but are not used. If you set DATABASE_URL and REDIS_ADDR, you may think that both are in use. With --url or
+ * MILLRACE_URL the choice is explicit, and the others are for other programs.
  */
 export function unusedStores({ from, name }: Source, env: ConfigSources["env"] = {}): string[] {
   if (from === "flag" || name === SETTINGS.url.env) return [];
@@ -80,9 +75,9 @@ export function unusedStores({ from, name }: Source, env: ConfigSources["env"] =
 interface Given {
   readonly input: unknown;
   readonly source: Source;
-  /** How the place is called in a message. */
+  /** The name of the place in messages. */
   readonly place: string;
-  /** What it must be there, where that differs from the setting itself. */
+  /** What it must be there, if that differs from the setting. */
   readonly mustBe?: string | undefined;
 }
 
@@ -95,7 +90,7 @@ function givenBy(name: SettingName, { flags, env = {}, file }: ConfigSources & {
   const names: readonly Alias[] = [{ env: row.env }, ...(row.aliases ?? [])];
   for (const { env: variable, take = asItIs, mustBe } of names) {
     const given = env[variable];
-    // A line of an .env file without a value is how a setting is left out there.
+    // An empty value in an .env file means that the setting is not set.
     const input = given === undefined || given === "" ? undefined : take(given);
     if (input !== undefined) return { input, source: { from: "environment", name: variable }, place: variable, mustBe };
   }
@@ -122,17 +117,17 @@ function checked(name: SettingName, kind: Kind<unknown, unknown>, { input, place
   throw invalid(place, mustBe, typeof input === "string" ? maskUrl(input) : input);
 }
 
-/** A name that no setting has is a mistake that would otherwise never be seen. */
+/** Refuses unknown names: otherwise a typing mistake would never be noticed. */
 function readFileContent(file: ConfigSources["file"]): Content {
   if (file === null || file === undefined) return null;
   const { name, content } = file;
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw invalid(`the default export of ${name}`, "an object of settings", content);
+    throw invalid(`the default export of ${name}`, "an object with settings", content);
   }
   const known = new Set<string>([...SETTING_NAMES, ...SETTING_NAMES.flatMap(otherNamesInFile)]);
-  const stranger = Object.keys(content).find((key) => !known.has(key));
-  if (stranger === undefined) return { name, content: content as Record<string, unknown> };
-  throw new MillraceError("invalid_input", `${stranger} in ${name} is not a setting; known are ${SETTING_NAMES.join(", ")}`, {
-    field: stranger,
+  const unknown = Object.keys(content).find((key) => !known.has(key));
+  if (unknown === undefined) return { name, content: content as Record<string, unknown> };
+  throw new MillraceError("invalid_input", `${unknown} in ${name} is not a setting; known settings: ${SETTING_NAMES.join(", ")}`, {
+    field: unknown,
   });
 }

@@ -1,12 +1,11 @@
-/** WHICH STORE IS MEANT: what the environment says about it under the names that other products use, put together as one URL. */
+/** WHICH STORE TO USE: builds one URL from the environment, including variables of other products. */
 import type { Alias } from "./setting.ts";
 
-/** The store that is meant when nothing is said. */
 export const DEFAULT_STORE_URL = "sqlite:millrace.db";
 
 const SCHEMES = ["memory", "sqlite", "postgres", "postgresql", "redis", "rediss", "http", "https"];
 
-/** What a URL of a store or a server must look like. The rest is for the engine to check. */
+/** The format of the URL of a store or server. The engine checks the rest. */
 export const URL_RULE =
   "the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, memory:) or of a Millrace server (http://…, https://…)";
 
@@ -15,26 +14,26 @@ export function isStoreUrl(url: string): boolean {
   return scheme !== undefined && SCHEMES.includes(scheme);
 }
 
-/** A server is asked over HTTP; anything else is a store that this process opens itself. */
+/** Whether the URL is that of a server; any other URL is a store that this process opens. */
 export function isServerUrl(url: string): boolean {
   return /^https?:/i.test(url);
 }
 
-/** Names under which other products keep the URL of their database. Of DATABASE_URL only a PostgreSQL is meant for us. */
+/** Variables in which other products have the URL of their database. DATABASE_URL counts only for PostgreSQL. */
 export const URL_ALIASES: readonly Alias[] = [
   { env: "DATABASE_URL", take: (url) => (/^postgres(ql)?:/i.test(url) ? url : undefined) },
   { env: "REDIS_URL", take: redisUrl },
   { env: "REDIS_ADDR", take: redisUrl },
 ];
 
-/** `localhost:6379` is an address without its scheme. */
+/** Adds the scheme to an address such as `localhost:6379`. */
 function redisUrl(address: string): string {
   return address.includes("://") ? address : `redis://${address}`;
 }
 
 const REDIS = /^(rediss?:\/\/)(?:([^@/]*)@)?([^/?#]*)(\/[^?#]*)?(\?.*)?$/is;
 
-/** A redis: URL with the password and the database that were given apart, where it names none of its own. Any other URL as it is. */
+/** Adds password and database to a redis: URL that has none. Any other URL stays as it is. */
 export function withRedisParts(url: string, password: string | null, db: number | null): string {
   const [, scheme, user, hosts, path, query = ""] = REDIS.exec(url) ?? [];
   if (scheme === undefined) return url;
@@ -44,7 +43,7 @@ export function withRedisParts(url: string, password: string | null, db: number 
   return `${scheme}${credentials === undefined ? "" : `${credentials}@`}${hosts}${database === "" ? (path ?? "") : `/${database}`}${query}`;
 }
 
-/** The URL as it may be shown: without a password, wherever it stands. */
+/** The URL without passwords, for people. */
 export function maskUrl(url: string): string {
   return url.replace(/^([a-z]+:\/\/)([^@/:]*):[^@/]*@/i, "$1$2:***@").replace(/([?&](?:password|sslpassword|passwd)=)[^&]*/gi, "$1***");
 }

@@ -1,10 +1,10 @@
 /**
- * BULK OPERATIONS: one change for all jobs that match. An operation is itself a job, of a type and in a queue of our own, so that it has a
- * lease, goes on elsewhere after a crash, is retried, cancelled and pruned like any other, and needs no place of its own in any store.
+ * BULK OPERATIONS: one change to all jobs that match. An operation is itself an internal job, so it has a lease, continues elsewhere after a
+ * crash, is retried, cancelled and pruned like any other job, and needs no storage of its own.
  *
- *   payload   what is to be done, and how many jobs matched when it began; fixed
- *   log       how far it is: a mark after each batch, and the first jobs that could not be changed. A new attempt goes on from the last mark
- *   result    what was done in all
+ *   payload   what to do, and how many jobs matched when it began; it does not change
+ *   log       the progress: a mark after each batch, and the first jobs that could not be changed. A new attempt continues at the last mark
+ *   result    the totals
  */
 import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
 import { type Status, TERMINAL } from "./job.ts";
@@ -13,19 +13,14 @@ import { CANCEL, RETRY } from "./lifecycle.ts";
 export const BULK_TYPE: string = `${INTERNAL_TYPES}bulk`;
 export const BULK_QUEUE: string = `${INTERNAL_MARK}bulk`;
 
-/** What can be done to many jobs at once. */
 export const BULK_ACTIONS = ["retry", "cancel", "delete"] as const;
-/** One thing that can be done to many jobs at once. */
+/** One change that you can make to many jobs at once. */
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
-/** Jobs in another status are none of the operation's. */
-export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = {
-  retry: RETRY.from,
-  cancel: CANCEL.from,
-  delete: TERMINAL,
-};
+/** The operation leaves jobs in any other status alone. */
+export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = { retry: RETRY.from, cancel: CANCEL.from, delete: TERMINAL };
 
-/** How many jobs that could not be changed are listed. */
+/** How many of the jobs that could not be changed are listed. */
 export const MAX_FAILURES = 100;
 
 /** A job that could not be changed, and why. */
@@ -35,7 +30,7 @@ export interface BulkFailure {
   readonly message: string;
 }
 
-/** How far an operation is: counts, and from where the next batch is. */
+/** How far an operation has come: its counts, and where the next batch starts. */
 export interface BulkMark {
   readonly processed: number;
   readonly succeeded: number;
@@ -47,28 +42,24 @@ export interface BulkMark {
 
 export const AT_THE_START: BulkMark = { processed: 0, succeeded: 0, failed: 0, batches: 0, cursor: null };
 
-/** What the log of an operation tells. */
 export interface BulkLog {
   readonly mark: BulkMark;
   readonly failures: readonly BulkFailure[];
 }
 
-/**
- * Whether a mark is written after this batch. A job keeps a thousand lines: the more was done, the rarer the marks, so that there is always
- * room for the next. What a crash loses is the way since the last mark, and to go it again changes nothing twice.
- */
+/** Whether to write a mark after this batch: ever more rarely, because a job keeps 1,000 log lines. Repeating batches changes no job twice. */
 export function isMarked(batch: number): boolean {
   if (batch <= 200) return true;
   return batch % (batch <= 2000 ? 10 : 100) === 0;
 }
 
-/** The lines that a batch leaves: what failed, then the mark. */
+/** The log lines of a batch: the failures, then the mark. */
 export function linesOf(failures: readonly BulkFailure[], mark: BulkMark | null): string[] {
   const lines = failures.map((failure) => JSON.stringify({ failure }));
   return mark === null ? lines : [...lines, JSON.stringify({ mark })];
 }
 
-/** Reads the log. A line may be there twice, and what is no line of ours is passed over. */
+/** Reads the log. A line may occur twice; lines that are not ours are skipped. */
 export function readBulkLog(lines: readonly { readonly text: string }[]): BulkLog {
   let mark = AT_THE_START;
   const failures = new Map<string, BulkFailure>();
@@ -88,12 +79,11 @@ function readLine(text: string): { readonly mark?: BulkMark; readonly failure?: 
   }
 }
 
-/** What has become of an operation. */
 export const BULK_STATUSES = ["running", "completed", "stopped", "failed"] as const;
-/** What has become of an operation. */
+/** How an operation stands. */
 export type BulkStatus = (typeof BULK_STATUSES)[number];
 
-/** An operation is stopped by a cancel, and has failed when its retries are spent. */
+/** A cancelled operation is `stopped`; one that has no retries left has `failed`. */
 export function bulkStatusOf(status: Status): BulkStatus {
   switch (status) {
     case "completed":

@@ -1,10 +1,9 @@
-import { MillraceError } from "./errors.ts";
-import { fieldOfIssue } from "./payload-issue.ts";
-import type { StandardResult, StandardSchemaV1 } from "./standard-schema.ts";
+import { messageOf, MillraceError } from "./errors.ts";
+import { fieldOfIssue, type StandardResult, type StandardSchemaV1 } from "./standard-schema.ts";
 
 /**
- * Checks a payload by its schema. What is stored is the caller's own value, not the schema's output: the schema runs again before the
- * handler, and its output need not be valid input. Answers at once, without a promise, where the schema does.
+ * Checks a payload against its schema. The caller's own value is stored, not the schema's output: the schema runs again before the handler,
+ * and its output need not be valid input. Returns a promise only if the schema does.
  */
 export function checkPayload(schema: StandardSchemaV1, payload: unknown): void | Promise<void> {
   const result = runSchema(schema, payload);
@@ -30,8 +29,7 @@ function refuseIssues(result: StandardResult<unknown>): void {
 }
 
 function schemaFailed(error: unknown): MillraceError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `payload could not be checked: its schema threw: ${message}`, {
+  return new MillraceError("invalid_input", `payload could not be checked because its schema threw: ${messageOf(error)}`, {
     field: "payload",
     cause: error,
   });

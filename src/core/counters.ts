@@ -1,16 +1,16 @@
 import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
 
-/** What is counted for each queue, by minute, by hour and in all. `failed` and `dead` are jobs that ended so. `retried` are attempts that
- * failed or were lost and were followed by an automatic retry: a retry by hand is not counted. `lost` are attempts, too. */
+/** What each queue counts: by minute, by hour and in total. `failed` and `dead` are jobs that ended so. `retried` are attempts that failed
+ * or were lost and had an automatic retry; a retry by hand is not counted. `lost` are attempts. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-/** The two times whose histograms are kept by minute. */
+/** The two times that have a histogram by minute. */
 export const TIMES = ["run", "wait"] as const;
 export type TimeKind = (typeof TIMES)[number];
 
-/** The counter that a job entering this status raises, if any. */
+/** The counter for jobs that enter this status, if there is one. */
 export function counterOf(to: Status): Counter | null {
   switch (to) {
     case "completed":
@@ -25,7 +25,7 @@ export function counterOf(to: Status): Counter | null {
   }
 }
 
-/** Whether the run and wait times of a running job are counted with its transition: where an attempt ends whose run time was reported. */
+/** Whether a transition counts the run and wait times of its job: it ends an attempt whose run time was reported. */
 export function countsTimes({ endsAttempt, runMs }: Transition): boolean {
   return endsAttempt && runMs !== null;
 }

@@ -2,26 +2,25 @@ import { invalid, MillraceError, preview } from "./errors.ts";
 import { remembered } from "./remembered.ts";
 import { DAY_MS } from "./time-units.ts";
 
-// The text of a cron -> its fields, strictly; and then a question to a calendar without zones: which local second matches next, which
-// matched last.
+// Reads the text of a cron strictly, then searches a calendar without time zones for the next or last local second that matches.
 //
-// We parse and match by ourselves. Measured against the crons and zones of the test that walks through every minute (37 crons in 12 zones,
-// 2024 to 2026; for crons that fire often, around the changes of the clocks), two libraries give other ticks than ours:
+// We parse and match ourselves. Two libraries gave other ticks than ours in the test that walks through every minute (37 crons in 12 zones,
+// 2024 to 2026; for crons that fire often, only around clock changes):
 //
 // croner 11.0.0, in 81 of 444 pairs of cron and zone:
 //   - skips days: `0 0 1 * MON` from 24 Feb 2025 gives Monday 3 March and not the 1st, and so does `0 1 1-7 * MON`, in every zone
-//   - what the clocks jump over comes late or never: `45 2,3 * * *` in Berlin on 31 Mar 2024 is one run, at 3:45; `59 59 23,1 * * *` in London
+//   - runs in a skipped hour are late or missing: `45 2,3 * * *` in Berlin on 31 Mar 2024 is one run, at 3:45; `59 59 23,1 * * *` in London
 //     has none for 1:59:59
-//   - what names local times fires twice when the clocks go back: `*/20 0,1,2,3 * * *` in Berlin on 27 Oct 2024
+//   - a list of local hours fires twice when the clocks go back: `*/20 0,1,2,3 * * *` in Berlin on 27 Oct 2024
 //   - ends in the year 3000, and takes 100 KB for a pattern
 // cron-parser 5.10.4 (with luxon), in 120 of 444:
 //   - refuses `LW`, `15W` and `SUN#1,SUN#3`
-//   - skips a midnight that the clocks jump over: `0 0 * * *` in Santiago on 8 Sep 2024, and `0 0 13 * FRI` in Cairo on 26 Apr 2024
+//   - skips a midnight that the clocks skip: `0 0 * * *` in Santiago on 8 Sep 2024, and `0 0 13 * FRI` in Cairo on 26 Apr 2024
 //   - throws "loop limit exceeded" for `0 2 * * *`, `0 3 * * *` and `5 * * * *` in Australia/Lord_Howe, whose clocks change by half an hour
 //   - has a tick too many or too few when the clocks change: `*/15 */2 * * *` in Berlin on 31 Mar 2024, `0 */6 * * *` in Havana on 3 Nov 2024
 // Both join the day fields of `0 4 */2 * MON-FRI` by "or", where Vixie cron says "and".
 
-/** A cron as it was read. */
+/** A parsed cron expression. */
 export interface Cron {
   readonly seconds: ReadonlySet<number>;
   readonly minutes: ReadonlySet<number>;
@@ -30,7 +29,7 @@ export interface Cron {
   readonly months: ReadonlySet<number>;
   readonly days: DayRule;
   readonly weekdays: DayRule;
-  /** Either day field begins with `*`: then a day must satisfy both, otherwise one is enough. This is what Vixie cron does. */
+  /** Either day field begins with `*`. Then a day must match both, otherwise one is enough, as in Vixie cron. */
   readonly needsBothDays: boolean;
   /** The hour field is `*` or a step of it. */
   readonly followsRealTime: boolean;
@@ -50,11 +49,11 @@ const FORWARD = 1;
 const BACK = -1;
 type Direction = typeof FORWARD | typeof BACK;
 
-// The calendar repeats itself after 400 years, so what does not match within them never does.
+// The calendar repeats every 400 years: what does not match within them never does.
 const MONTHS_SEARCHED = 400 * 12;
 const SECONDS_A_DAY = 86_400;
 
-// Months are counted through from a January that lies before any search.
+// Months are numbered from a January before any search.
 const MONTH_ZERO_YEAR = 1200;
 
 export function nextMatch(cron: Cron, afterLocal: number): number | null {
@@ -65,7 +64,7 @@ export function latestMatch(cron: Cron, atLocal: number): number | null {
   return findMatch(cron, Math.floor(atLocal / 1_000), BACK);
 }
 
-/** The nearest local time that matches, from this second on in one direction. */
+/** The nearest local time that matches, from this second on, in one direction. */
 function findMatch(cron: Cron, second: number, direction: Direction): number | null {
   const date = new Date(second * 1_000);
   const secondOfDay = second - Math.floor(second / SECONDS_A_DAY) * SECONDS_A_DAY;
@@ -95,7 +94,7 @@ function isOnDay(cron: Cron, day: Day): boolean {
   return cron.needsBothDays ? cron.days(day) && cron.weekdays(day) : cron.days(day) || cron.weekdays(day);
 }
 
-/** Stays in the minute if it can, else in the hour, else takes the nearest hour that is left. */
+/** Tries the same minute, then the same hour, then the nearest remaining hour. */
 function findInDay(cron: Cron, from: number, direction: Direction): number | null {
   const [hour, minute, second] = [Math.floor(from / 3_600), Math.floor(from / 60) % 60, from % 60];
   const hourMatches = cron.hours.has(hour);
@@ -126,7 +125,7 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names for the values from `min` on. */
+  /** Names of the values, starting with `min`. */
   readonly names?: readonly string[];
 }
 
@@ -180,15 +179,15 @@ function splitFields(text: string): Fields {
   const fields = expandNickname(text).toUpperCase().split(" ");
   if (fields.length === 5) fields.unshift("0");
   if (fields.length === 6) return fields as Fields;
-  throw refusal(`cron has 5 fields, or 6 with seconds first; got ${fields.length} in ${preview(text)}`);
+  throw refusal(`cron must have 5 fields, or 6 with seconds first; got ${fields.length} in ${preview(text)}`);
 }
 
 function expandNickname(text: string): string {
   if (!text.startsWith("@")) return text;
   const expanded = NICKNAMES.get(text.toLowerCase());
   if (expanded !== undefined) return expanded;
-  if (/^@every/i.test(text)) throw refusal(`cron has no ${preview(text)}: for an interval give every, such as "10s"`);
-  throw refusal(`cron has no ${preview(text)}: use 5 fields or one of ${[...NICKNAMES.keys()].join(", ")}`);
+  if (/^@every/i.test(text)) throw refusal(`cron does not support ${preview(text)}: for an interval, set every, such as "10s"`);
+  throw refusal(`cron does not support ${preview(text)}: use 5 fields or one of ${[...NICKNAMES.keys()].join(", ")}`);
 }
 
 /** A field of values, lists, ranges and steps: `*`, `5`, `1-5`, `1,3,5`, and `/n` after `*` or a range. */
@@ -200,7 +199,7 @@ const ITEM = /^(?:\*|(\d{1,2}|[A-Z]{3})(?:-(\d{1,2}|[A-Z]{3}))?)(?:\/(\d{1,2}))?
 
 function parseItem(field: Field, item: string): number[] {
   const match = ITEM.exec(item);
-  if (match === null) throw badItem(field, item, item === "?" ? "is Quartz; use *" : "is not understood");
+  if (match === null) throw badItem(field, item, item === "?" ? "is Quartz syntax; use *" : "is not understood");
   const [, first, last, step] = match;
   if (first === undefined) return range(field, item, field.min, field === WEEKDAY ? 6 : field.max, step);
   if (last !== undefined) return range(field, item, parseValue(field, item, first, "first"), parseValue(field, item, last, "last"), step);
@@ -208,7 +207,7 @@ function parseItem(field: Field, item: string): number[] {
   return [parseValue(field, item, first, "first")];
 }
 
-/** Sunday is 0 and 7: as a name it is 7 where a range ends, so that FRI-SUN is three days. */
+/** Sunday is 0 and 7. As a name it is 7 at the end of a range, so that FRI-SUN is three days. */
 function parseValue(field: Field, item: string, text: string, place: "first" | "last"): number {
   const names = field.names ?? [];
   const index = place === "first" ? names.indexOf(text) : names.lastIndexOf(text);
@@ -219,7 +218,7 @@ function parseValue(field: Field, item: string, text: string, place: "first" | "
 
 function range(field: Field, item: string, first: number, last: number, stepText = "1"): number[] {
   const step = Number(stepText);
-  if (last < first) throw badItem(field, item, "runs backwards; split it in two ranges");
+  if (last < first) throw badItem(field, item, "runs backwards; split it into two ranges");
   if (step < 1 || step > field.max - field.min + 1) throw badItem(field, item, "has a step out of range");
   const values: number[] = [];
   for (let value = first; value <= last; value += step) values.push(value);
@@ -249,7 +248,7 @@ function parseMonthDay(item: string): DayRule | null {
   return (day) => isNearestWorkday(day, target);
 }
 
-/** A Saturday gives way to the Friday before it, a Sunday to the Monday after it, unless that would leave the month. */
+/** A Saturday becomes the Friday before it and a Sunday the Monday after it, but never in another month. */
 function isNearestWorkday({ day, weekday, daysInMonth }: Day, target: number): boolean {
   if (target > daysInMonth) return false;
   const targetWeekday = (weekday + target - day + 35) % 7;
@@ -269,11 +268,11 @@ function parseMonthWeekday(item: string): DayRule | null {
 
 export const MAX_CRON_LENGTH = 256;
 
-/** Checks the text of a cron and that it ever fires; gives it back with its spaces squeezed. */
+/** Checks that a cron is valid and fires at some time; returns it with single spaces. */
 export function checkCron(value: unknown): string {
-  if (typeof value !== "string") throw invalid("cron", "a text", value);
-  // Before anything looks into it: what follows may then take its time for each character.
-  if (value.length > MAX_CRON_LENGTH) throw refusal(`cron has at most ${MAX_CRON_LENGTH} characters; got ${value.length}`);
+  if (typeof value !== "string") throw invalid("cron", "a string", value);
+  // Checked first, because the work below grows with the length.
+  if (value.length > MAX_CRON_LENGTH) throw refusal(`cron must have at most ${MAX_CRON_LENGTH} characters; got ${value.length}`);
   const text = value.trim().replace(/[ \t]+/g, " ");
   const cron = parseCron(text);
   if (nextMatch(cron, 0) === null) throw refusal(`cron ${preview(text)} never fires: no month has such a day`);

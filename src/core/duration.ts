@@ -1,4 +1,4 @@
-/** A length of time as people give it: whole milliseconds, or a number and a unit. */
+/** A length of time: whole milliseconds, or a number with a unit. */
 export type Duration = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h` | `${number}d`;
 
 /** The longest delay that is accepted: 10 years of 365.25 days. */
@@ -14,28 +14,28 @@ const UNITS = [
 
 const UNIT_MS = new Map<string, number>(UNITS);
 
-// The digits are counted so that a hostile text costs no more than an honest one.
+// The number of digits is limited, so that a hostile text costs no more than any other.
 const DURATION = /^(\d{1,16})(?:\.(\d{1,15}))?(ms|s|m|h|d)$/;
 
-/** Reads a duration as milliseconds; null when it is not a whole, finite number of them that is at least 0. */
+/** Reads a duration as milliseconds; null unless it is a whole number of at least 0. */
 export function parseDuration(value: unknown): number | null {
   const ms = typeof value === "string" ? parseText(value) : value;
   return typeof ms === "number" && Number.isSafeInteger(ms) && ms >= 0 ? ms : null;
 }
 
-/** Reads a duration within bounds as milliseconds; undefined when it is none, or outside of them. */
+/** Reads a duration within bounds as milliseconds; undefined if it is not one or out of bounds. */
 export function durationWithin(value: unknown, minMs: number, maxMs: number): number | undefined {
   const ms = parseDuration(value);
   return ms === null || ms < minMs || ms > maxMs ? undefined : ms;
 }
 
-/** Writes milliseconds in the largest unit that keeps them whole: 90000 is "90s". parseDuration reads it back. */
+/** Formats milliseconds in the largest unit that keeps them whole: 90000 is "90s". parseDuration reads it back. */
 export function formatDuration(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, size]) => ms !== 0 && ms % size === 0) ?? ["ms", 1];
   return `${ms / unitMs}${unit}`;
 }
 
-/** Counts in integers: as a float 1.1 s would be 1100.0000000000002 ms, and refused as not whole. */
+/** Calculates with integers: as a float, 1.1 s would be 1100.0000000000002 ms, and be refused. */
 function parseText(text: string): number | null {
   const match = DURATION.exec(text);
   if (match === null) return null;

@@ -1,28 +1,27 @@
 /**
- * ERRORS THAT LOOK ALIKE. One cause kills a thousand jobs with a thousand messages, which differ in ids, counts and names; a fingerprint of
- * what they have in common makes one group of them. It is made once, with the transition that stores the error, and stored with it.
+ * SIMILAR ERRORS. One cause can kill thousands of jobs with messages that differ only in ids, counts and names. A fingerprint of what is the
+ * same puts them in one group. The transition that stores the error calculates it once.
  */
 import type { AttemptError, JobError } from "./job.ts";
 
-/** What a fingerprint looks like. */
+/** The format of a fingerprint. */
 export const GROUP: RegExp = /^[0-9a-f]{12}$/;
 
-/** What differs between errors of one cause comes early, and nobody's message may cost us more than this. */
+/** The part of a message that identifies its cause comes early, and a long message must not cost more than this. */
 const MAX_NAME = 100;
 const MAX_MESSAGE = 500;
 
-/** The error as it is stored. */
 export function withGroup({ name, message, stack, kind }: AttemptError): JobError {
   return { group: errorGroup(name, message), name, message, stack, kind };
 }
 
-/** The fingerprint of an error: equal for errors whose name and message differ only in numbers, ids and quoted texts. */
+/** The fingerprint of an error: equal if name and message differ only in numbers, ids and quoted texts. */
 export function errorGroup(name: string, message: string): string {
-  // Cut again once numbers are gone: those of another length must not decide where.
+  // Cut again after numbers are replaced: their length must not decide where the text ends.
   return hash48(`${name.slice(0, MAX_NAME)}\n${normalised(message.slice(0, 4 * MAX_MESSAGE)).slice(0, MAX_MESSAGE)}`);
 }
 
-/** Each step reads a text of bounded length once: no pattern here can match a place in more than one way. */
+/** Linear in a text of bounded length: no pattern can match a place in more than one way. */
 function normalised(message: string): string {
   return message
     .replace(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, "…")
@@ -33,7 +32,7 @@ function normalised(message: string): string {
     .trim();
 }
 
-/** Two lanes of FNV-1a with their bits stirred at the end, 24 bits of each. */
+/** Two FNV-1a hashes with a final mix, 24 bits of each. */
 function hash48(text: string): string {
   let one = 0x811c9dc5;
   let two = 0x9747b28c;
@@ -42,10 +41,10 @@ function hash48(text: string): string {
     one = Math.imul(one ^ unit, 0x01000193);
     two = Math.imul(two ^ unit, 0x85ebca6b);
   }
-  return digits(stirred(one)) + digits(stirred(two ^ one));
+  return digits(mixed(one)) + digits(mixed(two ^ one));
 }
 
-function stirred(hash: number): number {
+function mixed(hash: number): number {
   const first = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
   return (second ^ (second >>> 16)) & 0xff_ffff;

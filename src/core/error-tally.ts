@@ -1,14 +1,14 @@
 import type { JobError } from "./job.ts";
 
-/** Dead letters whose errors look alike: name and message differ in nothing but numbers, ids and quoted texts. */
+/** Dead letters whose errors differ only in numbers, ids and quoted texts. */
 export interface ErrorGroup {
-  /** What filters take. */
+  /** The id of the group, for filters. */
   readonly group: string;
-  /** Of the job that died last. */
+  /** The error of the job that died last. */
   readonly name: string;
   readonly message: string;
   readonly count: number;
-  /** Of the jobs that died so, up to 20. */
+  /** The types of these jobs, up to 20. */
   readonly types: readonly string[];
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
@@ -16,7 +16,7 @@ export interface ErrorGroup {
   readonly sampleJobId: string;
 }
 
-/** Jobs that are in one group and were counted together. */
+/** Jobs of one group and type, counted together. */
 export interface Counted {
   readonly group: string;
   readonly type: string;
@@ -29,7 +29,7 @@ export interface Counted {
 
 const MAX_TYPES = 20;
 
-/** Adds up what was counted by group and type, here and there. */
+/** Adds up counts by group and type from several places. */
 export class ErrorTally {
   readonly #groups = new Map<string, Counted[]>();
 
@@ -39,21 +39,21 @@ export class ErrorTally {
     else known.push(counted);
   }
 
-  /** The most numerous groups, and whether there are more. */
+  /** The largest groups, and whether there are more. */
   top(limit: number): { groups: CountedGroup[]; isMore: boolean } {
     const all = [...this.#groups.values()].map(addedUp).sort((a, b) => b.count - a.count || b.lastSeenAt - a.lastSeenAt);
     return { groups: all.slice(0, limit), isMore: all.length > limit };
   }
 }
 
-/** A group of which only the sample knows name and message. */
+/** A group before the name and message of its sample job are known. */
 export type CountedGroup = Omit<ErrorGroup, "name" | "message">;
 
-/** The groups with what their samples died of, each at the place of its group. */
+/** Adds the name and message of each group's sample job. `errors` has the order of `groups`. */
 export function named(groups: readonly CountedGroup[], errors: readonly (JobError | null | undefined)[]): ErrorGroup[] {
   return groups.flatMap((found, index): ErrorGroup[] => {
     const error = errors[index];
-    // Somebody removed or retried it meanwhile. Whoever looks again finds what is left of its group.
+    // The sample was removed or retried meanwhile. The next call finds what is left of its group.
     return error?.group === found.group ? [{ ...found, name: error.name, message: error.message }] : [];
   });
 }

@@ -1,34 +1,34 @@
 /** Every code that a MillraceError can carry. The list is closed: switch over it exhaustively. */
 export const ERROR_CODES = [
-  "invalid_input", // a value is outside its grammar or limit; `field` names it
-  "invalid_cursor", // a cursor that this list did not give out
-  "not_found", // no job, schedule or queue of that name
-  "key_conflict", // the idempotency key belongs to a job with another type or payload
+  "invalid_input", // a value is malformed or out of bounds; `field` names it
+  "invalid_cursor", // this list did not return this cursor
+  "not_found", // no job, schedule or queue with that name or id
+  "key_conflict", // the idempotency key belongs to a job with a different type or payload
   "queue_full", // the queue's capacity is reached; try again later
   "wrong_status", // the job's status does not allow this change
-  "stale_lease", // the lease has passed to another holder, or ended
+  "stale_lease", // the lease ended, or another worker holds it
   "unknown_type", // strict mode: no handler or definition of that type
   "invalid_transaction", // `tx` is not an open transaction on this store, or the engine has none
-  "wait_timeout", // the job did not end within the time that the caller would wait
+  "wait_timeout", // the job did not end within the time that the caller was ready to wait
   "store_unavailable", // the store did not answer within the deadline
   "store_full", // the disk or the memory of the store is full
-  "unsupported_store", // the store's version or schema does not fit this library
+  "unsupported_store", // the store's version or schema is not supported by this version of Millrace
   "closed", // the client was closed
-  "unauthorized", // the server wants an API key, or does not know this one
-  "forbidden", // the API key lacks the scope for this, or the request comes from where it may not
+  "unauthorized", // the API key is missing or unknown
+  "forbidden", // the API key lacks the scope, or the origin of the request is not allowed
   "rate_limited", // too many requests in too short a time; `retryAfterMs` says when to try again
 ] as const;
 
-/** One of the codes that a MillraceError can carry. */
+/** One of the codes that a MillraceError can have. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** What an error knows beside its message. */
+/** What an error has besides its message. */
 export interface ErrorFacts {
-  /** The field that was refused, in the caller's own words: `priority`, `payload.to`. */
+  /** The field that was refused, as the caller named it: `priority`, `payload.to`. */
   readonly field?: string;
   /** The job that the error is about. */
   readonly jobId?: string;
-  /** When it makes sense to try again, for `queue_full`, `store_unavailable` and `rate_limited`. */
+  /** How long to wait before you try again, for `queue_full`, `store_unavailable` and `rate_limited`. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
@@ -44,20 +44,20 @@ export class MillraceError extends Error {
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super(message, "cause" in facts ? { cause: facts.cause } : undefined);
     this.code = code;
-    // What is not known is left out, so that a printed error shows only what it says.
+    // Absent facts are left out, so that a printed error shows only the others.
     const { cause: _, ...known } = facts;
     Object.assign(this, known);
   }
 }
 
-/** Refuses a value: says which field, what it must be, and what it was. */
+/** Refuses a value: names the field, what it must be, and what it was. */
 export function invalid(field: string, mustBe: string, got: unknown): MillraceError {
   return new MillraceError("invalid_input", `${field} must be ${mustBe}; got ${preview(got)}`, { field });
 }
 
 const PREVIEW_LENGTH = 80;
 
-/** A short, single-line picture of any value, safe to print: hostile values must not break the message that refuses them. */
+/** Any value as a short single line that is safe to print: a hostile value must not break the message that refuses it. */
 export function preview(value: unknown): string {
   const text = describe(value);
   const printable = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "\ufffd").toWellFormed();
@@ -82,9 +82,13 @@ function describe(value: unknown): string {
   }
 }
 
-/** Hostile input may throw by itself, from a getter or a Proxy: that too is input that was refused. */
+/** Hostile input may throw from a getter or a Proxy: that is refused input, too. */
 export function asInputError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new MillraceError("invalid_input", `the job could not be read: ${message}`, { cause: error });
+  return new MillraceError("invalid_input", `the job could not be read: ${messageOf(error)}`, { cause: error });
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,22 +1,22 @@
 import type { Event, EventCount } from "./event.ts";
 
-/** So many events a second are told one by one. Beyond, nobody could read them, and telling them would cost those who work. */
+/** How many events a second are sent one by one. Nobody could read more, and they would slow down the workers. */
 export const MAX_SINGLES = 1000;
 
-/** How often sums are told while there are too many to tell one by one. */
+/** How often sums are sent while there are too many events to send one by one. */
 export const SUMS_EVERY_MS = 250;
 
 const SECOND_MS = 1000;
-/** Sums that are told at once; what happens in more queues than fit is only counted as missed. */
+/** The most sums in one batch. Events of queues beyond that are only counted as missed. */
 const MAX_SUMS = 1000;
 
 /**
- * TELLS EVENTS ONE BY ONE, OR IN SUMS WHEN THERE ARE TOO MANY.
+ * SENDS EVENTS ONE BY ONE, OR AS SUMS WHEN THERE ARE TOO MANY.
  *
- *   calm   each event is handed on; when a second has had more than MAX_SINGLES, it is busy
- *   busy   events are summed up by kind and queue; after a second with no more than MAX_SINGLES, it is calm again
+ *   calm   each event is passed on; more than MAX_SINGLES within a second make it busy
+ *   busy   events are summed up by kind and queue; a second with at most MAX_SINGLES makes it calm again
  *
- * Sums are a `gap`, which says how many events are not told, and `counts`, which says what they were. Times are of one monotonic clock.
+ * Sums are a `gap` with the number of events that were not sent, and `counts` with what they were. Times are from one monotonic clock.
  */
 export class EventDigest {
   readonly #sums = new Map<string, Map<string, number>>();
@@ -27,27 +27,27 @@ export class EventDigest {
   #inSecond = 0;
   #isBusy = false;
 
-  /** Whether some wait to be told as sums: then `sums` is to be called before long. */
+  /** Whether sums are waiting: then call `sums` soon. */
   get hasSums(): boolean {
     return this.#hasSums;
   }
 
-  /** What is to be told of these now, in order: all of it, some, or nothing. `at` is the time that sums are given. */
+  /** Which events to send now, in order. The others are summed up. `at` is the time that the sums get. */
   take(events: readonly Event[], monotonic: number, at: number): readonly Event[] {
     this.#turnSecond(monotonic);
-    // What was summed up came first.
-    const told = this.#isBusy ? [] : this.sums(at);
+    // Events that were summed up come first.
+    const passed = this.#isBusy ? [] : this.sums(at);
     for (const event of events) {
-      // Sums that others made are few.
+      // There are few sums of other processes, so they do not count.
       const isSingle = event.event !== "gap" && event.event !== "counts";
       if (isSingle && ++this.#inSecond > MAX_SINGLES) this.#isBusy = true;
       if (this.#isBusy) this.#add(event);
-      else told.push(event);
+      else passed.push(event);
     }
-    return told;
+    return passed;
   }
 
-  /** What was summed up since the last time, as events. */
+  /** The sums since the last call, as events. */
   sums(at: number): Event[] {
     if (!this.#hasSums) return [];
     const counts: EventCount[] = [];

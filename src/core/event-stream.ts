@@ -1,19 +1,19 @@
 import { type Event, missedWith } from "./event.ts";
 
-/** How many events are kept for a reader who is slower than the news. */
+/** How many events are kept for a slow reader. */
 export const MAX_BUFFERED = 10_000;
 
 export interface EventStreamOptions {
   readonly now: () => number;
-  /** Abort when the stream shall end. */
+  /** Abort one to end the stream. */
   readonly signals: readonly AbortSignal[];
-  /** Begins to listen, and answers how to end it. */
+  /** Starts to listen, and returns a function that stops. */
   readonly listen: (stream: EventStream) => () => void;
-  /** Told when somebody begins to wait for news, and when nobody does any more. */
+  /** Called when a reader starts to wait for events, and when none waits any more. */
   readonly onWaiting?: ((isWaiting: boolean) => void) | undefined;
 }
 
-/** EVENTS AS THEY HAPPEN, from a store or from a server. What a reader was too slow for, and what could not be had, is told as a `gap`. */
+/** EVENTS AS THEY HAPPEN, from a store or a server. A `gap` stands for events that a reader was too slow for or that were not received. */
 export class EventStream implements AsyncIterableIterator<Event> {
   readonly #options: EventStreamOptions;
   readonly #end = (): void => this.#finish();
@@ -53,7 +53,7 @@ export class EventStream implements AsyncIterableIterator<Event> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Events happened. */
+  /** Passes events on to readers, or keeps them. */
   receive(events: readonly Event[]): void {
     for (const event of events) {
       const reader = this.#readers.shift();
@@ -63,14 +63,14 @@ export class EventStream implements AsyncIterableIterator<Event> {
     if (this.#readers.length === 0) this.#options.onWaiting?.(false);
   }
 
-  /** Something was missed, or may be, and nobody knows how much. */
+  /** Events were missed, or may have been; nobody knows how many. */
   receiveGap(): void {
     this.#isGap = true;
     const reader = this.#readers.shift();
     if (reader !== undefined) reader({ done: false, value: this.#takeGap() });
   }
 
-  /** Once the buffer was full, nothing is kept until the reader has emptied it and was told of the gap: one gap, not one an event. */
+  /** Once the buffer is full, nothing is kept until the reader has emptied it and got the gap: one gap in all, not one for each event. */
   #keep(event: Event): void {
     if (!this.#isGap && this.#buffer.length - this.#taken < MAX_BUFFERED) return void this.#buffer.push(event);
     this.#isGap = true;

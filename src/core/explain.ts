@@ -1,10 +1,11 @@
-/** WHY A JOB IS NOT RUNNING: from what is known of it, its queue and the workers, the reasons, in words for people. */
+/** WHY A JOB IS NOT RUNNING: the reasons, in words for people, from the job, its queue and the workers. */
+import { count, counted } from "./counted.ts";
 import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
 import { isInternalQueue } from "./internal.ts";
 import { kindOfQueue } from "./queue-kind.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
-/** Every code that a reason can have. The list is closed. */
+/** All codes of reasons. The list is closed. */
 export const REASON_CODES = [
   "paused",
   "no_worker",
@@ -17,24 +18,23 @@ export const REASON_CODES = [
   "ended",
 ] as const;
 
-/** What keeps a job from running. `message` is for people: what is, and what to do about it. */
+/** What keeps a job from running. `message` is for people: the reason, and what to do about it. */
 export type Reason =
   /** No job of its queue starts until somebody resumes it. */
   | (Told<"paused"> & { readonly queue: string })
-  /** No live worker takes its type from its queue, or those that would have stopped claiming. */
+  /** No live worker takes this type from this queue, or those that do have stopped claiming. */
   | (Told<"no_worker"> & { readonly queue: string; readonly type: string })
-  /** The workers that take it have their hands full. */
+  /** All slots of the workers that take it are in use. */
   | (Told<"no_free_slot"> & { readonly workers: number; readonly slots: number })
-  /** Its time has not come. */
+  /** It is not due yet. */
   | (Told<"due_later"> & { readonly at: number })
-  /** Its time has come, and nobody made it ready. */
+  /** It is due, but no process has made it pending. */
   | (Told<"overdue"> & { readonly at: number })
   /** It waits for something other than time or a worker. */
   | Told<"blocked">
-  /** So many go before it. */
   | (Told<"position"> & { readonly ahead: number; readonly aheadIsCapped: boolean })
   | (Told<"running"> & { readonly workerId: string | null; readonly startedAt: number | null })
-  /** It will not run again unless somebody acts. */
+  /** It does not run again unless somebody acts. */
   | (Told<"ended"> & { readonly status: Status; readonly at: number | null });
 
 interface Told<Code extends (typeof REASON_CODES)[number]> {
@@ -42,35 +42,33 @@ interface Told<Code extends (typeof REASON_CODES)[number]> {
   readonly message: string;
 }
 
-/** Why a job is not running, the weightiest reason first; there is always one at least. */
+/** Why a job is not running, the most important reason first. There is always at least one. */
 export interface Explanation {
   readonly reasons: readonly Reason[];
 }
 
-/** All that is looked at. What does not matter for a job in its status may be left as it is. */
+/** The facts for an explanation. Those that do not matter for the job's status may have any value. */
 export interface ExplainFacts {
   readonly job: JobSummaryRecord;
   readonly now: number;
   readonly paused: boolean;
-  /** Those that are alive. */
   readonly workers: readonly WorkerEntry[];
-  /** How many go before it, counted up to MOST_AHEAD. */
+  /** How many jobs go before it, counted up to MOST_AHEAD. */
   readonly ahead: number;
 }
 
-/** Counting what goes before a job ends here. */
+/** How far the jobs before it are counted. */
 export const MOST_AHEAD = 10_000;
-/** A job that is due is made ready within a second, where anybody is there to do it. */
+/** Upkeep makes a due job pending within a second. */
 const PROMPT_MS = 2000;
 const MAX_ERROR_LENGTH = 200;
 
-/** The reasons why a job is not running, or that it is. */
 export function explain(facts: ExplainFacts): Reason[] {
   const { job } = facts;
   if (isTerminal(job.status)) return [ended(job)];
   if (job.status === "running") return [running(facts)];
   const obstacles = [...paused(facts), ...noWorker(facts)];
-  // Who is busy now may be free when its time comes, and when what keeps all of its kind from starting is gone.
+  // Busy workers matter only for a job that could start now: they may be free once the obstacle is gone.
   if (job.status === "blocked") return [BLOCKED, ...obstacles];
   if (job.status !== "pending") return [time(facts), ...obstacles];
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
@@ -81,7 +79,7 @@ export function serves({ queues, types }: WorkerEntry, { queue, type }: Pick<Job
   return (queues.includes(queue) || queues.includes(kindOfQueue(queue))) && (types === "*" || types.includes(type));
 }
 
-/** The types among which a job waits for its turn: those that the workers take that take it. */
+/** The types that compete with a job: all types of the workers that take it. */
 export function typesBeside(job: Pick<JobSummaryRecord, "queue" | "type">, workers: readonly WorkerEntry[]): readonly string[] | "*" {
   const types = workers.filter((worker) => serves(worker, job)).map((worker) => worker.types);
   if (types.includes("*")) return "*";
@@ -90,7 +88,7 @@ export function typesBeside(job: Pick<JobSummaryRecord, "queue" | "type">, worke
 
 function paused({ paused, job: { queue } }: ExplainFacts): Reason[] {
   if (!paused) return [];
-  return [{ code: "paused", message: `queue ${queue} is paused: none of its jobs starts until somebody resumes it`, queue }];
+  return [{ code: "paused", message: `queue ${queue} is paused: its jobs start when somebody resumes it`, queue }];
 }
 
 function noWorker({ job, workers }: ExplainFacts): Reason[] {
@@ -121,11 +119,11 @@ function noFreeSlot({ job, workers }: ExplainFacts): Reason[] {
   if (claiming.some(({ runningCount, slots }) => runningCount < slots)) return [];
   const slots = claiming.reduce((sum, worker) => sum + worker.slots, 0);
   const whose = claiming.length === 1 ? "the worker that takes such jobs" : `the ${claiming.length} workers that take such jobs`;
-  const message = `${slots === 1 ? "the one slot" : `all ${slots} slots`} of ${whose} ${slots === 1 ? "is" : "are"} taken: it starts when one is free; more workers or a higher concurrency start it sooner`;
+  const message = `${slots === 1 ? "the one slot" : `all ${slots} slots`} of ${whose} ${slots === 1 ? "is" : "are"} in use: it starts when one is free; more workers or a higher concurrency start it sooner`;
   return [{ code: "no_free_slot", message, workers: claiming.length, slots }];
 }
 
-/** One that is shutting down takes no more jobs, nor does one that gave up as many handlers as it has slots, whatever is free. */
+/** A worker that is shutting down takes no more jobs. Neither does one that abandoned as many handlers as it has slots. */
 function isClaiming({ state, slots, abandoned }: WorkerEntry): boolean {
   return state !== "stopping" && abandoned < slots;
 }
@@ -134,9 +132,8 @@ function time({ job, now, workers }: ExplainFacts): Reason {
   const at = job.runAt;
   const when = inWords(at);
   if (now - at > PROMPT_MS) {
-    const whoShould = "every process that runs a worker or a server makes due jobs ready";
-    const why = workers.length === 0 ? "and none seems to be there" : "so look for upkeep in their logs";
-    const message = `it was due at ${when}, and nobody has made it ready since: ${whoShould}, ${why}`;
+    const remedy = workers.length === 0 ? "and none seems to be running" : "so look for upkeep errors in their logs";
+    const message = `it was due at ${when}, but is still not pending: every process with a worker or a server makes due jobs pending, ${remedy}`;
     return { code: "overdue", message, at };
   }
   const message = job.status === "retrying" ? `${setbackInWords(job)} ${when}` : `it is due at ${when}`;
@@ -150,31 +147,25 @@ const BLOCKED: Reason = {
 
 function setbackInWords(job: JobSummaryRecord): string {
   if (job.error?.kind === "lost") {
-    return `attempt ${job.attempt} was lost${becauseOf(job)}, ${job.lostCount} of ${job.maxLost} times allowed; it runs again at`;
+    return `attempt ${job.attempt} was lost${becauseOf(job)}, loss ${job.lostCount} of ${job.maxLost} allowed; it runs again at`;
   }
   return `attempt ${job.attempt} failed${becauseOf(job)}; retry ${job.retryCount} of ${job.maxRetries} is due at`;
 }
 
-/** `startsNext`: nothing but the jobs before it keeps it from being taken. */
+/** `startsNext`: only the jobs before it keep it from starting. */
 function position({ ahead }: ExplainFacts, startsNext: boolean): Reason {
   const aheadIsCapped = ahead >= MOST_AHEAD;
-  const message = aheadIsCapped
-    ? `more than ${MOST_AHEAD.toLocaleString("en-US")} jobs go before it`
-    : ahead === 0
-      ? startsNext
-        ? "it is the next that is taken"
-        : "no other job goes before it"
-      : `about ${ahead.toLocaleString("en-US")} ${ahead === 1 ? "job goes" : "jobs go"} before it`;
+  const first = startsNext ? "it is the next job to start" : "no other job goes before it";
+  const about = ahead === 0 ? first : `about ${counted(ahead, "job goes", "jobs go")} before it`;
+  const message = aheadIsCapped ? `more than ${count(MOST_AHEAD)} jobs go before it` : about;
   return { code: "position", message, ahead, aheadIsCapped };
 }
 
 function running({ job: { workerId, startedAt, attempt }, workers }: ExplainFacts): Reason {
-  const since = startedAt === null ? "" : ` since ${inWords(startedAt)}`;
+  const runs = startedAt === null ? "is running it" : `has been running it since ${inWords(startedAt)}`;
   const isKnown = workers.some(({ id }) => id === workerId);
-  const doubt = isKnown
-    ? ""
-    : "; that worker is not among the live ones: if it is gone, its lease runs out soon, and the attempt counts as lost";
-  return { code: "running", message: `worker ${workerId} runs it${since}, attempt ${attempt}${doubt}`, workerId, startedAt };
+  const warning = isKnown ? "" : "; no live worker has this id: if it is gone, its lease runs out soon and the attempt counts as lost";
+  return { code: "running", message: `worker ${workerId} ${runs}, attempt ${attempt}${warning}`, workerId, startedAt };
 }
 
 function ended(job: JobSummaryRecord): Reason {
@@ -187,9 +178,9 @@ function endedInWords(job: JobSummaryRecord): string {
     case "completed":
       return `it completed${at}: nothing is left to run`;
     case "cancelled":
-      return `it was cancelled${at}: retry it to run it after all`;
+      return `it was cancelled${at}: retry it to run it`;
     default:
-      return `it failed for good${at}, attempt ${job.attempt}${becauseOf(job)}: retry it to give it a new life, or delete it`;
+      return `it failed for good${at}, attempt ${job.attempt}${becauseOf(job)}: retry it to run it again, or delete it`;
   }
 }
 

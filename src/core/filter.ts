@@ -2,47 +2,47 @@ import { isInternalQueue } from "./internal.ts";
 import type { JobSummaryRecord, Status } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
 
-/** The most jobs that one page of a list has, and how many it has when nothing is said. */
+/** The largest page of a list, and its size by default. */
 export const MAX_PAGE = 1000;
 export const DEFAULT_PAGE = 100;
-/** The longest cursor that a list gives out. */
+/** The longest cursor of a list. */
 export const MAX_CURSOR_LENGTH = 1000;
 
-/** Which jobs are meant; what is not named does not matter. */
+/** Selects jobs. Absent fields do not matter. */
 export interface Filter {
-  /** Any of these; absent is any at all. */
+  /** Any of these statuses; absent means all. */
   readonly status?: readonly Status[] | undefined;
   readonly type?: string | undefined;
   readonly queue?: string | undefined;
-  /** Jobs of our own queues, too; else they are left out: see internal.ts. */
+  /** Include internal jobs: see internal.ts. */
   readonly internal?: boolean | undefined;
   readonly priority?: { readonly min: number; readonly max: number } | undefined;
   readonly tag?: string | undefined;
-  /** With an error of this group: see error-group.ts. */
+  /** Jobs with an error of this group: see error-group.ts. */
   readonly group?: string | undefined;
-  /** A text that stands in the job: see search.ts. */
+  /** A text that occurs in the job: see search.ts. */
   readonly q?: string | undefined;
-  /** Created at or after, and before. */
+  /** Created at or after `from`, and before `to`. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/** Whether a filter leaves out all jobs of a queue, because they are our own. */
+/** Whether a filter excludes all jobs of a queue because they are internal. */
 export function leavesOut({ internal }: Pick<Filter, "internal">, queue: string): boolean {
   return internal !== true && isInternalQueue(queue);
 }
 
-/** Whether tallies can tell how many jobs a filter means: they know queue and status, and nothing else. */
+/** Whether the tallies can answer a filter: they know only queue and status. */
 export function isInTallies(filter: object): boolean {
   return Object.entries(filter).every(
     ([name, value]) => value === undefined || name === "queue" || name === "status" || name === "internal",
   );
 }
 
-/** Whether a job is meant. `isInPayload` tells whether what is searched for stands in its payload; it is asked only if that matters. */
+/** Whether a job matches. `isInPayload` searches its payload; it is called only if the result depends on it. */
 export type Matcher = (job: JobSummaryRecord, isInPayload: (search: Search) => boolean) => boolean;
 
-/** Makes the test of a filter. What is cheap to know is looked at first. */
+/** Makes the test of a filter. Cheap conditions come first. */
 export function matcherOf(filter: Filter): Matcher {
   const { status, type, queue, priority, tag, group, q, from, to } = filter;
   const search = q === undefined ? null : searchFor(q);

@@ -1,12 +1,12 @@
 /**
- * Run and wait times are counted in buckets that grow by about a quarter of a power of two, from 1 ms to 1 day: percentiles are then
- * right to within some 19 %, add up over processes and minutes, and cost one small counter each.
+ * Run and wait times are counted in buckets that grow by about a quarter of a power of two, from 1 ms to 1 day. So percentiles are right to
+ * within 19 %, add up over processes and minutes, and cost one small counter each.
  */
 export const BUCKETS = 108;
 
 export const STEPS_PER_DOUBLING = 4;
 
-/** The bucket of a time: bucket 0 holds up to 1 ms, the last one everything beyond its bound. */
+/** The bucket of a time. Bucket 0 holds up to 1 ms, the last one everything above its bound. */
 export function bucketOf(ms: number): number {
   if (!(ms > 1)) return 0;
   return Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms) * STEPS_PER_DOUBLING));
@@ -20,10 +20,7 @@ export function bucketBound(bucket: number): number {
 /** Counts by bucket; absent is zero. */
 export type Histogram = ReadonlyMap<number, number>;
 
-/**
- * The time that the given share (0..1) of the counted runs did not exceed, or null when nothing was counted. It is the bound of a bucket, which
- * is up to 19 % above the true one, so more than three digits of it would say nothing.
- */
+/** The time that this share (0..1) of the runs did not exceed; null without runs. A bucket's bound, up to 19 % too high, so three digits. */
 export function percentile(histogram: Histogram, share: number): number | null {
   let total = 0;
   for (const count of histogram.values()) total += count;

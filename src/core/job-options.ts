@@ -9,10 +9,7 @@ import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
 import { RETRY_CAP_MS } from "./retry.ts";
 import { fingerprint } from "./unique.ts";
 
-/**
- * THE SCHEMA: one row for each thing that a caller can say about a job: what it must be (in words: they are the error message and the
- * reference), how it is read, and what holds when nothing is said. Types and defaults are derived from it.
- */
+/** THE SCHEMA: for each job option what it must be (for errors and the reference), how it is read, and its default. Types derive from it. */
 interface Field<Input, Value> {
   readonly mustBe: string;
   /** The value as it is stored, or undefined to refuse it. */
@@ -24,14 +21,14 @@ function field<Input, Value>(mustBe: string, fallback: Value, read: (input: Inpu
   return { mustBe, read, fallback };
 }
 
-/** Bounds of what a caller says about a job. The HTTP contract has them from here. */
+/** Bounds of the options of a job. The HTTP contract takes them from here. */
 export const MAX_RETRIES = 100;
 export const MAX_KEY_BYTES = 255;
 export const MAX_TAGS = 20;
 export const MAX_TAG_LENGTH = 64;
 export const MAX_URL_LENGTH = 2048;
 
-export const TAG_RULE: string = `a text of 1 to ${MAX_TAG_LENGTH} characters`;
+export const TAG_RULE: string = `a string of 1 to ${MAX_TAG_LENGTH} characters`;
 const RETRIES_RULE = `a whole number from 0 to ${MAX_RETRIES}`;
 
 export const JOB_OPTIONS = {
@@ -46,48 +43,48 @@ export const JOB_OPTIONS = {
   ),
   runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
   maxRetries: field<number, number>(RETRIES_RULE, USUAL_JOB.maxRetries, (input) => readInteger(input, 0, MAX_RETRIES)),
-  /** null: by maxRetries, see `usualMaxLost`. */
+  /** null: depends on maxRetries, see `usualMaxLost`. */
   maxLost: field<number, number | null>(RETRIES_RULE, null, (input) => readInteger(input, 0, MAX_RETRIES)),
   retryDelay: field<Duration, number>(
     'a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"',
     USUAL_JOB.retryDelay,
     (input) => durationWithin(input, 0, RETRY_CAP_MS),
   ),
-  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 is none', USUAL_JOB.timeout, (input) =>
+  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 for none', USUAL_JOB.timeout, (input) =>
     durationWithin(input, 0, MAX_TIMEOUT_MS),
   ),
-  idempotencyKey: field<string, string | null>(`a text of 1 to ${MAX_KEY_BYTES} bytes`, null, readKey),
+  idempotencyKey: field<string, string | null>(`a string of 1 to ${MAX_KEY_BYTES} bytes`, null, readKey),
   keyTtl: field<Duration, number>('a time of at most 10 years, in milliseconds or as "24h"', 24 * 3_600_000, (input) =>
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
-  tags: field<readonly string[], readonly string[]>(`at most ${MAX_TAGS} texts of 1 to ${MAX_TAG_LENGTH} characters`, [], readTags),
+  tags: field<readonly string[], readonly string[]>(`at most ${MAX_TAGS} strings of 1 to ${MAX_TAG_LENGTH} characters`, [], readTags),
   meta: field<Readonly<Record<string, unknown>>, string | null>(`an object of at most ${MAX_META_BYTES} bytes of JSON`, null, (input) =>
     isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined,
   ),
-  webhookUrl: field<string, string | null>(`an http or https address of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
+  webhookUrl: field<string, string | null>(`an http or https URL of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
 } as const;
 
-/** The longest timer that JavaScript has; a timeout beyond it would fire at once. */
+/** Less than the longest timer in JavaScript; a longer timeout would fire at once. */
 const MAX_TIMEOUT_MS = 24 * 86_400_000;
 
 type Options = typeof JOB_OPTIONS;
 type InputOf<F> = F extends Field<infer Input, infer _> ? Input : never;
 type ValueOf<F> = F extends Field<infer _, infer Value> ? Value : never;
 
-/** What a caller may say about a job beside its type and payload. */
+/** The options of a job, besides its type and payload. */
 export type JobOptions = { readonly [K in keyof Options]?: InputOf<Options[K]> | undefined };
 
-/** Options as they were read: checked, in stored form, gaps filled. */
+/** Checked options in stored form, with defaults filled in. */
 export type JobSettings = { readonly [K in keyof Options]: ValueOf<Options[K]> };
 
-/** What holds when neither the call nor the definition says anything. A client can be told others. */
+/** The defaults for options that neither the call nor the definition sets. A client can have others. */
 export const JOB_DEFAULTS: JobSettings = Object.fromEntries(
   Object.entries(JOB_OPTIONS).map(([name, row]) => [name, row.fallback]),
 ) as unknown as JobSettings;
 
 const OPTION_NAMES = Object.keys(JOB_OPTIONS) as (keyof Options)[];
 
-/** Checks options and fills their gaps from `defaults`; throws at the first bad one. `now` bounds runAt. */
+/** Checks options and fills gaps from `defaults`; throws at the first bad one. `now` bounds runAt. */
 export function readJobOptions(options: JobOptions, defaults: JobSettings, now: number): JobSettings {
   const settings: Record<string, unknown> = { ...defaults };
   for (const name of Object.keys(options) as (keyof Options)[]) {
@@ -95,12 +92,12 @@ export function readJobOptions(options: JobOptions, defaults: JobSettings, now: 
     if (input === undefined) continue;
     const row = JOB_OPTIONS[name] as Field<unknown, unknown> | undefined;
     if (row === undefined || !OPTION_NAMES.includes(name)) {
-      throw new MillraceError("invalid_input", `${name} is not an option of a job; known are ${OPTION_NAMES.join(", ")}`, { field: name });
+      throw new MillraceError("invalid_input", `${name} is not a job option; known options: ${OPTION_NAMES.join(", ")}`, { field: name });
     }
     const value = row.read(input);
     if (value === undefined) throw invalid(name, row.mustBe, input);
     settings[name] = value;
-    // A time that the call names stands instead of the one that a default or definition gave in the other way.
+    // A time in the call replaces the time that a default or definition set with the other option.
     if (name === "delay") settings["runAt"] = null;
     if (name === "runAt") settings["delay"] = 0;
   }
@@ -109,21 +106,20 @@ export function readJobOptions(options: JobOptions, defaults: JobSettings, now: 
   return read;
 }
 
-/** Checks what shall hold for jobs of which nothing is said, and fills its gaps. */
 export function readJobDefaults(defaults: unknown, now: number): JobSettings {
   if (defaults === undefined) return JOB_DEFAULTS;
-  if (!isPlainObject(defaults)) throw invalid("defaults", "an object of options of a job", defaults);
+  if (!isPlainObject(defaults)) throw invalid("defaults", "an object with job options", defaults);
   return readJobOptions(defaults as JobOptions, JOB_DEFAULTS, now);
 }
 
 function refuseContradictions(options: JobOptions, read: JobSettings, now: number): void {
   if (options.delay !== undefined && options.runAt !== undefined) {
-    throw new MillraceError("invalid_input", "runAt and delay exclude each other: give only one of them", { field: "runAt" });
+    throw new MillraceError("invalid_input", "runAt and delay cannot be combined: give only one of them", { field: "runAt" });
   }
   if (read.runAt !== null && read.runAt > now + MAX_DELAY_MS) throw invalid("runAt", JOB_OPTIONS.runAt.mustBe, options.runAt);
 }
 
-/** Makes the job that will be inserted from what the caller gave. Throws `invalid_input` at the first bad field. */
+/** Makes the job to insert. Throws `invalid_input` if the payload is not valid JSON data. */
 export function makeJob(id: string, type: string, payload: unknown, settings: JobSettings): NewJob {
   const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
   const key = settings.idempotencyKey;
@@ -148,15 +144,13 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
   };
 }
 
-/** Checks the name of a type. */
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
   if (type.startsWith(INTERNAL_TYPES))
-    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}": those are internal`, type);
+    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}", which is reserved`, type);
   return type;
 }
 
-/** Checks the name of a queue. */
 export function readQueue(queue: unknown): string {
   if (!isName(queue)) throw invalid("queue", NAME_RULE, queue);
   return queue;
@@ -168,7 +162,7 @@ function readPriority(input: unknown): number | undefined {
 }
 
 function readKey(input: unknown): string | undefined {
-  // A lone surrogate has no UTF-8 form: two such keys could become one in a store.
+  // A lone surrogate has no UTF-8 form: a store could make one key out of two.
   if (typeof input !== "string" || input === "" || !input.isWellFormed()) return undefined;
   return utf8Length(input) <= MAX_KEY_BYTES ? input : undefined;
 }

@@ -1,13 +1,13 @@
 import { withTexts } from "./json-text.ts";
 
-/** Every status of a job. What leads from one to another is in lifecycle.ts. */
+/** All statuses of a job. lifecycle.ts has the ways from one to another. */
 export const STATUSES = ["scheduled", "pending", "running", "retrying", "blocked", "completed", "failed", "dead", "cancelled"] as const;
 /** Where a job is in its life. */
 export type Status = (typeof STATUSES)[number];
 
-/** Jobs that count against a queue's capacity. A blocked one does not: it waits for something other than time or a worker. */
+/** Jobs that count against a queue's capacity. Blocked jobs do not: they wait for something other than time or a worker. */
 export const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
-/** Jobs that will not change again unless someone acts. */
+/** Jobs that do not change again unless somebody acts. */
 export const TERMINAL: readonly Status[] = ["completed", "failed", "dead", "cancelled"];
 
 /** Those of them that retention removes. The others stay until someone acts. */
@@ -24,22 +24,22 @@ export type PriorityLevel = keyof typeof PRIORITY_LEVELS;
 export const MIN_PRIORITY = -100;
 export const MAX_PRIORITY = 100;
 
-/** The level that a priority counts under. */
+/** The level to which a priority belongs. */
 export function levelOf(priority: number): PriorityLevel {
   if (priority >= PRIORITY_LEVELS.critical) return "critical";
   if (priority >= PRIORITY_LEVELS.high) return "high";
   return priority >= PRIORITY_LEVELS.default ? "default" : "low";
 }
 
-/** What holds for a job of which nothing is said. Here, because a client in a browser cannot load the options of jobs. Times in milliseconds. */
+/** Defaults of a job. They are here because a client in a browser cannot load job-options.ts. Times in milliseconds. */
 export const USUAL_JOB = { maxRetries: 3, retryDelay: 1000, timeout: 30_000 } as const;
 
-/** How often a job of which nothing is said runs again after it was lost. One that shall not be retried is never run twice unasked. */
+/** The default of `maxLost`. A job without retries must not run twice unless its caller asked for it. */
 export function usualMaxLost(maxRetries: number): number {
   return maxRetries === 0 ? 0 : 3;
 }
 
-/** Why an attempt did not succeed, as its worker says. */
+/** Why an attempt did not succeed, as its worker reports it. */
 export interface AttemptError {
   readonly name: string;
   readonly message: string;
@@ -53,7 +53,7 @@ export interface JobError extends AttemptError {
   readonly group: string;
 }
 
-/** How far a running handler says it is. */
+/** How far a running handler is, by its own account. */
 export interface Progress {
   /** 0..100 */
   readonly percent: number;
@@ -70,7 +70,7 @@ export interface LogLine {
 }
 export const MAX_LOG_LINES = 1000;
 export const MAX_LOG_LINE_BYTES: number = 4 * 1024;
-/** How long the name of an error may be, and its other texts. */
+/** The longest name of an error, and the longest of its other texts. */
 export const MAX_ERROR_NAME_LENGTH = 256;
 export const MAX_ERROR_TEXT_LENGTH: number = 64 * 1024;
 
@@ -81,12 +81,12 @@ export interface Attempt {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly durationMs: number | null;
-  /** How this attempt ended. After one that `failed` the job may run again; a lost one has `failed`, with an error of kind `lost`. */
+  /** How this attempt ended. After `failed` the job may run again. A lost attempt is `failed` with an error of kind `lost`. */
   readonly outcome: "running" | "completed" | "failed" | "cancelled";
   readonly error: JobError | null;
 }
 
-/** How the latest attempt of a job in this status went, where the job itself tells it. */
+/** The outcome of a job's latest attempt, as far as its status shows it. */
 export function attemptOutcome(status: Status): Attempt["outcome"] {
   return status === "running" || status === "completed" || status === "cancelled" ? status : "failed";
 }
@@ -101,11 +101,11 @@ export interface JobRecord {
   readonly payload: string;
   readonly maxRetries: number;
   readonly retryCount: number;
-  /** How often it runs again in a life after a lease of it ran out. Such an attempt is lost, and costs no retry. */
+  /** How often it runs again in one life after its lease ran out. Such an attempt is lost, and costs no retry. */
   readonly maxLost: number;
-  /** Attempts of this life that were lost; the last one counts too, so it may be one more than `maxLost`. */
+  /** Attempts of this life that were lost, including the last one: may be `maxLost` + 1. */
   readonly lostCount: number;
-  /** Attempts started; given back on release and snooze. */
+  /** Attempts started. Release and snooze give theirs back. */
   readonly attempt: number;
   readonly snoozes: number;
   readonly retryDelayMs: number;
@@ -118,23 +118,23 @@ export interface JobRecord {
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
   readonly meta: string | null;
-  /** The worker of the latest attempt; people see it only while the job runs. */
+  /** The worker of the latest attempt; shown only while the job runs. */
   readonly workerId: string | null;
   readonly fence: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When it is (or was) due: its creation for an immediate job. */
+  /** When it is or was due: the time of creation for an immediate job. */
   readonly runAt: number;
   readonly startedAt: number | null;
   readonly completedAt: number | null;
-  /** How long the latest ended attempt ran, by the worker's own measure. */
+  /** How long the latest ended attempt ran, as its worker measured it. */
   readonly runMs: number | null;
 }
 
-/** A record without its bodies, as lists give it. The error has no stack. */
+/** A record as lists return it: without payload, result and error stack. */
 export type JobSummaryRecord = Omit<JobRecord, "payload" | "result">;
 
-/** A job as people see it. Times are milliseconds since the epoch; what is not set is null. */
+/** A job as clients return it. Times are milliseconds since the epoch; what is not set is null. */
 export interface Job<Payload = unknown, Result = unknown> extends JobSummary {
   readonly payload: Payload;
   readonly result: Result | null;
@@ -149,14 +149,14 @@ export interface JobSummary {
   readonly status: Status;
   readonly maxRetries: number;
   readonly retryCount: number;
-  /** How often it runs again in a life after its worker died or was cut off. */
+  /** How often it runs again in one life after its worker died or was cut off. */
   readonly maxLost: number;
-  /** Attempts of this life that were lost that way. */
+  /** Attempts of this life that were lost. */
   readonly lostCount: number;
   readonly attempt: number;
-  /** Base delay of the retry curve, in milliseconds. */
+  /** Delay before the first retry, in milliseconds; it doubles with each retry. */
   readonly retryDelay: number;
-  /** Milliseconds an attempt may take; 0 is no limit. */
+  /** How many milliseconds an attempt may take; 0 for no limit. */
   readonly timeout: number;
   readonly error: JobError | null;
   readonly progress: Progress | null;
@@ -164,12 +164,12 @@ export interface JobSummary {
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
   readonly meta: Readonly<Record<string, unknown>> | null;
-  /** Who runs it now. */
+  /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When it is or was due, if that is not the moment of its creation. */
+  /** When it is or was due, if not at its creation. */
   readonly scheduledAt: number | null;
   readonly startedAt: number | null;
   readonly completedAt: number | null;
@@ -184,7 +184,7 @@ export function toJob(record: JobRecord): Job {
   return summary;
 }
 
-/** The same, which also remembers the texts of payload and result. */
+/** Like `toJob`, and remembers the texts of payload and result. */
 export function toJobWithTexts(record: JobRecord): Job {
   return withTexts(toJob(record), record.payload, record.result);
 }
@@ -220,7 +220,7 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
   };
 }
 
-/** A job that is about to be inserted. The store adds what only it knows: sequence, times, status. */
+/** A job to insert. The store adds what only it knows: sequence, times, status. */
 export interface NewJob {
   readonly id: string;
   readonly type: string;
@@ -231,11 +231,11 @@ export interface NewJob {
   readonly maxLost: number;
   readonly retryDelayMs: number;
   readonly timeoutMs: number;
-  /** Due so long after the store's now; 0 is at once. */
+  /** Due this long after the store's now; 0 is at once. */
   readonly delayMs: number;
-  /** Due at this time of the store's clock, instead of `delayMs`; a time that has passed is at once. */
+  /** Due at this time of the store's clock, instead of `delayMs`; a time in the past is at once. */
   readonly runAt: number | null;
-  /** It comes in blocked, whatever `delayMs` and `runAt` say: what opens it says when it is due. No option of a user's leads here. */
+  /** Insert it as blocked, whatever `delayMs` and `runAt` say. What unblocks it sets its due time. No user option sets this. */
   readonly blocked?: boolean | undefined;
   readonly idempotencyKey: string | null;
   readonly keyTtlMs: number;
@@ -246,7 +246,18 @@ export interface NewJob {
   readonly meta: string | null;
 }
 
-/** The record of a job that was just inserted. */
+/** What internal jobs have in common: due at once, without priority, key, tags and meta. */
+export const PLAIN_JOB = {
+  priority: 0,
+  delayMs: 0,
+  runAt: null,
+  idempotencyKey: null,
+  keyTtlMs: 0,
+  fingerprint: null,
+  tags: [],
+  meta: null,
+} as const satisfies Partial<NewJob>;
+
 export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: number): JobRecord {
   return {
     id: job.id,

@@ -1,24 +1,20 @@
-/** READING JSON TEXT. `JSON.parse` alone takes the last of two equal names in silence; here the second is refused. */
+/** READING JSON TEXT. If an object has the same name twice, `JSON.parse` silently takes the last; here the second is refused. */
 import { MillraceError } from "./errors.ts";
 import { plainName } from "./plain-name.ts";
 
-/** Which fields of an object, or of each object in one of its lists, are wanted as text. */
+/** Which fields to return as text: of the outermost object, or of each object in one of its lists. */
 export interface TextPlace {
-  /** The list in whose objects they stand; without it they stand in the outermost object. */
+  /** The list whose objects have these fields; absent for the outermost object. */
   readonly list?: string;
   readonly fields: readonly string[];
 }
 
-/** A field, and its value as it was written. */
 export interface FieldText {
   readonly field: string;
   readonly text: string;
 }
 
-/**
- * What a text says, and the texts of the fields that are wanted, in their order. Throws what `JSON.parse` throws, and `invalid_input` where a
- * name stands twice in one object.
- */
+/** The value and the wanted texts, in order. Throws what `JSON.parse` throws, and `invalid_input` if an object has a name twice. */
 export function parseJson(text: string, place: TextPlace | null = null): { value: unknown; texts: readonly FieldText[] } {
   const value: unknown = JSON.parse(text);
   const { names, texts } = scan(text, place);
@@ -26,7 +22,7 @@ export function parseJson(text: string, place: TextPlace | null = null): { value
   return { value, texts };
 }
 
-/** The texts of the fields that are wanted, in a text that is known to be JSON. */
+/** The texts of the wanted fields, in a text that is known to be JSON. */
 export function textsIn(text: string, place: TextPlace): readonly FieldText[] {
   return scan(text, place).texts;
 }
@@ -40,14 +36,14 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** How deep the fields of the outermost object stand, and those of the objects in one of its lists. */
+/** The depth of the fields of the outermost object, and of the objects in one of its lists. */
 const OUTERMOST = 1;
 const IN_A_LIST = 3;
 const NOWHERE = -1;
 
 /**
- * One walk over a text that is known to be JSON. Counts its names, each of which is followed by the only colons that stand outside of strings,
- * and cuts out the fields that are wanted. No copy is made of anything else: this runs for every body.
+ * One pass over a text that is known to be JSON. Counts the names (each colon outside of a string follows one) and cuts out the wanted fields.
+ * It copies nothing else, because it runs for every body.
  */
 function scan(text: string, place: TextPlace | null): { names: number; texts: readonly FieldText[] } {
   const texts: FieldText[] = [];
@@ -97,7 +93,7 @@ function nameAt(text: string, start: number, end: number): string {
   return name.includes("\\") ? (JSON.parse(`"${name}"`) as string) : name;
 }
 
-/** Where the string ends that begins at `start`: at a quote before which stands an even number of backslashes. */
+/** The end of the string that begins at `start`: a quote after an even number of backslashes. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
@@ -106,7 +102,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** How many names are left of them. Not by recursion: JSON may nest deeper than the stack. */
+/** How many names `JSON.parse` kept. No recursion: JSON may nest deeper than the stack. */
 function countNames(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let names = 0;
@@ -129,11 +125,11 @@ interface Level {
   /** Names seen in this object; null in an array. */
   readonly names: Set<string> | null;
   readonly path: string;
-  /** The name, or the index, of the value that is being read. */
+  /** The name or index of the current value. */
   at: string | number;
 }
 
-/** Walks the text once more, now with paths, to say which name stands twice. */
+/** A second pass, with paths, to find the name that occurs twice. */
 function refuseTwice(text: string): never {
   const levels: Level[] = [];
   let string = "";
@@ -169,7 +165,7 @@ function refuseTwice(text: string): never {
       default: // a number, a word, or space
     }
   }
-  throw new MillraceError("invalid_input", "a name is given twice in one object");
+  throw new MillraceError("invalid_input", "the same name is given twice in one object");
 }
 
 function pathOf({ path, at }: Level): string {

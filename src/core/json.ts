@@ -1,34 +1,34 @@
-import { MillraceError, preview } from "./errors.ts";
+import { messageOf, MillraceError, preview } from "./errors.ts";
 import { JsonText } from "./json-text.ts";
 
-/** How deep arrays and objects may nest. The bound also ends the walk over a cycle. */
+/** How deep arrays and objects may nest. This bound also ends the walk over a cycle. */
 export const MAX_JSON_DEPTH = 100;
 
 export const MAX_PAYLOAD_BYTES: number = 1024 * 1024;
 export const MAX_META_BYTES: number = 16 * 1024;
 
-/** What jobs that are stored at once may weigh together, in characters of payload, meta and tags. */
+/** The most characters of payload, meta and tags that are stored in one batch. */
 export const MAX_BATCH_WEIGHT: number = 4 * MAX_PAYLOAD_BYTES;
 
 /**
  * The JSON text of a value, or an `invalid_input` error that names the place.
  *
- * `JSON.stringify` alone is silent about what it cannot say: NaN becomes null, a function or a Map disappears. A job would then run
- * with other data than its caller gave, so these are refused here. Properties that are `undefined` are left out, as everywhere in
- * JavaScript, and what has a `toJSON` (a Date) speaks for itself. Of a JsonText the answer is its text.
+ * `JSON.stringify` silently changes what JSON cannot express: NaN becomes null, a function or a Map disappears. A job would then run with
+ * other data than its caller gave, so we refuse these. Properties that are `undefined` are left out, as usual in JavaScript, and `toJSON`
+ * is honoured (as of a Date). The result for a JsonText is its text.
  */
 export function encodeJson(value: unknown, field: string, maxBytes: number): string {
   try {
     const given = value instanceof JsonText ? value.value : value;
     if (!isFaithful(given, 0, { left: maxBytes })) throw refusal(given, field, maxBytes);
     const text = value instanceof JsonText ? value.text : JSON.stringify(value === undefined ? null : value);
-    // No UTF-16 unit takes more than three bytes: most texts need not be counted.
+    // A UTF-16 unit takes at most three bytes, so most texts need not be counted.
     if (text.length * 3 > maxBytes && utf8Length(text) > maxBytes) throw tooLarge(field, maxBytes, `; got ${utf8Length(text)}`);
     return text;
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    // A getter, a Proxy or a toJSON of the caller's threw.
-    throw new MillraceError("invalid_input", `${field} could not be turned into JSON: ${preview(messageOf(error))}`, {
+    // A getter, Proxy or toJSON of the caller threw.
+    throw new MillraceError("invalid_input", `${field} could not be converted to JSON: ${preview(messageOf(error))}`, {
       field,
       cause: error,
     });
@@ -36,14 +36,14 @@ export function encodeJson(value: unknown, field: string, maxBytes: number): str
 }
 
 /**
- * How many values may still be looked at. Each takes a byte of JSON at least, so running out means that the text would be too long. Depth
- * alone does not end the walk in time: forty arrays, each holding the next one twice, are 2^40 values.
+ * How many more values may be visited. Each takes at least a byte of JSON, so at zero the text would be too long. The depth alone does not
+ * bound the walk: forty arrays, each holding the next one twice, are 2^40 values.
  */
 interface Budget {
   left: number;
 }
 
-/** Whether JSON can hold all of a value. Answers yes or no only: paths cost time, and nearly all values are sound. */
+/** Whether JSON can hold all of a value. Does not say where it cannot: paths cost time, and nearly all values are valid. */
 function isFaithful(value: unknown, depth: number, budget: Budget): boolean {
   switch (typeof value) {
     case "string":
@@ -62,7 +62,7 @@ function isFaithful(value: unknown, depth: number, budget: Budget): boolean {
 
 function isFaithfulInside(value: object, depth: number, budget: Budget): boolean {
   if (depth === MAX_JSON_DEPTH) return false;
-  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return isFaithful(spoken(value), depth + 1, budget);
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return isFaithful(ownJson(value), depth + 1, budget);
   if (Array.isArray(value)) {
     if ((budget.left -= value.length) < 0) return false;
     for (let index = 0; index < value.length; index++) if (!isFaithful(value[index], depth + 1, budget)) return false;
@@ -73,26 +73,26 @@ function isFaithfulInside(value: object, depth: number, budget: Budget): boolean
   if ((budget.left -= keys.length) < 0) return false;
   for (const key of keys) {
     const inner = (value as Record<string, unknown>)[key];
-    // Strings, most of what payloads hold, need no call.
+    // Most values in payloads are strings and need no call.
     if (typeof inner === "string" || inner === undefined) continue;
     if (!isFaithful(inner, depth + 1, budget)) return false;
   }
   return true;
 }
 
-/** What a value says of itself. `undefined` there would make it disappear, an invalid Date says null. */
-function spoken(value: object): unknown {
+/** What `toJSON` returns. `undefined` would make the value disappear, and an invalid Date gives null: both are refused. */
+function ownJson(value: object): unknown {
   const said = (value as { toJSON(key: string): unknown }).toJSON("");
   return value instanceof Date && said === null ? Number.NaN : said;
 }
 
-/** An object whose own properties are all it has: not a Map, an Error, a RegExp or a Promise, of which JSON would leave {}. */
+/** An object that consists of its own properties: not a Map, Error, RegExp or Promise, which would become {} in JSON. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** Walks once more, now with paths, to say what is wrong and where. */
+/** A second walk, with paths, to say what is wrong and where. */
 function refusal(value: unknown, field: string, maxBytes: number): MillraceError {
   return findUnfaithful(value, field, 0, { left: maxBytes }) ?? tooLarge(field, maxBytes, "");
 }
@@ -106,7 +106,7 @@ function findUnfaithful(value: unknown, path: string, depth: number, budget: Bud
     const field = topOf(path);
     return new MillraceError("invalid_input", `${field} must not nest deeper than ${MAX_JSON_DEPTH} levels, nor contain itself`, { field });
   }
-  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return findUnfaithful(spoken(value), path, depth + 1, budget);
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return findUnfaithful(ownJson(value), path, depth + 1, budget);
   if (Array.isArray(value)) return findInArray(value, path, depth, budget);
   if (!isPlain(value)) return notJson(path, "a plain object or array", value);
   return findInObject(value, path, depth, budget);
@@ -143,11 +143,7 @@ function topOf(path: string): string {
   return /^[^.[]*/.exec(path)?.[0] ?? path;
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The length of a text in UTF-8: counted unit by unit, so that no copy is made. */
+/** The length of a text in UTF-8, counted without a copy. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {

@@ -1,26 +1,36 @@
 import type { Status } from "./job.ts";
+import type { Transition } from "./lifecycle.ts";
 
 /**
- * What becomes of what is done under a lease. `ok`: applied, or a repeat of what was. `cancelled`: a cancel had ended it. `stale`: the lease
- * has passed to another, has ended, or is unknown. `locked`: the lease holds, but somebody else's open transaction holds the job: nothing was
- * changed, ask again.
+ * The answer to a call under a lease. `ok`: applied now, or by an earlier call. `cancelled`: the job was cancelled. `stale`: the lease ended, is
+ * unknown, or belongs to another worker. `locked`: the lease holds, but another open transaction has locked the job: nothing changed, so try again.
  */
 export const LEASE_ANSWERS = ["ok", "stale", "cancelled", "locked"] as const;
 /** One of these answers. */
 export type LeaseAnswer = (typeof LEASE_ANSWERS)[number];
 
-/** A lease that ran out and was taken from its holder: the worker died, or was cut off. */
+/** An attempt that ended, and its transition. */
+export interface Settled {
+  readonly id: string;
+  readonly type: string;
+  readonly queue: string;
+  readonly retryCount: number;
+  readonly lostCount: number;
+  readonly transition: Transition;
+}
+
+/** A lease that ran out: its worker died or was cut off. */
 export interface LostLease {
   readonly id: string;
   readonly type: string;
   readonly queue: string;
-  /** Who held it. */
+  /** The worker that held it. */
   readonly workerId: string | null;
   readonly fence: number;
   readonly attempt: number;
   readonly retryCount: number;
-  /** How often the job was lost until now, this time included. */
+  /** How often the job was lost so far, including this time. */
   readonly lostCount: number;
-  /** What became of the job. */
+  /** The new status of the job. */
   readonly to: Status;
 }

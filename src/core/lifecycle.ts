@@ -2,17 +2,17 @@
  * The life of a job.
  *
  *   scheduled ─→ pending ─→ running ─→ completed
- *                   ↑          ├───→ retrying ─→ pending   attempts remain, or it was lost and may run again
- *                   │          ├───→ dead                  retries spent, not retryable, or lost too often
+ *                   ↑          ├───→ retrying ─→ pending   retries remain, or it was lost and may run again
+ *                   │          ├───→ dead                  no retries left, discarded, or lost too often
  *                   │          ├───→ failed                the same, in a queue without dead letters
  *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
  *                   └── retry by hand from dead, failed, cancelled
- *   blocked ─→ pending | scheduled             what it waited for has happened
- *   running ─→ blocked                         it waits for something in the middle of its work: costs no attempt
+ *   blocked ─→ pending | scheduled             unblocked
+ *   running ─→ blocked                         waits for something before it can go on: costs no attempt
  *   blocked, scheduled, pending, retrying, running ─→ cancelled
  *
- * A transition is a value: what changes, not how. Stores apply it, atomically, only if its condition still holds. So four engines
- * cannot disagree about a retry.
+ * A transition is a value: it says what changes, not how. Stores apply it atomically, and only if its condition still holds. So all engines
+ * agree about retries.
  */
 import { withGroup } from "./error-group.ts";
 import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
@@ -21,46 +21,45 @@ import { lostDelay, retryDelay } from "./retry.ts";
 /** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
 export type Outcome =
   | { readonly kind: "completed"; readonly result: string | null; readonly runMs: number }
-  /** `delayMs` overrides the stored curve: RetryAfter, or a backoff function of the handler's. */
+  /** `delayMs` replaces the retry delay: from RetryAfter, or a backoff function of the handler. */
   | { readonly kind: "failed"; readonly error: AttemptError; readonly delayMs?: number | undefined; readonly runMs: number }
-  /** Not worth a retry. */
+  /** A retry would not help. */
   | { readonly kind: "discard"; readonly error: AttemptError; readonly runMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number }
-  /** Given back unfinished, at no cost. */
+  /** Given back unfinished. Costs nothing. */
   | { readonly kind: "release" }
-  /** The lease ran out. */
   | { readonly kind: "lost" };
 
 export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost"] as const satisfies Outcome["kind"][];
 
 export interface Transition {
   readonly to: Status;
-  /** Whether the fence moves, so that the present holder's later writes are refused. A settled lease needs no such move. */
+  /** Whether the fence grows, so that later writes of the present holder are refused. A settled lease does not need it. */
   readonly bumpFence: boolean;
-  /** Whether the attempt that was counted at claim is given back. */
+  /** Whether to give back the attempt that the claim counted. */
   readonly giveBackAttempt: boolean;
-  /** `add`: one more was used. `reset`: a new life, in which retries and snoozes start again. */
+  /** `add`: one more was used. `reset`: a new life; retries and snoozes count from 0 again. */
   readonly retries: "keep" | "add" | "reset";
-  /** `add`: one more attempt was lost; it raises the counter `lost`, and its holder is told. `reset`: they are counted from 0 again. */
+  /** `add`: one more attempt was lost; this raises the counter `lost` and is reported. `reset`: counts from 0 again. */
   readonly losses: "keep" | "add" | "reset";
   readonly countSnooze: boolean;
-  /** Due so long after the store's now; null keeps the due time, and with it the rank. */
+  /** Due this long after the store's now; null keeps the due time and the rank. */
   readonly delayMs: number | null;
-  /** undefined keeps what is there. */
+  /** undefined keeps the present one. */
   readonly result: string | null | undefined;
-  /** undefined keeps what is there. Where `errorOnlyIfRunning` is set, it is written only if the job was running. */
+  /** undefined keeps the present one. With `errorOnlyIfRunning`, it is written only if the job was running. */
   readonly error: JobError | null | undefined;
   readonly errorOnlyIfRunning: boolean;
-  /** Whether the attempt ends here and, unless the job ends with it, goes into the history. */
+  /** Whether the attempt ends. Unless the job ends too, it is added to the history. */
   readonly endsAttempt: boolean;
-  /** How long the attempt ran, where that was reported; only then are its times counted. Null: from its start until now. */
+  /** How long the attempt ran, if reported; only then its times are counted. Null: from its start until now. */
   readonly runMs: number | null;
 }
 
-/** Completed, with a reported run time, and nothing changes beyond what that means. */
+/** Completed with a reported run time, and nothing else changes. */
 export type PlainEnd = Transition & { readonly result: string | null; readonly runMs: number };
 
-/** Engines have a fast text for the plain end. They choose it by this, never by the name of the outcome. */
+/** Engines have a fast statement for the plain end. This decides, never the name of the outcome. */
 export function isPlainEnd(transition: Transition): transition is PlainEnd {
   return (
     transition.to === "completed" &&
@@ -92,7 +91,7 @@ const NOTHING = {
   runMs: null,
 } as const satisfies Partial<Transition>;
 
-/** What the rules need to know of the job whose attempt ended. These facts cannot change while its lease holds. */
+/** What the rules need to know about the job. These facts do not change while its lease holds. */
 export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "lostCount" | "maxLost" | "retryDelayMs" | "snoozes">;
 
 export interface Policy {
@@ -102,7 +101,7 @@ export interface Policy {
 export const MIN_SNOOZE_MS = 1000;
 export const MAX_SNOOZES = 1000;
 
-/** What follows when an attempt ended so. `random` is in [0, 1) and spreads the retries. */
+/** What follows from the outcome of an attempt. `random` is in [0, 1) and spreads the retries. */
 export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, random: number): Transition {
   switch (outcome.kind) {
     case "completed":
@@ -144,8 +143,8 @@ function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: numb
 }
 
 /**
- * A lost attempt is as a rule not the job's fault (a deploy, a neighbour that brought the process down), so it costs no retry: losses are
- * counted apart. The holder may still be alive and only cut off: the fence moves, so that nothing it says later is heard.
+ * A lost attempt is usually not the job's fault (a deploy, or another job that crashed the process), so it costs no retry: losses are counted
+ * separately. Its worker may be alive and only cut off. The fence grows, so that its later reports are refused.
  */
 function lose(job: AttemptFacts, policy: Policy, random: number): Transition {
   const losses = job.lostCount + 1;
@@ -175,7 +174,7 @@ const TOO_MANY_SNOOZES: AttemptError = {
   kind: "error",
 };
 
-/** A change that someone asked for: applied only to a job whose status is one of `from`. */
+/** A change that somebody asked for. It applies only to a job whose status is in `from`. */
 export interface Move {
   readonly from: readonly Status[];
   readonly transition: Transition;
@@ -193,20 +192,14 @@ export const CANCEL: Move = {
   },
 };
 
-/** A new life: retries, losses and snoozes start again, while attempt, fence and history go on counting. */
+/** A new life: retries, losses and snoozes count from 0 again; attempt, fence and history continue. */
 export const RETRY: Move = {
   from: ["dead", "failed", "cancelled"],
   transition: { ...NOTHING, to: "pending", retries: "reset", losses: "reset", delayMs: 0 },
 };
 
-/** Starts a job at once that would have waited for its time. It is not a new life: retries used and attempts lost so far still count. */
-export const RUN_NOW: Move = {
-  from: ["scheduled", "retrying"],
-  transition: { ...NOTHING, to: "pending", delayMs: 0 },
-};
+/** Starts a waiting job at once. Not a new life: retries used and attempts lost so far still count. */
+export const RUN_NOW: Move = { from: ["scheduled", "retrying"], transition: { ...NOTHING, to: "pending", delayMs: 0 } };
 
-/** What a blocked job waited for has happened. With a delay, the same move leads to `scheduled`. It always fits, however full its queue is. */
-export const OPEN: Move = {
-  from: ["blocked"],
-  transition: { ...NOTHING, to: "pending", delayMs: 0 },
-};
+/** Unblocks a job. With a delay, the same move leads to `scheduled`. The capacity of its queue does not matter. */
+export const OPEN: Move = { from: ["blocked"], transition: { ...NOTHING, to: "pending", delayMs: 0 } };

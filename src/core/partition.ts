@@ -1,11 +1,11 @@
 import { queueBeside } from "./delivery.ts";
 
-/** How many partitions there are; a partition fits into ten bits of a job's id. */
+/** How many partitions there are. A partition takes ten bits of a job's id. */
 export const PARTITIONS = 1024;
 
 /**
- * The partition of a queue: FNV-1a over its name. Every id carries it, on every engine alike, so that Redis finds a job by its id alone
- * and a job keeps its id when it moves from one engine to another. It can therefore never change. A delivery queue has that of its neighbour.
+ * The partition of a queue: FNV-1a of its name. Every id contains it, on every engine, so that Redis finds a job by its id alone and a job
+ * keeps its id when it moves to another engine. So this must never change. A delivery queue has the partition of the queue it belongs to.
  */
 export function partitionOf(queue: string): number {
   return partitionOfName(queueBeside(queue));
@@ -13,8 +13,6 @@ export function partitionOf(queue: string): number {
 
 function partitionOfName(queue: string): number {
   let hash = 0x811c9dc5;
-  for (let index = 0; index < queue.length; index++) {
-    hash = Math.imul(hash ^ queue.charCodeAt(index), 0x01000193);
-  }
+  for (let index = 0; index < queue.length; index++) hash = Math.imul(hash ^ queue.charCodeAt(index), 0x01000193);
   return ((hash >>> 22) ^ hash) & (PARTITIONS - 1);
 }

@@ -1,7 +1,7 @@
 /**
- * A QUEUE'S SETTINGS, each told once: QUEUE_SETTINGS says what a caller may say, what holds when nobody says anything, and where a store keeps
- * it. The client, the wire and the engines go by these rows; a new setting is a row here, a line in the types below, a column in the two SQL
- * engines, and what people see of it (contract, CLI, page).
+ * QUEUE SETTINGS, each declared once. QUEUE_SETTINGS says which values a caller may give, the default, and where a store keeps it. The client,
+ * the wire and the engines read these rows. A new setting is a row here, a line in the types below, a column in the two SQL engines, and its
+ * place in the HTTP contract, the CLI and the dashboard.
  */
 import { durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid } from "./errors.ts";
@@ -10,9 +10,9 @@ import { readFields, readInteger } from "./read-fields.ts";
 
 export const DEFAULT_QUEUE = "default";
 
-/** Queue settings as they are stored. Each has a default, so that a queue needs no set-up. */
+/** Queue settings, as stored. Each has a default, so that a queue needs no set-up. */
 export interface QueueSettings {
-  /** At most so many jobs may wait (pending + scheduled + retrying); null is no bound. */
+  /** How many jobs may wait (pending + scheduled + retrying); null is no limit. */
   readonly capacity: number | null;
   /** How much earlier one step of priority counts. The default makes priority strict. */
   readonly headStartMs: number;
@@ -34,28 +34,28 @@ export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
   readonly paused?: boolean;
 };
 
-/** What a store keeps of one setting. */
+/** The stored value of a setting. */
 export type SettingValue = number | boolean | null;
 
 export interface QueueSetting {
-  /** What callers call it: `capacity`, or `age` in the group `retention`. */
+  /** Its public name: `capacity`, or `age` in the group `retention`. */
   readonly name: string;
   readonly group?: "retention";
-  /** What QueueSettings calls it, in the same group. */
+  /** Its name in QueueSettings, in the same group. */
   readonly key: string;
-  /** The column of the SQL engines. */
+  /** Its column in the SQL engines. */
   readonly column: string;
   readonly kind: "number" | "flag";
   readonly usual: SettingValue;
-  /** What a caller must say, in words. */
+  /** Which values are valid, in words. */
   readonly mustBe: string;
-  /** What is stored for it; undefined to refuse it. */
+  /** Turns an input into the stored value; undefined if it is not valid. */
   readonly read: (input: unknown) => SettingValue | undefined;
-  /** What people are shown of it, where that is not what is stored. */
+  /** Turns the stored value into the public one, if they differ. */
   readonly show?: (stored: SettingValue) => SettingValue;
 }
 
-/** The largest capacity, and the most jobs that a queue can be told to keep. */
+/** The largest capacity, and the largest number of jobs to keep. */
 export const MAX_COUNT = 1_000_000_000;
 const MAX_HEAD_START_MS = 365 * 86_400_000;
 const A_KEEP = 'a time of at most 10 years, in milliseconds or as "24h", "7d"';
@@ -124,12 +124,12 @@ export const QUEUE_SETTINGS: readonly QueueSetting[] = [
 
 const GROUPED = QUEUE_SETTINGS.filter(({ group }) => group !== undefined);
 
-/** The settings from what `valueOf` says of each. */
+/** Makes settings of the value of each. */
 export function settingsFrom(valueOf: (setting: QueueSetting, index: number) => SettingValue): QueueSettings {
   return gather(QUEUE_SETTINGS.map((setting, index) => [setting.group, setting.key, valueOf(setting, index)])) as unknown as QueueSettings;
 }
 
-/** What settings, or a change of them, say of one: undefined for nothing. */
+/** The value of one setting, or undefined if a change does not name it. */
 export function settingIn(settings: QueueSettings | QueueChange, { group, key }: QueueSetting): SettingValue | undefined {
   const holder = group === undefined ? settings : settings[group];
   return (holder as Readonly<Record<string, SettingValue | undefined>> | undefined)?.[key];
@@ -155,7 +155,7 @@ export function shownSettings(settings: QueueSettings): Record<string, unknown> 
   );
 }
 
-/** Checks that the names of settings are known; `retention` is a group of them. What is said of each is looked at elsewhere. */
+/** Checks the names of settings, not their values. */
 export function readSettingNames(input: unknown): {
   readonly [name: string]: unknown;
   readonly retention?: Readonly<Record<string, unknown>>;
@@ -166,7 +166,7 @@ export function readSettingNames(input: unknown): {
   return { ...given, retention: readFields(given["retention"], "retention", names, "retention.") };
 }
 
-/** Reads what a caller says about a queue: the settings that it names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
+/** Reads the settings that the caller names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
 export function readQueueOptions(input: unknown): QueueChange {
   const options = readSettingNames(input);
   const read = QUEUE_SETTINGS.flatMap((setting): [Group, string, SettingValue][] => {
@@ -180,7 +180,7 @@ export function readQueueOptions(input: unknown): QueueChange {
   return gather(read);
 }
 
-/** Whether a queue that is not there is made; `usual` where the caller does not say. */
+/** Whether to make a queue that does not exist; `usual` if the caller does not say. */
 export function readCreate(options: unknown, usual: boolean): boolean {
   const { create = usual } =
     options === undefined || options === null ? {} : readFields(options, "the options for a new queue", ["create"]);

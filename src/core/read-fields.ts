@@ -1,8 +1,8 @@
-/** WHAT CALLERS GIVE: fields with names, and the values that many of them hold. */
+/** READING INPUT: objects with known fields, and the common kinds of values. */
 import { durationWithin } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 
-/** Checks that an object is one, and has none but the known fields. `what` is what it is called, `prefix` stands before each field. */
+/** Checks that the input is an object with known fields only. `what` names it in messages, `prefix` goes before each field. */
 export function readFields<Name extends string>(
   input: unknown,
   what: string,
@@ -10,20 +10,19 @@ export function readFields<Name extends string>(
   prefix = "",
 ): { readonly [K in Name]?: unknown } {
   if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid(what, "an object", input);
-  const stranger = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
-  if (stranger === undefined) return input;
-  const field = prefix + stranger;
-  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known are ${known.join(", ")}`, { field });
+  const unknown = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
+  if (unknown === undefined) return input;
+  const field = prefix + unknown;
+  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known fields: ${known.join(", ")}`, { field });
 }
 
-/** Reads a duration within bounds, in milliseconds. */
 export function readDuration(input: unknown, field: string, mustBe: string, maxMs: number, minMs = 0): number {
   const ms = durationWithin(input, minMs, maxMs);
   if (ms === undefined) throw invalid(field, mustBe, input);
   return ms;
 }
 
-/** The grammar of types, queues and schedules. */
+/** The format of names of types, queues and schedules. */
 export const NAME: RegExp = /^[A-Za-z0-9._:-]{1,128}$/;
 export const NAME_RULE = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 
@@ -36,10 +35,17 @@ export function readInteger(input: unknown, min: number, max: number): number | 
   return typeof input === "number" && Number.isInteger(input) && input >= min && input <= max ? input + 0 : undefined;
 }
 
-const EARLIEST_RUN_AT = Date.UTC(2000, 0, 1); // below it somebody gave seconds for milliseconds
+/** Reads a whole number within bounds. Throws `invalid_input`. */
+export function demandInteger(input: unknown, field: string, min: number, max: number): number {
+  const value = readInteger(input, min, max);
+  if (value === undefined) throw invalid(field, `a whole number from ${min} to ${max}`, input);
+  return value;
+}
+
+const EARLIEST_RUN_AT = Date.UTC(2000, 0, 1); // anything earlier is probably seconds instead of milliseconds
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
 
-/** A point in time as a caller may write it, in milliseconds since the epoch. */
+/** A point in time in any accepted form, as milliseconds since the epoch. */
 export function readTime(input: unknown): number | undefined {
   const ms = input instanceof Date ? input.getTime() : typeof input === "string" ? readIso(input) : input;
   return typeof ms === "number" && Number.isInteger(ms) && ms >= EARLIEST_RUN_AT ? ms : undefined;
@@ -47,7 +53,7 @@ export function readTime(input: unknown): number | undefined {
 
 function readIso(input: string): number | undefined {
   if (!ISO_WITH_ZONE.test(input)) return undefined;
-  // Date.parse makes 3 March of 31 February. Nobody means that.
+  // Date.parse reads 31 February as 3 March.
   const day = input.slice(0, 10);
   const isDay = new Date(Date.parse(`${day}T00:00:00Z`)).toJSON()?.slice(0, 10) === day;
   return isDay ? Date.parse(input) : undefined;

@@ -1,4 +1,4 @@
-/** Makes a value once for its key and keeps it; the oldest leaves when there are too many. */
+/** Returns the value for a key, and makes it if needed. Removes the oldest when there are too many. */
 export function remembered<T>(kept: Map<string, T>, most: number, key: string, make: () => T): T {
   const known = kept.get(key);
   if (known !== undefined) return known;

@@ -1,9 +1,9 @@
-/** No retry waits longer than this, whatever its base delay. */
+/** The longest delay before a retry, whatever its base delay. */
 export const RETRY_CAP_MS: number = 5 * 60_000;
 
 const JITTER = 0.25;
 
-/** The far end of the wait after the second loss; each further loss makes it four times as long, up to the cap. */
+/** The longest wait after the second loss. Each further loss makes it four times as long, up to the cap. */
 const LOST_SPREAD_MS = 30_000;
 
 /**
@@ -11,7 +11,7 @@ const LOST_SPREAD_MS = 30_000;
  * `random` is in [0, 1). The result is a whole number of milliseconds, finite for any n.
  */
 export function retryDelay(baseMs: number, n: number, random: number): number {
-  // 2^1024 is Infinity, and 0 × Infinity is NaN: the exponent stops long after the cap is reached.
+  // 2^1024 is Infinity, and 0 × Infinity is NaN: the exponent is limited, well beyond the cap.
   const doublings = Math.min(Math.max(n - 1, 0), 60);
   const capped = Math.min(RETRY_CAP_MS, baseMs * 2 ** doublings);
   const jittered = capped * (1 + JITTER * (2 * random - 1));
@@ -19,9 +19,9 @@ export function retryDelay(baseMs: number, n: number, random: number): number {
 }
 
 /**
- * The wait after the n-th loss (n = 1 for the first). The first one is taken for an accident: the delay of a first retry. From the second on it
- * is drawn evenly between the base delay and 30 s × 4^(n−2), capped. Jobs that were lost together may have been lost because of one of them:
- * spread so far, they do not come back together, and the one that brings its process down ends alone.
+ * The wait after the n-th loss (n = 1 for the first). The first loss counts as an accident and has the delay of a first retry. From the second
+ * on, the wait is random between the base delay and 30 s × 4^(n−2), capped. Jobs that were lost together may have been lost because of one
+ * of them. Spread out, they do not start together again, and the one that crashes its process then runs alone.
  */
 export function lostDelay(baseMs: number, n: number, random: number): number {
   if (n <= 1) return retryDelay(baseMs, 1, random);

@@ -24,7 +24,7 @@ const JOB_FIELDS = [
 const FIELDS = ["name", "type", "payload", "catchUp", "overlap", ...TIMING_FIELDS, ...JOB_FIELDS] as const;
 type Fields = { readonly [K in (typeof FIELDS)[number]]?: unknown };
 
-/** Reads a schedule as a caller gives it, gaps filled from `defaults`. Throws `invalid_input` at the first bad or unknown field. */
+/** Reads a schedule and fills gaps from `defaults`. Throws `invalid_input` at the first bad or unknown field. */
 export function readSchedule(input: unknown, defaults: JobSettings, now: number): ScheduleSpec {
   const fields = readFields(input, "schedule", FIELDS);
   return {
@@ -37,7 +37,6 @@ export function readSchedule(input: unknown, defaults: JobSettings, now: number)
   };
 }
 
-/** Checks the name of a schedule. */
 export function readScheduleName(name: unknown): string {
   if (!isName(name)) throw invalid("name", NAME_RULE, name);
   return name;
@@ -67,7 +66,7 @@ function readChoice<Choice extends string>(input: unknown, field: string, choice
   return input as Choice;
 }
 
-/** Whether two specs ask for the same, whoever paused one of them: then an upsert has nothing to do. */
+/** Whether two specs are equal, apart from `paused`: then an upsert changes nothing. */
 export function sameSchedule(a: ScheduleSpec, b: ScheduleSpec): boolean {
   return canonicalSpec(a) === canonicalSpec(b);
 }
@@ -79,12 +78,12 @@ function canonicalSpec({ name, timing, job, catchUp, overlap }: ScheduleSpec): s
   return `${others} ${canonicalText(payload)}`;
 }
 
-/** The job that a tick makes. It carries no key: that a tick makes one job only is the schedule's own last tick's doing. */
+/** The job of a tick. It needs no idempotency key: the schedule's stored last tick makes sure that a tick makes only one job. */
 export function jobOfSchedule(job: ScheduledJob, id: string): NewJob {
   return { ...job, maxLost: maxLostOf(job), id, delayMs: 0, runAt: null, idempotencyKey: null, keyTtlMs: 0, fingerprint: null };
 }
 
-/** How often jobs of a schedule run again after they were lost. */
+/** How often a job of the schedule runs again after it was lost. */
 export function maxLostOf({ maxLost, maxRetries }: Pick<ScheduledJob, "maxLost" | "maxRetries">): number {
   return maxLost ?? usualMaxLost(maxRetries);
 }

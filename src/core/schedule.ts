@@ -4,31 +4,29 @@ import { invalid, MillraceError } from "./errors.ts";
 import { readDuration } from "./read-fields.ts";
 import { firstInstant, highestLocal, isTimeZone, stretchAt } from "./zone.ts";
 
-// When a schedule ticks: the next tick, the latest missed one, a preview. cron.ts knows which local times match, zone.ts when clocks show
-// them.
+// When a schedule ticks: the next tick, the latest missed one, a preview. cron.ts finds matching local times, zone.ts the instants for them.
 
-/** When a schedule fires: a cron in a time zone, or an interval counted from the epoch. */
+/** When a schedule ticks: a cron in a time zone, or an interval counted from the epoch. */
 export type Timing =
   { readonly kind: "cron"; readonly cron: string; readonly timeZone: string } | { readonly kind: "every"; readonly everyMs: number };
 
-/** What a schedule does after downtime: one run for the latest missed tick, or none. */
+/** What a schedule does after downtime: run once for the latest missed tick, or not at all. */
 export const CATCH_UPS = ["one", "skip"] as const;
 
-/** One of CATCH_UPS. */
 export type CatchUp = (typeof CATCH_UPS)[number];
 
-/** The most ticks that previewTicks gives. */
+/** The most ticks that previewTicks returns. */
 export const MAX_PREVIEW = 100;
 
 const MIN_EVERY_MS = 1_000;
 
-// Ticks lie in the years that every engine can store and ISO 8601 can write with four digits.
+// Every engine can store ticks in these years, and ISO 8601 writes them with four digits.
 const FIRST_TICK = 0;
 const LAST_TICK = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /**
- * Checks a schedule's timing: exactly one of `cron` and `every`; null counts as not given. A cron has 5 fields, or 6 with
- * seconds first, or is a nickname such as `@daily`; its time zone is an IANA name, `UTC` by default. An interval is at least 1 s.
+ * Checks the timing of a schedule: exactly one of `cron` and `every`; null counts as absent. A cron has 5 fields, or 6 with seconds first, or
+ * is a nickname such as `@daily`; its time zone is an IANA name, `UTC` by default. An interval is at least 1 s.
  *
  * @throws MillraceError invalid_input, with the field
  */
@@ -44,14 +42,14 @@ export function parseTiming(input: { cron?: unknown; every?: unknown; timeZone?:
   return { kind: "every", everyMs: checkEvery(every) };
 }
 
-/** The first tick strictly after a time; null when there is none before the year 10000. */
+/** The first tick after a time; null if there is none before the year 10000. */
 export function nextTick(timing: Timing, afterMs: number): number | null {
   const after = Math.max(Math.floor(afterMs), FIRST_TICK - 1);
   const tick = after < LAST_TICK ? tickAfter(timing, after) : null;
   return tick === null || tick > LAST_TICK ? null : tick;
 }
 
-/** The latest tick with `fromMs < tick <= atMs`; null when there is none. Costs the same after a second and after a year. */
+/** The latest tick with `fromMs < tick <= atMs`, or null. The cost does not depend on the length of the period. */
 export function latestTick(timing: Timing, fromMs: number, atMs: number): number | null {
   const from = Math.max(Math.floor(fromMs), FIRST_TICK - 1);
   const at = Math.min(Math.floor(atMs), LAST_TICK);
@@ -59,7 +57,7 @@ export function latestTick(timing: Timing, fromMs: number, atMs: number): number
   return tick === null || tick <= from ? null : tick;
 }
 
-/** The next `count` ticks after a time, at most MAX_PREVIEW of them. */
+/** The next `count` ticks after a time, at most MAX_PREVIEW. */
 export function previewTicks(timing: Timing, afterMs: number, count: number): number[] {
   const ticks: number[] = [];
   let tick = nextTick(timing, afterMs);
@@ -70,12 +68,12 @@ export function previewTicks(timing: Timing, afterMs: number, count: number): nu
   return ticks;
 }
 
-/** What is stored of a schedule's ticks. */
+/** The stored state of a schedule's ticks. */
 export interface TickState {
   readonly timing: Timing;
-  /** The latest tick that was run; null before the first. */
+  /** The latest tick that ran; null before the first. */
   readonly lastTick: number | null;
-  /** The tick that is waited for; null when there is none. */
+  /** The next tick to run; null if there is none. */
   readonly nextTick: number | null;
   readonly catchUp: CatchUp;
 }
@@ -83,12 +81,12 @@ export interface TickState {
 /**
  * What a schedule does now: the tick to run, if any, and the next tick to wait for.
  *
- * However many ticks were missed, only the latest is run; under `skip` only while it is at most `lateMs` old, since a tick that
- * upkeep reaches a little late was not missed. A tick at or before the last one is never run again.
+ * However many ticks were missed, only the latest runs. With `skip` it runs only if it is at most `lateMs` old: a tick that upkeep reaches a
+ * little late was not missed. A tick at or before the last one never runs again.
  */
 export function dueTick(state: TickState, nowMs: number, lateMs: number): { tick: number | null; next: number | null } {
   if (state.nextTick === null || state.nextTick > nowMs) return { tick: null, next: state.nextTick };
-  // Not from nextTick on: when new zone rules move a tick to before the stored one, it is late, not lost.
+  // From lastTick, not from nextTick: if new zone rules move a tick to before the stored one, it is late, but not lost.
   const from = state.lastTick ?? state.nextTick - 1;
   const latest = latestTick(state.timing, from, nowMs);
   const wanted = latest !== null && (state.catchUp === "one" || nowMs - latest <= lateMs);
@@ -107,9 +105,8 @@ function tickUpTo(timing: Timing, from: number, at: number): number | null {
   return cron.followsRealTime ? realTickUpTo(cron, timing.timeZone, from, at) : localTickUpTo(cron, timing.timeZone, at);
 }
 
-// A cron that names local times fires at the first instant at which clocks have reached such a time. That one sentence is the
-// whole rule: the first of two occurrences has reached it, and a gap's end has reached every time inside the gap, so these fall
-// on one instant and are one tick.
+// A cron with local times fires at the first instant at which clocks have reached such a time. This is the whole rule. Of two occurrences the
+// first one fires. All times in a gap are reached at its end, so they are one tick.
 
 function localTickAfter(cron: Cron, zone: string, after: number): number | null {
   const local = nextMatch(cron, highestLocal(zone, after));
@@ -121,7 +118,7 @@ function localTickUpTo(cron: Cron, zone: string, at: number): number | null {
   return local === null ? null : firstInstant(zone, local);
 }
 
-// A cron that follows real time fires whenever clocks show a matching time, so each stretch of one offset is looked at by itself.
+// A cron that follows real time fires whenever clocks show a matching time, so each stretch with one offset is searched by itself.
 
 function realTickAfter(cron: Cron, zone: string, after: number): number | null {
   for (let from = after; from < LAST_TICK;) {

@@ -1,19 +1,16 @@
 /**
- * TEXT SEARCH. A job is found by a text that stands in its id, type, tags, idempotency key, the name or message of its error, or in the first
- * 16 KiB of its payload's JSON. Letters A to Z match in either case; every other character matches itself alone, so that no engine needs to
- * know more of the world's alphabets than another.
+ * TEXT SEARCH. Finds a text in the id, type, tags, idempotency key, error name or error message of a job, or in the first 16 KiB of its
+ * payload's JSON. Letters A to Z match in either case; every other character matches only itself, so that all engines find the same.
  */
 import { invalid } from "./errors.ts";
 import type { JobSummaryRecord } from "./job.ts";
 
-/** The longest text that is searched for. */
 export const MAX_SEARCH_LENGTH = 200;
-/** So much of a payload's JSON, in bytes of UTF-8, is looked through: a search must cost no more because payloads are large. */
+/** How much of a payload's JSON is searched, in bytes of UTF-8: large payloads must not make a search slower. */
 export const SEARCHED_PAYLOAD_BYTES: number = 16 * 1024;
 
-export const SEARCH_RULE = `a text of 1 to ${MAX_SEARCH_LENGTH} characters without U+0000`;
+export const SEARCH_RULE = `a string of 1 to ${MAX_SEARCH_LENGTH} characters without U+0000`;
 
-/** Checks a text to search for. Throws `invalid_input`. */
 export function readSearch(input: unknown): string {
   if (typeof input !== "string" || input === "" || input.length > MAX_SEARCH_LENGTH || input.includes("\u0000") || !input.isWellFormed()) {
     throw invalid("q", SEARCH_RULE, input);
@@ -21,20 +18,19 @@ export function readSearch(input: unknown): string {
   return input;
 }
 
-/** A text that is searched for, and whether others hold it. */
+/** A search text, and where it occurs. */
 export interface Search {
-  /** The text with A to Z in lower case: what engines compare with lower-cased columns. */
+  /** The text with A to Z in lower case, which engines compare with lower-cased columns. */
   readonly text: string;
-  /** The same as it stands inside a JSON text. Where a value has the text, its JSON has this. */
+  /** The text as it occurs inside JSON: the JSON of a value with the text contains this. */
   readonly inJson: string;
   isInText(text: string): boolean;
-  /** Whether it stands in what is known of a job without its payload. */
+  /** Whether it occurs in a job, apart from the payload. */
   isInSummary(job: JobSummaryRecord): boolean;
-  /** Whether it stands in the part of a payload that is looked through. */
+  /** Whether it occurs in the searched part of a payload. */
   isInPayload(payload: string): boolean;
 }
 
-/** Makes ready to search for a text. */
 export function searchFor(q: string): Search {
   const pattern = patternOf(q);
   const text = q.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -52,7 +48,7 @@ export function searchFor(q: string): Search {
   };
 }
 
-/** Not the flag `i`: it would also match É with é. */
+/** Without the flag `i`, which would also match É with é. */
 function patternOf(q: string): RegExp {
   const source = q.replace(/[^0-9a-z]/gi, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return new RegExp(
@@ -61,11 +57,11 @@ function patternOf(q: string): RegExp {
 }
 
 const encoder = new TextEncoder();
-const room = new Uint8Array(SEARCHED_PAYLOAD_BYTES);
+const buffer = new Uint8Array(SEARCHED_PAYLOAD_BYTES);
 const MOST_BYTES_PER_UNIT = 3;
 
 function searchedPart(payload: string): string {
   if (payload.length * MOST_BYTES_PER_UNIT <= SEARCHED_PAYLOAD_BYTES) return payload;
-  const { read } = encoder.encodeInto(payload, room);
+  const { read } = encoder.encodeInto(payload, buffer);
   return payload.slice(0, read);
 }

@@ -1,8 +1,8 @@
-/** SHAPES of what came from outside: small checks, put together. A check that passes makes nothing; one that fails says where and why. */
+/** CHECKS of values from outside, put together from small ones. A check that passes allocates nothing; one that fails says where and why. */
 export type Check = (value: unknown) => Fault | null;
 
 export interface Fault {
-  /** Where inside the value that was checked: `.outcome.kind`, `[3].id`, or nothing for the value itself. */
+  /** The place inside the checked value: `.outcome.kind`, `[3].id`, or empty for the value itself. */
   readonly path: string;
   readonly mustBe: string;
   readonly got: unknown;
@@ -18,7 +18,7 @@ export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER): Che
 }
 
 export function text(maxLength: number): Check {
-  return is(`a text of at most ${maxLength} characters`, (value) => typeof value === "string" && value.length <= maxLength);
+  return is(`a string of at most ${maxLength} characters`, (value) => typeof value === "string" && value.length <= maxLength);
 }
 
 export function oneOf(values: readonly unknown[]): Check {
@@ -50,7 +50,7 @@ export function shape(fields: Readonly<Record<string, Check>>): Check {
 export function listOf(check: Check, min: number, max: number): Check {
   return (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) {
-      return { path: "", mustBe: `a list of ${min} to ${max}`, got: value };
+      return { path: "", mustBe: `a list of ${min} to ${max} items`, got: value };
     }
     for (let index = 0; index < value.length; index++) {
       const fault = check(value[index]);

@@ -1,7 +1,7 @@
 import { invalid } from "./errors.ts";
 import { type Status, STATUSES } from "./job.ts";
 
-/** The names of other queues, and `failed`, which people ask for when they mean all that went wrong for good. */
+/** Names from other queues. `failed` also finds dead jobs, because it usually means all jobs that failed for good. */
 const ALIASES: Readonly<Record<string, readonly Status[]>> = {
   queued: ["pending"],
   processing: ["running"],
@@ -15,7 +15,7 @@ const ALIASES: Readonly<Record<string, readonly Status[]>> = {
 const OTHER_NAMES = Object.keys(ALIASES).filter((name) => !(STATUSES as readonly string[]).includes(name));
 const MUST_BE = `one of ${STATUSES.join(", ")}, or an alias: ${OTHER_NAMES.join(", ")}`;
 
-/** The statuses that a filter names, in any case, one or several; undefined is any. Throws `invalid_input`. */
+/** The statuses that a filter names, one or several, in any case; undefined for all. Throws `invalid_input`. */
 export function readStatusFilter(input: unknown): readonly Status[] | undefined {
   if (input === undefined || input === null) return undefined;
   const names: readonly unknown[] = Array.isArray(input) ? input : [input];

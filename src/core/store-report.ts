@@ -1,22 +1,19 @@
-/** What can be said about a store by looking, without opening it for work or changing anything in it. */
+/** What an inspection of a store found. It opens nothing for work and changes nothing. */
 export interface StoreReport {
-  /** The engine with the version that it says it has: "PostgreSQL 18.1". */
+  /** The engine with its version: "PostgreSQL 18.1". */
   readonly engine: string;
-  /**
-   * The version of our schema that was found, 0 when there is none yet, and the one that this Millrace makes; and whether the functions of this
-   * Millrace are missing in it. Null where there is no schema.
-   */
+  /** The version of our schema (0 for none), the one that is needed, and whether functions are missing. Null for an engine without a schema. */
   readonly schema: { readonly found: number; readonly wanted: number; readonly lacksFunctions?: boolean } | null;
-  /** The store's own time; null where that is this process's. */
+  /** The store's own time; null if the store uses this process's clock. */
   readonly now: number | null;
-  /** What a person should know, good or bad. */
+  /** What a person should know, good and bad. */
   readonly findings: readonly StoreFinding[];
 }
 
-/** One thing that was looked at. */
+/** One result of the inspection. */
 export interface StoreFinding {
-  /** `doubtful` works, but may surprise; `bad` does not work, or loses jobs. */
+  /** `doubtful`: works, but may surprise. `bad`: does not work, or loses jobs. */
   readonly grade: "good" | "doubtful" | "bad";
-  /** What is, and for what is not well, what to do. */
+  /** What was found and, unless it is good, what to do. */
   readonly message: string;
 }

@@ -1,62 +1,55 @@
 import { formatDuration } from "./duration.ts";
 import { readDuration } from "./read-fields.ts";
 
-/** How short and how long a lease may be. */
+/** The shortest and the longest lease. */
 export const MIN_LEASE_MS = 1000;
 export const MAX_LEASE_MS = 3_600_000;
-/** How long a call waits for the store before it fails, when nothing is said. */
+/** How long a call waits for the store by default. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 /**
- * For so long an impatient opening goes on while the server refuses connections: whoever starts a process with a wrong address should not
- * wait for the whole deadline. A server that is silent may only be slow, and is waited for until the deadline.
+ * How long opening a store goes on while the server refuses connections: with a wrong address, nobody should wait for the whole deadline. A
+ * server that does not answer may only be slow, so it has until the deadline.
  */
 export const REFUSED_AT_OPENING_MS = 1000;
-/** How many connections to a PostgreSQL server one process may ask for. */
+/** The most connections of one process to a PostgreSQL server. */
 export const MAX_POOL_SIZE = 1000;
-/** For how many days figures by the hour can be kept. */
+/** The most days that hourly figures are kept. */
 export const MAX_RETENTION_DAYS = 3650;
-/** The most items that one call of a store, and one request, may carry. */
+/** The most items in one call of a store, and in one request. */
 export const MAX_BATCH = 1000;
-/** How many jobs one worker may run at once, and so hold leases of. */
+/** How many jobs one worker can run at once. */
 export const MAX_SLOTS = 10_000;
-/** How many types one worker may name. */
+/** How many types one worker can name. */
 export const MAX_TYPES = 10_000;
-/** So many running jobs of a worker are listed. */
+/** How many running jobs of a worker are listed. */
 export const MAX_RUNNING_SHOWN = 100;
-/** The longest name of a host. */
 export const MAX_HOST_LENGTH = 255;
-/** How many queues one worker may serve. */
+/** How many queues one worker can serve. */
 export const MAX_QUEUES = 1000;
 
-/** How long handlers may go on after a stop at most. */
+/** The longest time that handlers can go on after a stop. */
 export const MAX_GRACE_MS = 86_400_000;
 
-/** How long a store that may be away has to answer once the grace is over, for all calls together. */
+/** How long a store that does not answer has after the grace period, for all calls together. */
 export const AFTER_GRACE_MS = 1000;
 
-/** Checks the time that handlers may go on after a stop. */
 export function readGrace(grace: unknown): number {
   return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
 }
 
-/** How long an aborted handler may take to settle before its slot is given to others, when nothing is said and at most. */
+/** How long an aborted handler may take to end before its slot is freed: by default, and at most. */
 export const DEFAULT_SETTLE_MS = 5000;
 export const MAX_SETTLE_MS = 60_000;
 
-/** Checks the time that an aborted handler may take to settle. */
 export function readSettle(settle: unknown): number {
   return readDuration(settle, "settle", timeFrom(0, MAX_SETTLE_MS), MAX_SETTLE_MS);
 }
 
-/** Checks how long a claim holds without being renewed. */
 export function readLease(lease: unknown): number {
   return readDuration(lease, "lease", timeFrom(MIN_LEASE_MS, MAX_LEASE_MS), MAX_LEASE_MS, MIN_LEASE_MS);
 }
 
-/**
- * Checks for how long a handler wants its lease left alone. The lease is extended by the time of a lease more than that, so that renewals
- * which begin again then come in time.
- */
+/** Checks how long a lease should hold without renewal. One lease length is added, so that renewals can start again in time. */
 export function readHold(time: unknown, leaseMs: number): number {
   const least = formatDuration(MIN_LEASE_MS);
   const most = `${formatDuration(MAX_LEASE_MS)} less the worker's lease of ${formatDuration(leaseMs)}`;

@@ -1,6 +1,6 @@
-/** What a worker says about itself in the registry. */
+/** What a worker reports about itself. */
 export interface WorkerEntry {
-  /** Random for each start of a process: a restarted worker never looks like its former self. */
+  /** Random for each start, so that a restarted worker has a new id. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;
@@ -9,7 +9,7 @@ export interface WorkerEntry {
   readonly queues: readonly string[];
   readonly types: readonly string[] | "*";
   readonly startedAt: number;
-  /** The jobs it runs, at most 100 of them. */
+  /** The jobs that it runs, at most 100. */
   readonly running: readonly string[];
   readonly runningCount: number;
   /** Attempts ended since it started, and in the last minute. */

@@ -1,28 +1,28 @@
 import { remembered } from "./remembered.ts";
 import { DAY_MS, HOUR_MS } from "./time-units.ts";
 
-// Instants <-> local times, from the stretches in which a zone's offset stays the same. Local times are numbers too: the milliseconds that
-// UTC would show if its clocks read what the zone's clocks read.
+// Converts between instants and local times, by the stretches in which a zone's offset is constant. A local time is a number, too: the
+// milliseconds at which UTC clocks would show that time.
 
-/** A time, `start` included and `end` not, in which a zone's clocks are ahead of UTC by the same `offset`. */
+/** A period, `start` included and `end` not, in which a zone has the same `offset` from UTC. */
 export interface Stretch {
   readonly start: number;
   readonly end: number;
   readonly offset: number;
 }
 
-// Since 1970 clocks were never further than 14 hours from UTC, nor put back by as much as a day: Apia and Kwajalein skipped one.
+// Since 1970 clocks were never more than 14 hours from UTC, nor set back by as much as a day: Apia and Kwajalein skipped one.
 const LARGEST_OFFSET_MS = 16 * HOUR_MS;
 const LARGEST_STEP_BACK_MS = 28 * HOUR_MS;
 
-/** The earliest instant at which the zone's clocks show this local time or, when they jump over it, a later one. */
+/** The first instant at which the zone's clocks show this local time or, if they skip it, a later one. */
 export function firstInstant(zone: string, local: number): number {
   let stretch = stretchAt(zone, local - LARGEST_OFFSET_MS);
   while (stretch.end + stretch.offset <= local) stretch = stretchAt(zone, stretch.end);
   return Math.max(stretch.start, local - stretch.offset);
 }
 
-/** The latest local time that the zone's clocks have shown up to this instant: in a repeated hour, the end of its first pass. */
+/** The latest local time that the zone's clocks have shown up to this instant: in a repeated hour, the end of the first pass. */
 export function highestLocal(zone: string, at: number): number {
   let stretch = stretchAt(zone, at - LARGEST_STEP_BACK_MS);
   let highest = stretch.start + stretch.offset;
@@ -33,9 +33,9 @@ export function highestLocal(zone: string, at: number): number {
   }
 }
 
-// Asking Intl costs microseconds, so stretches are made and kept for a span of time at once. A stretch that crosses the end of its
-// span is cut there; two neighbours with the same offset do no harm. Offsets are sampled: since 1970 no zone went back on a change
-// within less than 7 days (Recife, 2000).
+// Intl takes microseconds, so stretches are made and kept for a span of time at once. A stretch that crosses the end of its span is cut there;
+// two neighbours with the same offset do no harm. Offsets are sampled: since 1970 no zone undid a change within less than 7 days (Recife,
+// 2000).
 const SPAN_MS = 120 * DAY_MS;
 const SAMPLE_MS = 3 * DAY_MS;
 
@@ -70,7 +70,7 @@ interface Sample {
   readonly offset: number;
 }
 
-/** Halves the time between two samples that differ until the second of the change is known; each half may hold one. */
+/** Halves the time between two different samples until the second of the change is known. Each half may have a change. */
 function addChanges(sample: (at: number) => Sample, from: Sample, to: Sample, found: Sample[]): void {
   if (from.offset === to.offset) return;
   if (to.at - from.at <= 1_000) {
@@ -82,7 +82,7 @@ function addChanges(sample: (at: number) => Sample, from: Sample, to: Sample, fo
   addChanges(sample, middle, to, found);
 }
 
-// "1/1/1970, GMT-00:44:30" is the longest that Intl writes, and UTC is "1/1/1970, GMT".
+// The longest text of Intl is "1/1/1970, GMT-00:44:30"; UTC is "1/1/1970, GMT".
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 function offsetReader(zone: string): (at: number) => number {
@@ -96,16 +96,15 @@ function offsetReader(zone: string): (at: number) => number {
   };
 }
 
-/** @throws RangeError when Intl does not know the zone */
+/** @throws RangeError if Intl does not know the zone */
 function offsetFormat(zone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
 }
 
 export const MAX_ZONE_LENGTH = 64;
 
-/** Whether this is the IANA name of a zone. */
 export function isTimeZone(name: string): boolean {
-  // Intl also takes offsets such as +01:00, but they are not names.
+  // Intl also accepts offsets such as +01:00, which are not names.
   if (name.length > MAX_ZONE_LENGTH || !/^[A-Za-z]/.test(name)) return false;
   try {
     return offsetFormat(name) !== undefined;

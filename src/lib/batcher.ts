@@ -1,28 +1,27 @@
 /**
- * GROUP COMMIT. Many callers each ask for one thing; a store answers many at once for little more than the price of one.
+ * GROUP COMMIT. Many callers each ask for one thing; a store answers many at once at little more than the cost of one.
  *
- * Calls are gathered to the end of the tick and leave together; each caller still gets its own answer or its own error. With `inFlight`
- * batches under way, the rest waits and grows, so batches become large exactly when there is much to do. There is no timer: an idle
- * batcher sends within the tick. (Sending the first call at once instead was measured: the mean batch halves, and when calls arrive from
- * sockets, each in its own callback, every batch is of one.)
+ * Calls are gathered until the end of the tick and sent together; each caller gets its own answer or error. While `inFlight` batches are in
+ * progress, further calls wait, so batches become large when there is much to do. There is no timer: an idle batcher sends within the tick.
+ * (Measured: if the first call is sent at once, the mean batch is half as large, and calls from sockets, each in its own callback, make
+ * batches of one.)
  */
 export interface BatcherOptions<Item, Answer> {
   /**
-   * Runs a batch; answers are in the order of the items. An answer that is an Error rejects that item alone, and one that is a promise makes
-   * that item alone wait on.
+   * Runs a batch; answers are in the order of the items. An Error as an answer rejects only that item; a promise makes only that item wait longer.
    */
   readonly run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>;
-  /** How many batches may be under way: each takes its share of what waits. */
+  /** How many batches may be in progress; each takes its share of the waiting items. */
   readonly inFlight: number;
   readonly maxItems: number;
-  /** How heavy an item is, and the most that a batch may weigh; a single item heavier than that goes alone. */
+  /** The weight of an item, and the most that a batch may weigh; a heavier item goes alone. */
   readonly weigh?: (item: Item) => number;
   readonly maxWeight?: number;
-  /** Where calls wait, perhaps together with those of other batchers. */
+  /** Bounds how many calls wait, together with other batchers if they share it. */
   readonly waitingLimit: WaitingLimit;
   /**
-   * How long an item may wait for its batch to leave. Each batch ahead of it may take as long as a call of the store may; without a bound of
-   * its own an item behind ten of them would wait ten times as long.
+   * How long an item may wait for its batch to be sent. Each batch ahead of it may take as long as a call of the store; without this bound, an
+   * item behind ten batches would wait ten times as long.
    */
   readonly patience?: Patience;
 }
@@ -31,11 +30,11 @@ export interface Patience {
   readonly ms: number;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** The error of one who has waited too long. */
+  /** The error of an item that has waited too long. */
   readonly tooLong: () => Error;
 }
 
-/** How many calls may wait for an answer at once, over all batchers that share it; one more is refused with what `overflow` makes. */
+/** How many calls may wait for an answer, over all batchers that share it. Further calls are refused with the error from `overflow`. */
 export class WaitingLimit {
   readonly max: number;
   readonly overflow: () => Error;
@@ -49,7 +48,7 @@ export class WaitingLimit {
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
-  /** Since when, if anyone asks. */
+  /** When it was added; 0 without `patience`. */
   readonly since: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -60,7 +59,7 @@ export class Batcher<Item, Answer> {
   #waiting: Waiting<Item, Answer>[] = [];
   #underWay = 0;
   #flushing = false;
-  /** Some of those who wait had to wait for a batch. */
+  /** Some of the waiting items had to wait for a batch. */
   #isBehind = false;
   #idle: (() => void)[] = [];
 
@@ -68,7 +67,7 @@ export class Batcher<Item, Answer> {
     this.#options = options;
   }
 
-  /** Asks for one item. Rejects at once when too many wait already. */
+  /** Adds one item. Rejects at once if too many are waiting. */
   add(item: Item): Promise<Answer> {
     const { waitingLimit, patience } = this.#options;
     if (waitingLimit.count >= waitingLimit.max) return Promise.reject(waitingLimit.overflow());
@@ -80,7 +79,7 @@ export class Batcher<Item, Answer> {
     });
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when nothing waits and nothing is in progress. */
   whenIdle(): Promise<void> {
     if (this.#waiting.length === 0 && this.#underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -104,7 +103,7 @@ export class Batcher<Item, Answer> {
     }
   }
 
-  /** They came in order, so those who have waited too long are the first. */
+  /** Items are in order, so those that have waited too long come first. */
   #refuseLate(): void {
     const { patience, waitingLimit } = this.#options;
     const [first] = this.#waiting;
@@ -118,7 +117,7 @@ export class Batcher<Item, Answer> {
     if (this.#waiting.length === 0 && this.#underWay === 0) this.#tellIdle();
   }
 
-  /** Takes up to `share` items from the front, within the bounds of a batch. */
+  /** Takes up to `share` items from the front, within the limits of a batch. */
   #take(share: number): Waiting<Item, Answer>[] {
     const { maxItems, maxWeight = Infinity, weigh } = this.#options;
     const most = Math.min(share, maxItems, this.#waiting.length);
@@ -161,7 +160,7 @@ export class Batcher<Item, Answer> {
   }
 }
 
-/** Browsers have no setImmediate; there a timer comes next to it. */
+/** Browsers have no setImmediate; a timer comes closest. */
 function atEndOfTick(run: () => void): void {
   if (typeof setImmediate === "function") setImmediate(run);
   else setTimeout(run);

@@ -1,10 +1,10 @@
-/** Where time comes from. Everything that waits or measures takes one of these, so that tests can turn time by hand. */
+/** The source of time. Everything that waits or measures takes one, so that tests can control time. */
 export interface Clock {
-  /** Milliseconds since the epoch. May step back when somebody sets the machine's clock. */
+  /** Milliseconds since the epoch. Can go back if somebody sets the machine's clock. */
   now(): number;
-  /** Milliseconds that only ever go forward, from an arbitrary start. */
+  /** Milliseconds that never go back, from an arbitrary start. */
   monotonic(): number;
-  /** Calls back once after `ms`. Longer than a JavaScript timer can be is allowed. */
+  /** Calls back once after `ms`, which may be longer than a JavaScript timer allows. */
   setTimer(callback: () => void, ms: number): Timer;
 }
 
@@ -12,7 +12,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Beyond this a JavaScript timer overflows and fires at once. */
+/** A longer JavaScript timer overflows and fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -31,7 +31,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal to tell which. */
+/** Resolves after `ms`, or when `signal` aborts: the caller checks the signal to know which. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -45,7 +45,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** What the work answers, or null after `ms`: then it goes on by itself, and a failure that comes later is nobody's. */
+/** The result of the work, or null after `ms`: then the work continues, and its later failure is ignored. */
 export async function atMost<Answer>(clock: Clock, ms: number, work: Promise<Answer>): Promise<Answer | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>();
   const timer = clock.setTimer(() => resolve(null), ms);

@@ -1,11 +1,8 @@
-/**
- * WHAT OTHERS WERE TOLD TO WAIT FOR. Who was told of a time that is still to come will look then, and learn of all later ones by looking: so
- * later ones need not be told.
- */
+/** THE EARLIEST TIME THAT OTHERS KNOW. They will look then and find all later times themselves, so only an earlier time must be sent. */
 export class EarliestTold {
   #at = Number.NEGATIVE_INFINITY;
 
-  /** Whether others must be told of something in `inMs` from `now`; if so, they are taken to be told. Both in milliseconds, `now` monotonic. */
+  /** Whether to tell others about something `inMs` from `now`; if so, assumes that it is done. In milliseconds, `now` monotonic. */
   isNews(inMs: number, now: number): boolean {
     const at = now + inMs;
     if (this.#at > now && at >= this.#at) return false;

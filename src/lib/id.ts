@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
-/** Time and counter, the caller's ten bits and the variant, and the random rest, each at its place in the text. */
+/** Time and counter, ten bits of the caller and the variant, and the random rest, each at its place in the text. */
 const TEMPLATE = "00000000-0000-7000-8000-000000000000";
 const COUNTER_AT = 15;
 const VARIANT_AT = 19;
@@ -11,11 +11,11 @@ const RANDOM_BYTES = 7;
 const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
 /**
- * UUIDv7 (RFC 9562): 48 bits of time, 12 bits of a counter, 10 bits that the caller gives, 52 random bits. Ids of one maker rise strictly,
- * also within a millisecond and when the clock steps back, so that they can order what one process made.
+ * UUIDv7 (RFC 9562): 48 bits of time, a 12-bit counter, 10 bits from the caller, 52 random bits. Ids of one maker always increase, even within
+ * a millisecond and when the clock goes back, so they order what one process made.
  *
- * The text is written digit by digit into one buffer: to join it from pieces costs three times as much, and again as much when it is first
- * looked up, because V8 then has to flatten it.
+ * The digits are written into one buffer: joining pieces costs three times as much, and the same again at the first lookup, when V8 has to
+ * flatten the string.
  */
 export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = randomFillSync): (tenBits: number) => string {
   const text = Buffer.from(TEMPLATE, "latin1");
@@ -47,7 +47,7 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
       counter++;
       return;
     } else {
-      time++; // 4,096 ids in one millisecond: borrow the next
+      time++; // 4,096 ids in one millisecond: use the next one
       counter = 0;
     }
     text.write(time.toString(16).padStart(12, "0").replace(/^.{8}/, "$&-"), "latin1");
@@ -56,10 +56,7 @@ export function idMaker(now: () => number, fill: (bytes: Uint8Array) => void = r
 
 const makers = new WeakMap<Clock, (tenBits: number) => string>();
 
-/**
- * The maker of all who go by this clock: with one of their own each, ids would rise in each client and not in the process. Its random bits
- * are those of whoever asked first.
- */
+/** One maker for each clock, so that ids increase within the process, not only within a client. The first caller gives its random bits. */
 export function idMakerOf(clock: Clock, fill?: (bytes: Uint8Array) => void): (tenBits: number) => string {
   let maker = makers.get(clock);
   if (maker === undefined) makers.set(clock, (maker = idMaker(() => clock.now(), fill)));
@@ -79,7 +76,7 @@ export function isId(value: unknown): value is string {
   return typeof value === "string" && UUID_V7.test(value);
 }
 
-/** The ten bits that were given when the id was made. */
+/** The ten bits from the caller. */
 export function tenBitsOf(id: string): number {
   return (Number.parseInt(id.slice(19, 23), 16) >> 4) & 0x3ff;
 }

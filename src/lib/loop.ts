@@ -2,24 +2,21 @@ import type { Clock, Timer } from "./clock.ts";
 
 export interface LoopOptions {
   readonly clock: Clock;
-  /** Does one turn and answers how long to rest, in milliseconds. */
+  /** Does one turn and returns how long to rest, in milliseconds. */
   readonly turn: () => Promise<number> | number;
-  /** Told when a turn failed; answers how long to rest before the next. Must not throw. */
+  /** Called when a turn failed; returns how long to rest. Must not throw. */
   readonly onError: (error: unknown) => number;
 }
 
-/**
- * SOMETHING DONE AGAIN AND AGAIN. A turn, a rest, a turn; no two turns at once. A rest ends early when somebody wakes the loop, and a
- * wake-up in the middle of a turn makes another turn follow at once, because that turn may have looked before the news came.
- */
+/** REPEATED WORK: a turn, a rest, a turn; never two at once. A `wake` during a turn makes another turn follow: it may have missed something. */
 export class Loop {
   readonly #options: LoopOptions;
   #state: "new" | "started" | "stopped" = "new";
   #rest: Timer | null = null;
-  /** By the monotonic clock, as all times here. */
+  /** All times here are monotonic. */
   #restEndsAt = Infinity;
   #turnBeganAt = -Infinity;
-  /** The earliest that was asked for while a turn was under way. */
+  /** The earliest time asked for during a turn. */
   #wantedAt = Infinity;
   #turn: Promise<void> | null = null;
   #following: Promise<void> | null = null;
@@ -28,7 +25,7 @@ export class Loop {
     this.#options = options;
   }
 
-  /** Begins the first turn, now or after a rest. */
+  /** Starts the first turn, now or after a rest. */
   start({ restMs = 0 }: { readonly restMs?: number } = {}): void {
     if (this.#state !== "new") return;
     this.#state = "started";
@@ -36,12 +33,11 @@ export class Loop {
     else void this.#begin();
   }
 
-  /** Ends the rest. */
   wake(): void {
     void this.turnNow();
   }
 
-  /** A turn begins in `ms` at the latest, but not sooner than `apartMs` after the one before began. A rest that ends before is left alone. */
+  /** Starts a turn in `ms` at the latest, but at least `apartMs` after the start of the last one. A rest that ends earlier stays as it is. */
   wakeWithin(ms: number, apartMs: number): void {
     if (this.#state !== "started") return;
     const wantedAt = Math.max(this.#options.clock.monotonic() + ms, this.#turnBeganAt + apartMs);
@@ -49,10 +45,10 @@ export class Loop {
     else if (wantedAt < this.#restEndsAt) this.#restUntil(wantedAt);
   }
 
-  /** Resolves after a whole turn that began after this call, or at once when the loop does not run. Callers at one time share the turn. */
+  /** Resolves after a whole turn that started after this call, or at once if the loop does not run. Concurrent callers share the turn. */
   turnNow(): Promise<void> {
     if (this.#state !== "started") return Promise.resolve();
-    // The turn before it may have ended already; it begins a few microtasks later, and to begin one here would make two.
+    // The turn before may already have ended. The next one starts a few microtasks later, and starting one here would make two.
     if (this.#following !== null) return this.#following;
     if (this.#turn === null) return this.#begin();
     this.#following = this.#turn.then(() => {
@@ -62,7 +58,7 @@ export class Loop {
     return this.#following;
   }
 
-  /** No turn begins any more; resolves when the one under way has ended. May be called twice. */
+  /** Starts no more turns; resolves when the current one has ended. May be called twice. */
   async stop(): Promise<void> {
     this.#state = "stopped";
     this.#rest?.cancel();

@@ -1,9 +1,9 @@
-/** An address where nobody takes connections: nobody listens there, or there is no such address. Unlike silence, it is known at once. */
+/** Nothing accepts connections at this address, or it does not exist. Unlike silence, this is known at once. */
 const CODES: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
 
-/** Whether an error of a connection says so. */
+/** Whether a connection error means this. */
 export function isRefusal(error: unknown): boolean {
-  // A host with several addresses fails with one error for each.
+  // A host with several addresses fails with one error for each of them.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isRefusal);
   return CODES.has((error as { code?: unknown } | null)?.code);
 }

@@ -1,4 +1,4 @@
-/** Cuts a list into batches of at most so many items, which weigh at most so much; an item that is heavier goes alone. */
+/** Splits a list into batches of at most `maxItems` items and `maxWeight`; a heavier item goes alone. */
 export function* slices<Item>(
   items: readonly Item[],
   maxItems: number,
@@ -20,7 +20,7 @@ export function* slices<Item>(
   if (slice.length > 0) yield slice;
 }
 
-/** Runs a list, at most so many items at once, one batch after the other. Answers are in the order of the items. */
+/** Runs a list in batches of at most `maxItems`, one after the other. Answers are in the order of the items. */
 export async function inBatches<Item, Answer>(
   items: readonly Item[],
   maxItems: number,

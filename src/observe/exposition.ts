@@ -1,10 +1,9 @@
-/** HOW FIGURES ARE WRITTEN: families of samples, as the text that Prometheus reads, or as JSON with the same content. */
+/** THE FORMAT OF METRICS: families of samples, as text for Prometheus, or as JSON with the same content. */
 
-/** A figure with its name, its meaning and its samples. */
 export type Family = PlainFamily | HistogramFamily;
 
 export interface PlainFamily extends FamilyHead {
-  /** A counter only rises, but for a restart; a gauge goes both ways. */
+  /** A counter only grows, except after a restart; a gauge can also fall. */
   readonly type: "counter" | "gauge";
   readonly samples: readonly PlainSample[];
 }
@@ -28,21 +27,32 @@ export interface PlainSample {
 
 export interface HistogramSample {
   readonly labels: Labels;
-  /** How many were at most `le`, from the smallest `le` on; all of them are in `count`. */
+  /** How many were at most `le`, in rising order of `le`; `count` has all of them. */
   readonly buckets: readonly { readonly le: number; readonly count: number }[];
   readonly sum: number;
   readonly count: number;
 }
 
-/** The media type of the text. */
+export function gauge(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
+  return { name, help, type: "gauge", samples };
+}
+
+export function counter(name: string, help: string, samples: readonly PlainSample[]): PlainFamily {
+  return { name, help, type: "counter", samples };
+}
+
+export function plain(value: number, labels: Labels = {}): PlainSample {
+  return { labels, value };
+}
+
 export const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The text that Prometheus reads. A family without samples is told by its head alone, so that one sees that it exists. */
+/** Text for Prometheus. A family without samples still has its head, so that you see that it exists. */
 export function toText(families: readonly Family[]): string {
   return families.map(familyText).join("");
 }
 
-/** The same for programs that would rather read JSON. */
+/** The same as JSON. */
 export function toJson(families: readonly Family[]): { readonly metrics: readonly Family[] } {
   return { metrics: families };
 }

@@ -1,19 +1,18 @@
-/** WHAT THIS PROCESS COUNTS BY ITSELF. Kept apart by the values of labels, of which whoever counts must see to it that there are few. */
+/** WHAT THIS PROCESS COUNTS, by the values of labels. The caller must make sure that there are few of them. */
 import type { HistogramFamily, HistogramSample, Labels, PlainFamily } from "./exposition.ts";
 
-/** What a figure is called, what it means, and what it is kept apart by. */
+/** The name of a figure, its meaning, and its labels. */
 export interface FigureHead {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** Counts up. */
 export class Counter {
   readonly #head: FigureHead;
   readonly #counts = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** Without labels it is there from the start, at zero. With labels those are whose values are `known`: a rate needs a beginning. */
+  /** Without labels it starts at zero. With labels the `known` values do, because a rate needs a start. */
   constructor(head: FigureHead, known: readonly (readonly string[])[] = head.labels === undefined ? [[]] : []) {
     this.#head = head;
     for (const values of known) this.add(0, ...values);
@@ -31,13 +30,13 @@ export class Counter {
   }
 }
 
-/** Counts times, or other sizes, by how large they were. */
+/** Counts durations, or other sizes, by how large they are. */
 export class Histogram {
   readonly #head: FigureHead;
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
 
-  /** `bounds` rise. */
+  /** `bounds` must rise. */
   constructor(head: FigureHead, bounds: readonly number[]) {
     this.#head = head;
     this.#bounds = bounds;
@@ -79,7 +78,7 @@ interface Series {
   sum: number;
 }
 
-/** Most figures have one label or none, and then nothing has to be joined. */
+/** Most figures have at most one label, and then nothing has to be joined. */
 function keyOf(values: readonly string[]): string {
   return values.length === 1 ? values[0]! : values.join("\u0000");
 }

@@ -5,27 +5,23 @@ import type { LeaseAnswer } from "../core/lease.ts";
 import type { LeaseVerb, LeaseWatcher, SeenClaim, SeenFacts, SeenReport } from "./lease-watch.ts";
 import type { QueueLabels } from "./queue-labels.ts";
 
-/** From a millisecond to half an hour: handlers are as different as that. */
+/** From a millisecond to half an hour: handlers differ that much. */
 const JOB_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
-/** Delayed and retried jobs take up to days. */
+/** Delayed and retried jobs can take days. */
 const TOTAL_SECONDS = [...JOB_SECONDS, 7200, 21_600, 86_400];
 
 const VERBS: readonly LeaseVerb[] = ["settle", "extend", "note"];
-/** A worker that came over HTTP need not say what it knows of the job. */
+/** A worker over HTTP may report without facts about the job. */
 const UNKNOWN = "(unknown)";
 
-/** What was worked through this process, by its own workers or by others over HTTP. Add these up over processes. */
+/** Work through this process, by its own workers or by others over HTTP. Add these up over processes. */
 export class JobFigures implements LeaseWatcher {
   readonly #queues: QueueLabels;
-  readonly #claims = new Counter({
-    name: "millrace_claims_total",
-    help: "Jobs claimed through this process.",
-    labels: ["queue"],
-  });
+  readonly #claims = new Counter({ name: "millrace_claims_total", help: "Jobs claimed through this process.", labels: ["queue"] });
   readonly #attempts = new Counter({
     name: "millrace_attempts_total",
-    help: "Attempts whose end was reported through this process, by how they ended.",
+    help: "Attempts reported through this process, by outcome.",
     labels: ["queue", "outcome"],
   });
   readonly #wait = new Histogram(
@@ -33,7 +29,7 @@ export class JobFigures implements LeaseWatcher {
     JOB_SECONDS,
   );
   readonly #run = new Histogram(
-    { name: "millrace_run_seconds", help: "How long attempts ran that completed or failed.", labels: ["queue"] },
+    { name: "millrace_run_seconds", help: "Run time of attempts that completed or failed.", labels: ["queue"] },
     JOB_SECONDS,
   );
   readonly #total = new Histogram(
@@ -44,12 +40,12 @@ export class JobFigures implements LeaseWatcher {
     },
     TOTAL_SECONDS,
   );
-  /** When claimed jobs were enqueued and started: reports do not say, but a worker hands the facts back that it was given. */
+  /** When claimed jobs were enqueued and started. Reports do not have this, but a worker gives back the same facts object. */
   readonly #claimed = new WeakMap<SeenFacts, { readonly createdAt: number; readonly startedAt: number }>();
   readonly #contended = new Counter(
     {
       name: "millrace_store_contended_total",
-      help: "Calls to the store that met what another process held, and were made again, by what it was.",
+      help: "Calls to the store that were repeated because another process held a lock, by reason.",
       labels: ["reason"],
     },
     [["lock"]],
@@ -57,13 +53,13 @@ export class JobFigures implements LeaseWatcher {
   readonly #refused = new Counter(
     {
       name: "millrace_stale_writes_refused_total",
-      help: "Writes of workers that were refused because their lease had passed to another.",
+      help: "Writes of workers that were refused because their lease had ended or passed to another worker.",
       labels: ["verb"],
     },
     VERBS.map((verb) => [verb]),
   );
   readonly #troubles = new Counter(
-    { name: "millrace_troubles_total", help: "Troubles that a person should know of, as the log tells them.", labels: ["kind"] },
+    { name: "millrace_troubles_total", help: "Troubles that a person should know about; the log has each of them.", labels: ["kind"] },
     TROUBLE_KINDS.map((kind) => [kind]),
   );
 
@@ -89,7 +85,7 @@ export class JobFigures implements LeaseWatcher {
       if ("runMs" in outcome) this.#run.observe(outcome.runMs / 1000, queue);
       if (outcome.kind !== "completed" || facts === undefined) return;
       const times = this.#claimed.get(facts);
-      // Both times are the store's, and the run is measured where it ran: no two clocks are compared.
+      // Both times are the store's, and the run time was measured by the worker: no two clocks are compared.
       if (times !== undefined) this.#total.observe((times.startedAt - times.createdAt + outcome.runMs) / 1000, queue);
     });
   }

@@ -7,13 +7,10 @@ import { safeText } from "./safe-text.ts";
 
 const MAX_ERROR_LENGTH = 1000;
 
-/**
- * A line for each step of a job that this process saw: started at `debug`, completed at `info`, failed with a retry to come at `warn`, failed
- * for good at `error`.
- */
+/** A log line for each step of a job: started at `debug`, completed at `info`, failed with a retry at `warn`, failed for good at `error`. */
 export class JobLines implements LeaseWatcher {
   readonly #logger: Logger;
-  /** Who claimed it. Reports do not say, but a worker hands the facts back that it was given. */
+  /** The worker that claimed a job. Reports do not have it, but a worker gives back the same facts object. */
   readonly #workers = new WeakMap<SeenFacts, string>();
 
   constructor(logger: Logger) {
@@ -34,7 +31,7 @@ export class JobLines implements LeaseWatcher {
     reports.forEach((report, index) => this.#reported(report, answers[index]));
   }
 
-  /** Leases that upkeep took from their holders: one line for each, whatever became of the job. */
+  /** Lost leases: one line for each, whatever the new status of the job. */
   lost(leases: readonly LostLease[]): void {
     for (const { id, type, queue, workerId, fence, attempt, retryCount, lostCount, to } of leases) {
       const fields = {
@@ -55,8 +52,8 @@ export class JobLines implements LeaseWatcher {
   #reported(report: SeenReport, answer: LeaseAnswer | undefined): void {
     const { outcome } = report;
     if (answer === "stale")
-      return this.#logger.warn(this.#fields(report), "late report refused: the lease has passed to another, or ended");
-    // It is said again.
+      return this.#logger.warn(this.#fields(report), "late report refused: the lease ended or passed to another worker");
+    // It will be reported again.
     if (answer === "locked") return;
     if (answer === "cancelled") return this.#logger.info(this.#fields(report), "job was cancelled while it ran");
     switch (outcome.kind) {
@@ -78,7 +75,7 @@ export class JobLines implements LeaseWatcher {
     const fields = this.#fields(report);
     switch (nextOf(report)) {
       case "retrying":
-        return this.#logger.warn(fields, "job failed and will be tried again");
+        return this.#logger.warn(fields, "job failed and will be retried");
       case null:
         return this.#logger.warn(fields, "attempt failed");
       default:
@@ -103,7 +100,7 @@ export class JobLines implements LeaseWatcher {
   }
 }
 
-/** The status that follows, by the same rules that were applied; null when too little is known. Chance only moves its time. */
+/** The status that follows, by the same rules as in the store; null if too little is known. Randomness only changes its time. */
 function nextOf({ outcome, facts }: { readonly outcome: Outcome; readonly facts?: SeenFacts | undefined }): Status | null {
   return facts === undefined ? null : settle(facts, outcome, facts, 0).to;
 }

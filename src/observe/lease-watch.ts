@@ -1,19 +1,17 @@
 /**
- * WHERE WORK IS SEEN. All that workers do goes through their leases: claims, ends of attempts, renewals. Whoever counts or logs watches there,
- * in the process that works or serves, so that the store need not announce each job for it.
+ * WHERE WORK IS OBSERVED. Everything that workers do goes through their leases: claims, reports, renewals. Figures and logs watch them there, in
+ * the process that works or serves, so that the store need not announce each job.
  */
 import type { Job } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { AttemptFacts, Outcome, Policy } from "../core/lifecycle.ts";
 
-/** A job that was claimed. */
 export interface SeenClaim {
   readonly job: Job;
   readonly fence: number;
   readonly facts: SeenFacts;
 }
 
-/** An attempt that was reported as ended. */
 export interface SeenReport {
   readonly id: string;
   readonly fence: number;
@@ -21,17 +19,16 @@ export interface SeenReport {
   readonly facts?: SeenFacts | undefined;
 }
 
-/** What is known of a job while its lease holds. */
+/** What is known about a job while its lease holds. */
 export type SeenFacts = AttemptFacts & Policy & { readonly type: string; readonly queue: string };
 
-/** What is done under a lease. */
 export type LeaseVerb = "settle" | "extend" | "note";
 
-/** Told what happened, after it was committed. */
+/** Called after something was committed. */
 export interface LeaseWatcher {
   claimed?(claims: readonly SeenClaim[]): void;
   reported?(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void;
-  /** So many writes were refused as stale. */
+  /** Called with the number of writes that were refused as stale. */
   refused?(verb: LeaseVerb, count: number): void;
 }
 
@@ -42,46 +39,46 @@ export interface WatchableLeases {
   note(notes: never): Promise<LeaseAnswer[]>;
 }
 
-/** The same leases, watched. What a watcher throws is dropped: the work has been done, and counting must not undo it. */
+/** The same leases, watched. Errors of a watcher are ignored: the work is done, and counting must not undo it. */
 export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watchers: readonly LeaseWatcher[]): Leases {
-  const tell = (news: (watcher: LeaseWatcher) => void): void => {
+  const notify = (call: (watcher: LeaseWatcher) => void): void => {
     for (const watcher of watchers) {
       try {
-        news(watcher);
+        call(watcher);
       } catch {
-        // There is nobody to tell.
+        // Nobody is there to tell.
       }
     }
   };
-  const tellRefused = (verb: LeaseVerb, answers: readonly LeaseAnswer[]): void => {
+  const notifyRefused = (verb: LeaseVerb, answers: readonly LeaseAnswer[]): void => {
     const count = answers.filter((answer) => answer === "stale").length;
-    if (count > 0) tell((watcher) => watcher.refused?.(verb, count));
+    if (count > 0) notify((watcher) => watcher.refused?.(verb, count));
   };
   const watched: WatchableLeases = {
     exchange: async (reports, claim) => {
       const answer = await leases.exchange(reports, claim);
       if (reports.length > 0) {
-        tell((watcher) => watcher.reported?.(reports, answer.results));
-        tellRefused("settle", answer.results);
+        notify((watcher) => watcher.reported?.(reports, answer.results));
+        notifyRefused("settle", answer.results);
       }
-      if (answer.jobs.length > 0) tell((watcher) => watcher.claimed?.(answer.jobs));
+      if (answer.jobs.length > 0) notify((watcher) => watcher.claimed?.(answer.jobs));
       return answer;
     },
     extend: async (refs, leaseMs) => {
       const answers = await leases.extend(refs, leaseMs);
-      tellRefused("extend", answers);
+      notifyRefused("extend", answers);
       return answers;
     },
     note: async (notes) => {
       const answers = await leases.note(notes);
-      tellRefused("note", answers);
+      notifyRefused("note", answers);
       return answers;
     },
   };
   return new Proxy(leases, {
     get(target, name) {
       if (Object.hasOwn(watched, name)) return watched[name as keyof WatchableLeases];
-      // Not watched: handed on to its own, which may be a class that keeps what it knows to itself.
+      // Not watched: called on the original, which may be a class with private fields.
       const verb: unknown = Reflect.get(target, name);
       return typeof verb === "function" ? (verb.bind(target) as unknown) : verb;
     },

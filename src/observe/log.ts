@@ -1,6 +1,6 @@
 /**
- * THE LOG: a line of JSON for each fact that somebody should know of. Facts come in as values, from leases, requests and troubles; here they
- * get a level and words. What jobs carry, payloads and results, is never among them, nor is a secret.
+ * THE LOG: one line of JSON for each fact that somebody should know. Facts about leases, requests and troubles arrive as values; here they get a
+ * level and a message. Payloads, results and secrets are never logged.
  */
 import { hostname } from "node:os";
 import { preview } from "../core/errors.ts";
@@ -8,12 +8,11 @@ import type { Trouble } from "../core/trouble.ts";
 import type { SeenRequest } from "./request-figures.ts";
 import { escapeJsonLine, safeText } from "./safe-text.ts";
 
-/** How much lines matter, from the least on; `silent` lets none pass. */
+/** The levels, from the least important; `silent` logs nothing. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-/** One of the levels. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What is asked of a logger. Any that is shaped like pino will do. */
+/** The part of a logger that we use. Any logger like pino has it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -22,25 +21,24 @@ export interface Logger {
   isLevelEnabled?(level: string): boolean;
 }
 
-/** What a log can be told. */
 export interface LogOptions {
-  /** Lines below are dropped. Default `info`. */
+  /** The lowest level that is logged. Default `info`. */
   readonly level?: LogLevel | undefined;
-  /** Where lines go, each with its line break. Default: standard output, without waiting for it. */
+  /** Receives lines, each with its line break. Default: standard output, without waiting for it. */
   readonly write?: ((line: string) => void) | undefined;
 }
 
-/** A logger of our own, and how to see off what it has not written yet. */
+/** Our own logger, and how to write what it still holds. */
 export interface Log {
   readonly logger: Logger;
-  /** Writes all that waits, at once. To be called before the process ends. */
+  /** Writes everything that waits, at once. Call it before the process ends. */
   flush(): void;
 }
 
-/** A reader of our output who stands still gets no more than this from memory; beyond it lines are dropped. */
+/** How much is kept in memory if nothing reads our output; beyond that lines are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** Opens a log of our own. pino is loaded only here: who brings a logger does not pay for it. */
+/** Opens our own log. Only this loads pino: with another logger it costs nothing. */
 export async function openLog({ level = "info", write }: LogOptions = {}): Promise<Log> {
   const { default: pino } = await import("pino");
   const output = write === undefined ? pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES }) : null;
@@ -59,7 +57,6 @@ const MAX_NAME_LENGTH = 100;
 const MAX_ERROR_LENGTH = 1000;
 const MAX_STACK_LENGTH = 8000;
 
-/** An error as a log shows it. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: "NonError", message: safeText(preview(error), MAX_ERROR_LENGTH) };
   const { name, message, stack } = error;
@@ -72,19 +69,19 @@ export function errorFields(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Writes troubles: those after which jobs may run twice or not at all as errors, those that mend themselves as warnings. */
+/** Logs troubles: as errors if jobs may run twice or not at all, as warnings if they pass by themselves. */
 export function troubleLines(logger: Logger): (trouble: Trouble) => void {
   return ({ kind, message, error }) => {
     const fields = { trouble: kind, ...(error === undefined ? {} : { error: errorFields(error) }) };
-    const isGrave = kind === "abandoned" || kind === "claim" || kind === "report";
-    logger[isGrave ? "error" : "warn"](fields, safeText(message, MAX_ERROR_LENGTH));
+    const isSerious = kind === "abandoned" || kind === "claim" || kind === "report";
+    logger[isSerious ? "error" : "warn"](fields, safeText(message, MAX_ERROR_LENGTH));
   };
 }
 
-/** Routes that machines ask for every few seconds. */
+/** Routes that machines request every few seconds. */
 const PROBES = /^\/(health|metrics)/;
 
-/** Writes a line for each request. The route is told, not the path: that may hold what a caller should not have put there. */
+/** Logs each request, with its route instead of its path: a path may contain what does not belong in a log. */
 export function requestLines(logger: Logger): (request: SeenRequest) => void {
   return ({ requestId, method, route, status, durationMs, caller, address, error }) => {
     const fields = {

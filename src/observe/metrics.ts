@@ -1,10 +1,10 @@
 /**
- * THE FIGURES OF A PROCESS, for Prometheus or as JSON. Two kinds: what the store knows, which is the same from every process (take the
- * largest), and what went through this process (add up).
+ * THE METRICS OF A PROCESS, for Prometheus or as JSON. Two kinds: figures of the store, which are the same from every process (take the
+ * maximum), and those of this process (add them up).
  */
 import type { Trouble } from "../core/trouble.ts";
-import { type Clock, sleep, systemClock } from "../lib/clock.ts";
-import { type Family, TEXT_TYPE, toJson, toText } from "./exposition.ts";
+import { atMost, type Clock, systemClock } from "../lib/clock.ts";
+import { type Family, gauge, plain, TEXT_TYPE, toJson, toText } from "./exposition.ts";
 import { JobFigures } from "./job-figures.ts";
 import type { LeaseWatcher } from "./lease-watch.ts";
 import { ProcessFigures } from "./process-figures.ts";
@@ -12,22 +12,21 @@ import { QueueLabels } from "./queue-labels.ts";
 import { RequestFigures, type SeenRequest } from "./request-figures.ts";
 import { type FiguresSource, readStore, storeFamilies, type StoreReading } from "./store-figures.ts";
 
-/** What metrics can be told. */
 export interface MetricsOptions {
-  /** Knows the store: a client. */
+  /** Reads the store: a client. */
   readonly source: FiguresSource;
   readonly version?: string | undefined;
   /** Whether this process can work. */
   readonly isReady?: (() => boolean | Promise<boolean>) | undefined;
-  /** How many queues are told by name. Default 100. */
+  /** How many queues have their name as a label. Default 100. */
   readonly maxQueues?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
 const MAX_QUEUES = 100;
-/** Who asks more often than this is answered from the last look. */
+/** Within this time, further requests get the same reading. */
 const FRESH_MS = 1000;
-/** A store that is away must not take the figures of this process with it: Prometheus itself waits for 10 s. */
+/** An unreachable store must not take the figures of this process with it: Prometheus waits for 10 s. */
 const PATIENCE_MS = 5000;
 
 export class Metrics {
@@ -40,7 +39,6 @@ export class Metrics {
   #read: { readonly at: number; readonly reading: StoreReading | null } | null = null;
   #reading: Promise<StoreReading | null> | null = null;
 
-  /** Measures from now on. */
   constructor(options: MetricsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -49,24 +47,21 @@ export class Metrics {
     this.#process = new ProcessFigures(options.version ?? "unknown");
   }
 
-  /** Watches leases for what is worked through this process. */
+  /** Watches leases for work through this process. */
   get leases(): LeaseWatcher {
     return this.#jobs;
   }
 
-  /** To be told of each trouble. */
   readonly onTrouble = (trouble: Trouble): void => this.#jobs.trouble(trouble);
 
-  /** To be told each time that a call to the store met what another process held. */
+  /** Counts a call to the store that met a lock of another process. */
   readonly onContended = (reason: "lock"): void => this.#jobs.contended(reason);
 
-  /** To be told of each request that was answered. */
   readonly onRequest = (request: SeenRequest): void => this.#requests.request(request);
 
-  /** The media type of `text`. */
   readonly textType = TEXT_TYPE;
 
-  /** The text that Prometheus reads. */
+  /** Text for Prometheus. */
   async text(): Promise<string> {
     return toText(await this.#families());
   }
@@ -76,7 +71,6 @@ export class Metrics {
     return toJson(await this.#families());
   }
 
-  /** Stops measuring. */
   stop(): void {
     this.#process.stop();
   }
@@ -100,17 +94,11 @@ export class Metrics {
     }
   }
 
-  /** One look at a time, shared by all who ask meanwhile: they do not pile up before a store that is slow. */
+  /** One read at a time, shared by concurrent callers: they must not pile up before a slow store. */
   async #store(): Promise<StoreReading | null> {
     if (this.#read !== null && this.#clock.monotonic() - this.#read.at < FRESH_MS) return this.#read.reading;
     this.#reading ??= this.#look();
-    const waited = new AbortController();
-    const tooLong = sleep(this.#clock, PATIENCE_MS, waited.signal).then(() => null);
-    try {
-      return await Promise.race([this.#reading, tooLong]);
-    } finally {
-      waited.abort();
-    }
+    return atMost(this.#clock, PATIENCE_MS, this.#reading);
   }
 
   async #look(): Promise<StoreReading | null> {
@@ -118,7 +106,7 @@ export class Metrics {
     try {
       reading = await readStore(this.#options.source);
     } catch {
-      // The store is away: that is a figure too.
+      // An unreachable store is a figure, too.
     }
     this.#read = { at: this.#clock.monotonic(), reading };
     this.#reading = null;
@@ -127,6 +115,6 @@ export class Metrics {
 }
 
 function readyFamily(isReady: boolean): Family {
-  const help = "Whether this process can work: it is not shutting down, its workers are well, and a claim succeeded lately.";
-  return { name: "millrace_ready", help, type: "gauge", samples: [{ labels: {}, value: Number(isReady) }] };
+  const help = "Whether this process can work: it is not shutting down, its workers are healthy, and a claim succeeded recently.";
+  return gauge("millrace_ready", help, [plain(Number(isReady))]);
 }

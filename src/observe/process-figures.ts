@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
-import type { Family, PlainFamily } from "./exposition.ts";
+import { counter, type Family, gauge, plain } from "./exposition.ts";
 
 const RESOLUTION_MS = 20;
-/** A look shows the time since the last one, but at least so long: two who look in turn shall not rob each other. */
+/** A reading covers the time since the last one, but at least this long: two readers must not take each other's data. */
 const WINDOW_MS = 10_000;
 
-/** How this process is: whether its loop is free, and what it uses. */
+/** The state of this process: whether its event loop is free, and what it uses. */
 export class ProcessFigures {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #version: string;
@@ -16,7 +16,6 @@ export class ProcessFigures {
     this.#delay.enable();
   }
 
-  /** Stops measuring. */
   stop(): void {
     this.#delay.disable();
   }
@@ -33,14 +32,12 @@ export class ProcessFigures {
   #lagFamilies(): Family[] {
     const { active } = performance.eventLoopUtilization();
     return [
-      gauge("millrace_event_loop_lag_p50_seconds", "How late the event loop was lately: half of the time at most so much.", this.#lag(50)),
-      gauge("millrace_event_loop_lag_p99_seconds", "How late the event loop was lately: 99 % of the time at most so much.", this.#lag(99)),
-      gauge("millrace_event_loop_lag_max_seconds", "How late the event loop was lately: never more than this.", this.#lag(100)),
-      counter(
-        "millrace_event_loop_active_seconds_total",
-        "Time in which the event loop did something; its rate is how busy it is.",
-        active / 1000,
-      ),
+      gauge("millrace_event_loop_lag_p50_seconds", "Recent event loop lag, median.", [plain(this.#lag(50))]),
+      gauge("millrace_event_loop_lag_p99_seconds", "Recent event loop lag, 99th percentile.", [plain(this.#lag(99))]),
+      gauge("millrace_event_loop_lag_max_seconds", "Recent event loop lag, maximum.", [plain(this.#lag(100))]),
+      counter("millrace_event_loop_active_seconds_total", "Time in which the event loop was active; its rate shows how busy it is.", [
+        plain(active / 1000),
+      ]),
     ];
   }
 
@@ -49,26 +46,18 @@ export class ProcessFigures {
     const { rss, heapUsed } = process.memoryUsage();
     const info = { version: this.#version, node: process.version };
     return [
-      gauge("millrace_build_info", "Always 1: the labels tell the versions.", 1, info),
-      counter("process_cpu_seconds_total", "Processor time that this process used.", (user + system) / 1e6),
-      gauge("process_resident_memory_bytes", "Memory that this process holds.", rss),
-      gauge("process_start_time_seconds", "When this process started, since the epoch.", performance.timeOrigin / 1000),
-      gauge("millrace_heap_used_bytes", "Memory of JavaScript objects.", heapUsed),
+      gauge("millrace_build_info", "Always 1; the labels have the versions.", [plain(1, info)]),
+      counter("process_cpu_seconds_total", "Processor time that this process used.", [plain((user + system) / 1e6)]),
+      gauge("process_resident_memory_bytes", "Memory that this process holds.", [plain(rss)]),
+      gauge("process_start_time_seconds", "When this process started, since the epoch.", [plain(performance.timeOrigin / 1000)]),
+      gauge("millrace_heap_used_bytes", "Memory of JavaScript objects.", [plain(heapUsed)]),
     ];
   }
 
-  /** What is measured is the time between two ticks of a timer; what is beyond its interval is lag. In seconds. */
+  /** The time between two ticks of a timer beyond its interval, in seconds. */
   #lag(percentile: number): number {
     if (this.#delay.count === 0) return 0;
     const ns = percentile === 100 ? this.#delay.max : this.#delay.percentile(percentile);
     return Math.max(0, ns / 1e9 - RESOLUTION_MS / 1000);
   }
-}
-
-function gauge(name: string, help: string, value: number, labels: PlainFamily["samples"][number]["labels"] = {}): Family {
-  return { name, help, type: "gauge", samples: [{ labels, value }] };
-}
-
-function counter(name: string, help: string, value: number): Family {
-  return { name, help, type: "counter", samples: [{ labels: {}, value }] };
 }

@@ -1,14 +1,14 @@
 import { BULK_QUEUE } from "../core/bulk.ts";
 import { isDeliveryQueue } from "../core/delivery.ts";
 
-/** Names that no queue can have. */
+/** Labels that no queue can have as its name. */
 const OTHER = "(other)";
 const DELIVERIES = "(webhooks)";
 const OPERATIONS = "(bulk)";
 
 /**
- * Queues are users' to invent, and each one adds series that a monitoring system keeps for weeks. So the first queues that are seen are told
- * by name, and all that come later are told together. A queue that has its name keeps it while the process lives.
+ * Users choose the names of queues, and each queue adds series that a monitoring system keeps for weeks. So only the first queues have their name
+ * as a label, and all later ones share one. A queue keeps its label as long as the process runs.
  */
 export class QueueLabels {
   readonly #most: number;

@@ -1,34 +1,33 @@
 import type { Family } from "./exposition.ts";
 import { Counter, Histogram } from "./instruments.ts";
 
-/** What can be known of a request once it was answered. */
+/** What is known about a request after it was answered. */
 export interface SeenRequest {
   readonly requestId: string;
   readonly method: string;
-  /** The route's path with its names in braces; null when there is no such route. */
+  /** The path of the route with names in braces; null if there is no such route. */
   readonly route: string | null;
   readonly status: number;
   readonly durationMs: number;
-  /** The name of the key that was used. */
+  /** The name of the API key. */
   readonly caller: string | null;
   readonly address: string | null;
-  /** What went wrong on our side. */
+  /** The error on our side. */
   readonly error?: unknown;
 }
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-/** Of a path that is no route, neither path nor method is told: both are the caller's to invent. */
+/** Without a route, neither path nor method is shown: the caller can invent both. */
 const NO_ROUTE = "(none)";
 
-/** The requests that this server answered. */
 export class RequestFigures {
   readonly #requests = new Counter({
     name: "millrace_http_requests_total",
-    help: "Requests that were answered, by route and status.",
+    help: "Answered requests, by route and status.",
     labels: ["method", "route", "status"],
   });
   readonly #duration = new Histogram(
-    { name: "millrace_http_request_duration_seconds", help: "How long it took to answer requests, by route.", labels: ["method", "route"] },
+    { name: "millrace_http_request_duration_seconds", help: "Time to answer requests, by route.", labels: ["method", "route"] },
     REQUEST_SECONDS,
   );
 

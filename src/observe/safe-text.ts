@@ -1,13 +1,10 @@
-/** What a log may say of what others wrote. */
+/** Text of others, made safe for a log. */
 
-/**
- * Characters that JSON lets stand and a terminal or an editor may take for something else: DEL and the second set of control characters,
- * marks that turn the direction of text, and line breaks that only some know as such.
- */
+/** Characters that JSON allows but a terminal may interpret: DEL, C1 control characters, marks of text direction, unusual line breaks. */
 const DANGEROUS = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_DANGEROUS: RegExp = new RegExp(DANGEROUS, "g");
 
-/** A line of JSON with such characters written as escapes, which mean the same to who parses it. They can only be inside of texts. */
+/** A line of JSON with such characters as escapes, which parse to the same. They can only occur inside strings. */
 export function escapeJsonLine(line: string): string {
   return DANGEROUS.test(line) ? line.replace(ALL_DANGEROUS, escape) : line;
 }
@@ -18,7 +15,7 @@ function escape(character: string): string {
 
 const CREDENTIALS = /\/\/([^\s:@/?#]*):[^\s/?#]*@/g;
 
-/** A text of bounded length, without the passwords of URLs: errors of drivers like to show where they could not connect. */
+/** A text of bounded length without passwords in URLs: drivers often show the URL in their errors. */
 export function safeText(text: string, maxLength: number): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
   return cut.replace(CREDENTIALS, "//$1:***@");

@@ -1,23 +1,24 @@
 /**
- * TRACES ACROSS THE QUEUE. Where `@opentelemetry/api` is installed and set up, a job remembers the trace in which it was enqueued, and its
- * handler runs as a part of it, whenever and wherever that is. The context travels in the job's meta under a name of ours, in the form of
- * whatever propagator the application has registered (W3C `traceparent` by default), so that producers in other languages can write it.
+ * TRACES ACROSS THE QUEUE. If `@opentelemetry/api` is installed and set up, a job remembers the trace in which it was enqueued, and its handler
+ * continues that trace at any time and place. The context is in the job's meta, in the format of the propagator that the application registered
+ * (W3C `traceparent` by default), so that producers in other languages can write it.
  */
 import type * as Otel from "@opentelemetry/api";
 import { controlOf } from "../core/control-errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import { MAX_META_BYTES, utf8Length } from "../core/json.ts";
 
-/** The field of a job's meta that holds the headers of its trace. */
+/** The field of a job's meta with the headers of its trace. */
 export const TRACE_FIELD = "millrace:trace";
 
-/** Headers as propagators write them; baggage may be among them. */
+/** Headers as propagators write them, possibly with baggage. */
 type Carrier = Record<string, string>;
 type Meta = Readonly<Record<string, unknown>>;
 
 const MAX_CARRIER_BYTES = 4096;
 
-/** Loads the API. Null when it is not installed: then there is nothing to trace, and nothing is paid for it. */
+/** Loads the API. Null if it is not installed: then nothing is traced, at no cost. */
 export async function loadTelemetry(): Promise<Telemetry | null> {
   try {
     return new Telemetry(await import("@opentelemetry/api"));
@@ -34,12 +35,12 @@ export class Telemetry {
     this.#api = api;
   }
 
-  /** Whether somebody has set tracing up. Until then all else here does nothing. */
+  /** Whether tracing is set up. Until then nothing else here does anything. */
   get isOn(): boolean {
     return this.#api.propagation.fields().length > 0;
   }
 
-  /** Runs what enqueues, in a span, and hands it the headers to send along. */
+  /** Runs an enqueue in a span, and passes it the headers to send along. */
   producing<Result>(name: string, queue: string | undefined, run: (carrier: Carrier) => Promise<Result>): Promise<Result> {
     const { context, propagation, SpanKind, trace } = this.#api;
     const attributes = {
@@ -54,7 +55,7 @@ export class Telemetry {
     return context.with(inner, () => this.#ended(span, () => run(bounded(carrier))));
   }
 
-  /** Runs a handler, in a span that continues the trace in which its job was enqueued. */
+  /** Runs a handler in a span that continues the trace of its job. */
   consuming<Result>(job: Job, run: () => Result): Result {
     const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = this.#api;
     const outer = propagation.extract(ROOT_CONTEXT, carrierOf(job.meta));
@@ -74,7 +75,7 @@ export class Telemetry {
     return this.#api.trace.getTracer("millrace");
   }
 
-  /** Ends the span with what it spans. What is not a promise ends at once: a handler that is not async stays so. */
+  /** Ends the span with the call. If the result is not a promise, it ends at once, so that a synchronous handler stays synchronous. */
   #ended<Result>(span: Otel.Span, run: () => Result): Result {
     const failed = (error: unknown): never => {
       this.#fail(span, error);
@@ -98,11 +99,11 @@ export class Telemetry {
     return whenDone as Result;
   }
 
-  /** A snooze is asked for by the handler; it is no failure. */
+  /** A snooze is no failure: the handler asked for it. */
   #fail(span: Otel.Span, error: unknown): void {
     if (controlOf(error)?.kind === "snooze") return;
     if (error instanceof Error) span.recordException(error);
-    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: messageOf(error) });
   }
 }
 
@@ -112,21 +113,21 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const SYSTEM = { "messaging.system": "millrace" };
 
-/** Baggage can be long, and is the first that is left behind. */
+/** Baggage can be long, so it is dropped first. */
 function bounded(carrier: Carrier): Carrier {
   if (utf8Length(JSON.stringify(carrier)) <= MAX_CARRIER_BYTES) return carrier;
   const { traceparent } = carrier;
   return traceparent === undefined ? {} : { traceparent };
 }
 
-/** Meta with the headers of a trace. Where there is no room for them it stays as it is: a trace must not make an enqueue fail. */
+/** Meta with the headers of a trace. If there is no room for them, meta stays as it is: a trace must not make an enqueue fail. */
 export function withTrace(meta: Meta | undefined, carrier: Carrier): Meta | undefined {
   if (Object.keys(carrier).length === 0) return meta;
   const traced = { ...meta, [TRACE_FIELD]: carrier };
   return meta === undefined || utf8Length(JSON.stringify(traced)) <= MAX_META_BYTES ? traced : meta;
 }
 
-/** What a job's meta holds under our name, whoever wrote it. */
+/** The headers in a job's meta, whoever wrote them. */
 function carrierOf(meta: Meta | null): Carrier {
   const found = meta?.[TRACE_FIELD];
   if (typeof found !== "object" || found === null) return {};

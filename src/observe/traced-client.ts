@@ -2,7 +2,7 @@ import { counted } from "../core/counted.ts";
 import type { Job } from "../core/job.ts";
 import { type Telemetry, withTrace } from "./telemetry.ts";
 
-/** The part of a client that traces pass through. */
+/** The part of a client that is traced. */
 export interface TraceableClient {
   enqueue(kind: never, payload?: never, options?: never): Promise<unknown>;
   enqueueMany(jobs: never, options?: never): Promise<unknown>;
@@ -16,15 +16,15 @@ type Handler = (payload: unknown, ctx: { readonly job: Job }) => unknown;
 type Handlers = Readonly<Record<string, Handler>> | readonly { readonly handler: Handler }[];
 
 /**
- * Makes a client carry traces: what it enqueues remembers where, and what it works continues there. The client itself is changed, and
- * answered. `defaults` are those that it fills gaps of jobs with: a trace must not take the place of a default meta.
- * What a caller gave wrong is handed on as it is, so that the client refuses it in its own words.
+ * Makes a client carry traces: jobs that it enqueues remember theirs, and handlers continue it. Changes the client and returns it. `defaults` are
+ * the client's defaults for jobs: a trace must not replace a default meta. Wrong arguments are passed on unchanged, so that the client refuses
+ * them.
  */
 export function traceClient<Client extends TraceableClient>(client: Client, telemetry: Telemetry, defaults: Settings = {}): Client {
   const enqueue = client.enqueue.bind(client) as (kind: Kind, payload: unknown, options: unknown) => Promise<unknown>;
   const enqueueMany = client.enqueueMany.bind(client) as (jobs: unknown, options: unknown) => Promise<unknown>;
 
-  /** The meta of the call, or else of the definition, or else the default. */
+  /** The meta of the call, of the definition, or the default, in this order. */
   const metaOf = (kind: Kind, settings: Settings): Meta | undefined => settings.meta ?? optionsOf(kind).meta ?? defaults.meta;
 
   return Object.assign(traceWork(client, telemetry), {
@@ -50,14 +50,12 @@ export function traceClient<Client extends TraceableClient>(client: Client, tele
 }
 
 /**
- * Makes a client continue the traces of what it works, and no more. For a server: what is enqueued through it brings the trace of its producer
- * in its meta, which a trace of the server's own must not replace.
+ * Makes a client continue the traces of jobs that it runs, and nothing more. For a server: jobs enqueued through it have the trace of their producer
+ * in their meta, and a trace of the server must not replace it.
  */
 export function traceWork<Client extends Pick<TraceableClient, "work">>(client: Client, telemetry: Telemetry): Client {
   const work = client.work.bind(client) as (handlers: unknown, options: unknown) => unknown;
-  return Object.assign(client, {
-    work: (handlers: Handlers, options?: unknown) => work(traceHandlers(handlers, telemetry), options),
-  });
+  return Object.assign(client, { work: (handlers: Handlers, options?: unknown) => work(traceHandlers(handlers, telemetry), options) });
 }
 
 function traceHandlers(handlers: Handlers, telemetry: Telemetry): unknown {
@@ -85,7 +83,7 @@ function optionsOf(kind: Kind): Settings {
   return typeof kind === "string" ? {} : (kind.options ?? {});
 }
 
-/** Options that are options, or none; and a meta that is one, or none. */
+/** Whether these are valid options with a valid meta; both may be absent. */
 function isSettings(options: unknown): options is Settings | undefined {
   if (options === undefined) return true;
   const { meta } = (isObject(options) ? options : { meta: null }) as { meta?: unknown };

@@ -1,21 +1,22 @@
 import type { Client, Handlers, WorkerHandle } from "../client/client.ts";
 import { usersQueues } from "../client/queues.ts";
+import { counted } from "../core/counted.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import type { Counter } from "../core/counters.ts";
 import type { Store } from "../store/store.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** What a drain did, and what it left. */
+/** What a drain did, and what is left. */
 export interface DrainSummary {
   readonly completed: number;
-  /** Attempts that failed and will be tried again. */
+  /** Attempts that failed and will be retried. */
   readonly retried: number;
-  /** Jobs that failed for good, in queues with dead letters and without. */
+  /** Jobs that failed for good, in queues with dead letters (`dead`) and without (`failed`). */
   readonly dead: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** Still pending: no handler was given for their type, or their queue is paused. */
+  /** Still pending: there was no handler for their type, or their queue is paused. */
   readonly pending: number;
   /** Not yet due. */
   readonly waiting: number;
@@ -27,13 +28,10 @@ export interface DrainParts {
   readonly clock: VirtualClock;
 }
 
-/** Handlers that use real time (files, sockets) may take so long, in milliseconds of real time, before a drain gives up on them. */
+/** How long, in milliseconds of real time, a drain waits for handlers that use real time (files, sockets). */
 const PATIENCE_MS = 10_000;
 
-/**
- * Runs all jobs that are due by the clock, and those that they enqueue, until no job runs and none is left that could. The clock stands
- * still: a job that failed runs again only in a drain after its time has come.
- */
+/** Runs all jobs that are due, and those that they enqueue. Time does not pass: a failed job runs again in a later drain, when it is due. */
 export async function drain(parts: DrainParts, handlers: Handlers | undefined): Promise<DrainSummary> {
   const before = await readCounters(parts.store);
   await parts.clock.settle();
@@ -42,7 +40,7 @@ export async function drain(parts: DrainParts, handlers: Handlers | undefined): 
   return summarize(parts.store, before);
 }
 
-/** One job at a time, so that tests see them in order. A queue that only came to be while we drained gets a drain of its own. */
+/** One job at a time, so that tests see them in order. Queues that appear meanwhile get another round. */
 async function drainWith(parts: DrainParts, handlers: Handlers): Promise<void> {
   const { client, store } = parts;
   for (let drained: readonly string[] = []; ;) {
@@ -65,9 +63,8 @@ async function untilNothingRuns({ store, clock }: DrainParts): Promise<void> {
     const { running } = await countJobs(store);
     if (running === 0) return;
     if (performance.now() > deadline) {
-      throw new Error(
-        `drain waited ${PATIENCE_MS / 1000} s for ${running} running jobs: does a handler wait for time that only clock.advance brings?`,
-      );
+      const jobs = counted(running, "running job");
+      throw new Error(`drain waited ${PATIENCE_MS / 1000} s for ${jobs}: does a handler wait for time that only clock.advance brings?`);
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

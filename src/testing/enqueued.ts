@@ -8,7 +8,7 @@ import type { Job, NewJob, PriorityLevel } from "../core/job.ts";
 import { readType } from "../core/job-options.ts";
 import type { Store } from "../store/store.ts";
 
-/** Which enqueued jobs are meant. Of a payload that is an object, only the properties named here have to be equal, at any depth. */
+/** Selects enqueued jobs. If the payload is an object, only the properties given here have to be equal, at any depth. */
 export interface EnqueuedFilter {
   readonly type?: string | JobDefinition<unknown> | undefined;
   readonly queue?: string | undefined;
@@ -23,7 +23,7 @@ export interface EnqueuedFilter {
 const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey"] as const;
 const SHOWN = 10;
 
-/** Remembers every job that came into a store, as it came in, by enqueue or by a schedule. */
+/** Records every job that is inserted, by enqueue or by a schedule, as it was then. */
 export class EnqueuedJobs {
   readonly #jobs: Job[] = [];
 
@@ -32,29 +32,29 @@ export class EnqueuedJobs {
     this.#watchTick(store, now);
   }
 
-  /** Those that match, in the order in which they came. */
+  /** The jobs that match, in order. */
   list(filter?: EnqueuedFilter): Job[] {
     return this.#jobs.filter(matcherOf(filter));
   }
 
-  /** The first that matches, or an error that shows what there is instead. */
+  /** The first job that matches. Throws an error that lists what was enqueued instead. */
   assert(filter: EnqueuedFilter): Job {
     const [first] = this.list(filter);
     if (first !== undefined) return first;
     throw new AssertionError({
-      message: `no job was enqueued${describeFilter(filter)}; ${describeJobs(this.#jobs)}`,
+      message: `no job${describeFilter(filter)} was enqueued; ${describeJobs(this.#jobs)}`,
       actual: this.#jobs.map(({ type, queue, payload }) => ({ type, queue, payload })),
       expected: filter,
       operator: "assertEnqueued",
     });
   }
 
-  /** Throws an error that shows those that match. */
+  /** Throws an error that lists the jobs that match. */
   assertNone(filter?: EnqueuedFilter): void {
     const found = this.list(filter);
     if (found.length === 0) return;
     throw new AssertionError({
-      message: `a job was enqueued${describeFilter(filter ?? {})}; ${describeJobs(found)}`,
+      message: `a job${describeFilter(filter ?? {})} was enqueued; ${describeJobs(found)}`,
       actual: found.map(({ type, queue, payload }) => ({ type, queue, payload })),
       expected: [],
       operator: "assertNotEnqueued",
@@ -109,10 +109,10 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey }:
   return parts.join("");
 }
 
-/** Reads a filter as `list` reads its own: a misspelt one finds nothing, and the test would blame the code that it tests. */
+/** Checks the filter as `list` does: a misspelt one would find nothing, and the test would blame the code under test. */
 function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
   const { type, queue, payload, tag, priority, idempotencyKey: key } = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
-  if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a text", key);
+  if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a string", key);
   const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority });
   return (job) =>
     (asked.type === undefined || job.type === asked.type) &&

@@ -1,4 +1,4 @@
-/** What applications test their jobs with. */
+/** For tests of applications. */
 export { createTestClient } from "./test-client.ts";
 export type { TestClient, TestClientOptions } from "./test-client.ts";
 export type { DrainSummary } from "./drain.ts";

@@ -14,37 +14,37 @@ import { drain, type DrainSummary } from "./drain.ts";
 import { type EnqueuedFilter, EnqueuedJobs } from "./enqueued.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-/** What createTestClient can be told. */
+/** Options of createTestClient. */
 export interface TestClientOptions extends Omit<ClientOptions, "poolSize" | "upkeep"> {
-  /** What the clock shows at first. Default: the first of January 2030, 00:00 UTC. */
+  /** The initial time of the clock. Default: 1 January 2030, 00:00 UTC. */
   readonly startAt?: Date | string | number | undefined;
-  /** In [0, 1); spreads retries. Default: always 0.5, so that retry delays are exactly base × 2^(n−1). */
+  /** Returns a number in [0, 1) that spreads retries. Default: always 0.5, so that retry delays are exactly base × 2^(n−1). */
   readonly random?: (() => number) | undefined;
 }
 
-/** A client in memory, with a clock turned by hand. */
+/** A client in memory, with a clock that the test controls. */
 export interface TestClient extends Client {
   readonly clock: VirtualClock;
-  /** Runs all jobs that are due, and those they enqueue, with these handlers or those of workers that were started. The clock stands still. */
+  /** Runs all jobs that are due, and those they enqueue, with these handlers or those of started workers. Time does not pass. */
   drain(handlers?: Handlers): Promise<DrainSummary>;
-  /** What was enqueued, by calls and by schedules, in order and as it came in. */
+  /** All enqueued jobs, by calls and by schedules, in order and as they were then. */
   enqueued(filter?: EnqueuedFilter): Job[];
-  /** The first such job; throws an AssertionError that shows what was enqueued when there is none. */
+  /** The first such job. If there is none, throws an AssertionError that lists what was enqueued. */
   assertEnqueued(filter: EnqueuedFilter): Job;
-  /** Throws an AssertionError when there is such a job; without a filter, when there is any. */
+  /** Throws an AssertionError if there is such a job; without a filter, if there is any job. */
   assertNotEnqueued(filter?: EnqueuedFilter): void;
-  /** As ever, but without a timeout unless one is given, which then passes by the clock. Somebody must run the job: a worker, or `drain`. */
+  /** As usual, but without a timeout unless you give one, which then passes by the clock. A worker or `drain` must run the job. */
   wait: Client["wait"];
 }
 
 const START_AT = Date.UTC(2030, 0, 1);
-/** How often a wait without a timeout looks, in real time. */
+/** How often a wait without a timeout polls, in real time. */
 const LOOK_MS = 2;
 
-/** In memory no hint is lost, so nothing has to be looked after by the clock; long rests keep `advance("30d")` quick. */
+/** In memory no hint is lost, so nothing depends on these; long rests keep `advance("30d")` fast. */
 const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
 
-/** Makes a client for tests: production semantics in memory, and time only moves when the test says so. */
+/** Makes a client for tests: it behaves as in production, but in memory, and time passes only when the test says so. */
 export async function createTestClient(options: TestClientOptions = {}): Promise<TestClient> {
   checkClientOptions(options, "the options of createTestClient", ["startAt", "random"]);
   const { startAt: given = START_AT, random = () => 0.5, ...clientOptions } = options;
@@ -60,14 +60,14 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     ...clientOptions,
     clock,
     random,
-    // The store is always there, and a call during `advance("1d")` has not waited a day for it.
+    // The store always answers, and a call during `advance("1d")` has not waited a day for it.
     deadlineMs: MAX_DELAY_MS,
     upkeep: true,
     restsMs: RESTS_MS,
     pollMs: HOUR_MS,
   });
   const closeClient = client.close.bind(client);
-  const close: Client["close"] = (closeOptions) => closeTurningTheClock(() => closeClient(closeOptions), clock);
+  const close: Client["close"] = (closeOptions) => closeWhileAdvancing(() => closeClient(closeOptions), clock);
   const wait = client.wait.bind(client);
   return Object.assign(client, {
     clock,
@@ -81,7 +81,7 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
   });
 }
 
-/** Every call of the store is something that happened: the clock waits until there are none. */
+/** Every call of the store counts as activity: the clock waits until there is none. */
 function countCalls(store: Store, activity: { calls: number }): void {
   for (const verb of ["insert", "exchange", "change", "find", "promote", "note", "extend", "queues", "tick"] as const) {
     const call = store[verb].bind(store) as (...args: unknown[]) => Promise<unknown>;
@@ -93,10 +93,7 @@ function countCalls(store: Store, activity: { calls: number }): void {
   }
 }
 
-/**
- * Without a timeout it looks in real time: the job may be days away by the clock, and to look twice in each second of them would make
- * `advance("30d")` slow.
- */
+/** Without a timeout it polls in real time: the job may be days away, and polling by the clock would make `advance("30d")` slow. */
 async function waitPatiently(wait: Client["wait"], id: string, options: Parameters<Client["wait"]>[1]): Promise<Job> {
   const { timeout } = readOptions(options, "the options of wait", ["timeout", "signal"]);
   if (timeout !== undefined) return wait(id, options);
@@ -110,12 +107,12 @@ async function waitPatiently(wait: Client["wait"], id: string, options: Paramete
   }
 }
 
-/** The grace of a handler that does not end passes by the clock, which nobody would turn any more. */
-async function closeTurningTheClock(closeClient: () => Promise<void>, clock: VirtualClock): Promise<void> {
-  const door = { open: true };
-  const closing = closeClient().finally(() => (door.open = false));
-  closing.catch(() => {}); // told below, when the clock has been turned
+/** A handler that does not end uses up its grace period by the clock, so the clock must go on. */
+async function closeWhileAdvancing(closeClient: () => Promise<void>, clock: VirtualClock): Promise<void> {
+  const state = { isClosing: true };
+  const closing = closeClient().finally(() => (state.isClosing = false));
+  closing.catch(() => {}); // thrown below
   await clock.settle();
-  while (door.open) await clock.advance("1s");
+  while (state.isClosing) await clock.advance("1s");
   return closing;
 }

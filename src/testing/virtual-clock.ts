@@ -2,9 +2,9 @@ import { type Duration, parseDuration } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** So many turns of the event loop without anything happening mean that nothing will, until time goes on. */
+/** After this many turns of the event loop without activity, nothing more happens until time passes. */
 const CALM_TURNS = 3;
-/** More timers than this at one moment, or turns without a rest, are a loop that never ends. */
+/** More timers than this at one moment, or turns without a rest, are an endless loop. */
 const MAX_STEPS = 10_000;
 
 interface VirtualTimer {
@@ -14,8 +14,8 @@ interface VirtualTimer {
 }
 
 /**
- * A clock turned by hand. Time stands still until `advance`; timers then fire in the order of their times, and equal ones in the order in
- * which they were set, each after everything that the last one caused has come to rest.
+ * A clock that the test controls. Time passes only in `advance`. Timers then fire in order of time, equal ones in the order in which they were
+ * set, each after everything that the one before caused has finished.
  */
 export class VirtualClock implements Clock {
   readonly #startedAt: number;
@@ -24,7 +24,7 @@ export class VirtualClock implements Clock {
   #timers: VirtualTimer[] = [];
   #set = 0;
 
-  /** `activity` is a number that changes whenever something happens of which the clock knows nothing. */
+  /** `activity` returns a number that changes whenever something happens that the clock does not see. */
   constructor(startAt: number, activity: () => number = () => 0) {
     this.#startedAt = startAt;
     this.#now = startAt;
@@ -45,7 +45,7 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#remove(timer) };
   }
 
-  /** Lets so much time pass: runs every timer that comes due on the way, in order, and lets everything settle after each. */
+  /** Lets this much time pass: fires every timer that becomes due, in order, and lets everything settle after each. */
   async advance(time: Duration): Promise<void> {
     const ms = parseDuration(time);
     if (ms === null) throw invalid("time", 'a time in milliseconds or as "30s", "5m", "1h"', time);
@@ -59,7 +59,7 @@ export class VirtualClock implements Clock {
     await this.settle();
   }
 
-  /** Resolves when nothing more happens at this moment: all that is due has run, and what it caused has come to rest. */
+  /** Resolves when nothing more happens at this moment: everything that is due has run, with all it caused. */
   async settle(): Promise<void> {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       await this.#calm();
@@ -68,7 +68,7 @@ export class VirtualClock implements Clock {
       this.#remove(due);
       due.callback();
     }
-    throw new Error(`the clock does not come to rest: ${MAX_STEPS} timers ran at one moment`);
+    throw new Error(`the clock does not settle: ${MAX_STEPS} timers ran at one moment`);
   }
 
   async #calm(): Promise<void> {

@@ -1,60 +1,47 @@
 import type { Event } from "../core/event.ts";
-import type { Transition } from "../core/lifecycle.ts";
-import type { LostLease } from "../core/lease.ts";
+import type { LostLease, Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 
-/** Everything that is done on its own time. */
 export const DUTIES = ["promote", "reclaim", "recur", "prune", "rerank"] as const;
 export type DutyName = (typeof DUTIES)[number];
 
-/** One thing that has to be done again and again. Any number of processes may do it at once; the store sees to that. */
+/** Work that is repeated. Any number of processes can do it at once; the store makes that safe. */
 export interface Duty {
-  /** The hints that end its rest. */
+  /** Hints that end its rest. */
   readonly wokenBy: readonly Hint["topic"][];
-  /** Does what there is to do now; answers how long to rest, in milliseconds. */
+  /** Does what is due; returns how long to rest, in milliseconds. */
   turn(): Promise<number>;
 }
 
-/** To whom duties tell what they did. The client's announcer is one. */
+/** Where duties announce what they did, such as the client's announcer. */
 export interface Announce {
   wanted(): boolean;
   publish(events: readonly Event[]): void;
-  settled(
-    attempts: readonly {
-      readonly id: string;
-      readonly type: string;
-      readonly queue: string;
-      readonly retryCount: number;
-      readonly lostCount: number;
-      readonly transition: Transition;
-    }[],
-  ): void;
+  settled(attempts: readonly Settled[]): void;
 }
 
-/** The longest that each duty rests when nothing calls for it: what a lost hint costs. */
+/** The longest rest of each duty: the delay that a lost hint causes. */
 export type RestsMs = Readonly<Record<DutyName, number>>;
 
 export const RESTS_MS: RestsMs = { promote: 1000, reclaim: 5000, recur: 5000, prune: 10_000, rerank: 60_000 };
 
-/** What duties are given. */
 export interface DutyParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: () => number;
   readonly announce: Announce;
   readonly restsMs: RestsMs;
-  /** Lets this process renew its own leases before any that ran out is taken for lost. */
+  /** Lets this process renew its own leases before expired ones count as lost. */
   readonly beforeReclaim: () => Promise<void>;
-  /** Told of leases that were taken from their holders. */
   readonly onLost: (lost: readonly LostLease[]) => void;
   /** How long hourly counters are kept. */
   readonly hoursMs: number;
-  /** True once the duties shall end: a long series of batches then stops after the one under way. */
+  /** True once the duties must end: a series of batches then stops after the current one. */
   readonly isStopping: () => boolean;
 }
 
-/** Lets everything else that waits for this process have its turn. */
+/** Lets other work in this process run. */
 export function letOthersRun(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

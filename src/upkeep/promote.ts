@@ -3,7 +3,7 @@ import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 500;
 
-/** Scheduled and retrying jobs become pending when they are due. Rests until the next one is, a second at most. */
+/** Makes scheduled and retrying jobs pending when they are due. Rests until the next one is due, at most a second. */
 export function promoteDuty(parts: DutyParts): Duty {
   const { restsMs, isStopping } = parts;
   return {
@@ -19,7 +19,7 @@ export function promoteDuty(parts: DutyParts): Duty {
   };
 }
 
-/** Which jobs they were is asked only while somebody wants to know. */
+/** Asks which jobs they were only while somebody listens. */
 async function promote({ store, clock, announce }: DutyParts): Promise<{ moved: number; nextInMs: number | null }> {
   const answer = await store.promote(BATCH, announce.wanted());
   const { jobs = [] } = answer;

@@ -3,10 +3,10 @@ import { MAX_BATCH, type PruneRule } from "../store/store.ts";
 import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 200;
-/** Counters by minute are kept so long; then the hours tell. */
+/** How long counters by minute are kept; after that only those by hour. */
 const MINUTES_MS: number = 48 * HOUR_MS;
 
-/** Finished jobs past their keep, expired keys, workers that are gone, old counters. Small batches, with room for others in between. */
+/** Removes ended jobs after their retention, expired keys, workers that are gone, and old counters. In small batches, so that others can run. */
 export function pruneDuty(parts: DutyParts): Duty {
   const { random, restsMs } = parts;
   return {
@@ -14,7 +14,7 @@ export function pruneDuty(parts: DutyParts): Duty {
     async turn() {
       await pruneJobs(parts);
       await sweep(parts);
-      // Spread, so that many processes do not all come at the same moment.
+      // Spread, so that many processes do not do this at the same time.
       return Math.round(restsMs.prune * (0.75 + random() / 2));
     },
   };

@@ -8,9 +8,10 @@ const BATCH = 200;
 const AFTER_NOTHING_MS = 1000;
 
 /**
- * Leases that ran out. The outcome is "lost": the core counts it apart from failures and says when the job runs again. Rests until the next lease ends.
+ * Expired leases. The outcome is "lost": the core counts it separately from failures and decides when the job runs again. Rests until the next
+ * lease expires.
  *
- * The look and the write are two steps, and a holder may finish or renew in between: `ifExpired` makes the store look again in the write.
+ * The worker may finish or renew between the read and the write: `ifExpired` makes the store check again in the write.
  */
 export function reclaimDuty(parts: DutyParts): Duty {
   const { store, restsMs, isStopping } = parts;
@@ -20,7 +21,7 @@ export function reclaimDuty(parts: DutyParts): Duty {
       for (;;) {
         const { jobs, nextInMs, restMs = 0 } = await store.expired(BATCH);
         const reclaimed = jobs.length === 0 ? 0 : await reclaim(parts, jobs);
-        // Others were faster, or the leases were renewed: to look again at once would show the same.
+        // Others were faster, or the leases were renewed: another read now would show the same.
         if (jobs.length > 0 && reclaimed === 0) return AFTER_NOTHING_MS;
         if (jobs.length < BATCH || isStopping()) return Math.min(Math.max(restMs, nextInMs ?? Infinity), restsMs.reclaim);
         await letOthersRun();
@@ -30,7 +31,7 @@ export function reclaimDuty(parts: DutyParts): Duty {
 }
 
 async function reclaim({ store, random, announce, beforeReclaim, onLost }: DutyParts, jobs: readonly ExpiredRecord[]): Promise<number> {
-  // A process that was stopped or blocked for long finds its own leases run out, though it is alive: it goes first.
+  // A process that was suspended or blocked finds its own leases expired, although it is alive: it renews them first.
   await beforeReclaim();
   const transitions = jobs.map((job) => settle(job, { kind: "lost" }, job, random()));
   const { settled } = await store.exchange(

@@ -11,7 +11,7 @@ import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 const BATCH = 100;
 const AFTER_OTHERS_MS = 250;
 
-/** A tick that is reached so late was not missed: a busy or briefly stopped process is no downtime. */
+/** A tick that is at most this late was not missed: a busy or briefly suspended process is no downtime. */
 const LATE_MS = 30_000;
 
 const SKIPPED = {
@@ -22,11 +22,11 @@ const SKIPPED = {
 
 interface Plan {
   readonly tick: Tick;
-  /** Why the tick is taken without a run. */
+  /** Why the tick makes no job. */
   readonly skipped: keyof typeof SKIPPED | null;
 }
 
-/** Schedules that are due make their jobs. Rests until the next tick. */
+/** Makes the jobs of schedules that are due. Rests until the next tick. */
 export function recurDuty(parts: DutyParts): Duty {
   const { store, clock, restsMs, isStopping } = parts;
   const makeId = idMakerOf(clock);
@@ -37,8 +37,8 @@ export function recurDuty(parts: DutyParts): Duty {
         const { now, schedules, nextInMs } = await store.dueSchedules(BATCH);
         const taken = schedules.length === 0 ? 0 : await takeTicks(parts, schedules, now, makeId);
         if (schedules.length === 0 || isStopping()) return Math.min(nextInMs ?? Infinity, restsMs.recur);
-        // After ticks were taken we look again: the next of these schedules may be the first of all. Where another process took them,
-        // it does so too, and we are in no hurry.
+        // After taking ticks, look again: one of these schedules may be the next. If another process took them, it looks again, so we need
+        // not hurry.
         if (taken === 0) return AFTER_OTHERS_MS;
         await letOthersRun();
       }
@@ -56,11 +56,11 @@ async function takeTicks(
   const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, makeId) ?? []);
   if (plans.length === 0) return 0;
   const answers = await store.tick(plans.map((plan) => plan.tick));
-  if (announce.wanted()) announce.publish(plans.flatMap((plan, index) => newsOf(plan, schedules, answers[index]!, now)));
+  if (announce.wanted()) announce.publish(plans.flatMap((plan, index) => eventsOf(plan, schedules, answers[index]!, now)));
   return answers.filter((answer) => answer !== "stale").length;
 }
 
-/** The last jobs that still wait or run, of those schedules whose runs must not overlap. */
+/** The last jobs that have not ended, of schedules that must not overlap. */
 async function unfinishedJobs(store: Store, schedules: readonly ScheduleRecord[]): Promise<ReadonlySet<string>> {
   const ids = schedules.flatMap(({ overlap, lastJobId }) => (overlap === "skip" && lastJobId !== null ? [lastJobId] : []));
   if (ids.length === 0) return new Set();
@@ -72,7 +72,7 @@ function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<s
   const { name, version, job, lastTick, lastJobId } = schedule;
   const due = dueTick(schedule, now, LATE_MS);
   if (due.tick === null && due.next === schedule.nextTick) return null;
-  // A tick that is not run is taken all the same, else it would stay due. Zone rules may have moved it to before the last one.
+  // A tick that makes no job is taken, too, or it would stay due. Zone rules may have moved it to before the last one.
   const tick = due.tick ?? Math.max(schedule.nextTick ?? now, (lastTick ?? -1) + 1);
   const overlaps = schedule.overlap === "skip" && lastJobId !== null && unfinished.has(lastJobId);
   const skipped = due.tick === null ? "missed" : overlaps ? "overlap" : null;
@@ -80,7 +80,7 @@ function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<s
   return { tick: { name, version, tick, nextTick: due.next, job: made }, skipped };
 }
 
-function newsOf({ tick, skipped }: Plan, schedules: readonly ScheduleRecord[], answer: "ticked" | "stale" | "full", at: number): Event[] {
+function eventsOf({ tick, skipped }: Plan, schedules: readonly ScheduleRecord[], answer: "ticked" | "stale" | "full", at: number): Event[] {
   if (answer === "stale") return [];
   const schedule = schedules.find(({ name }) => name === tick.name)!;
   const { queue, type, priority } = schedule.job;

@@ -2,7 +2,7 @@ import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
 
 const BATCH = 500;
 
-/** A changed head start gives waiting jobs a new rank. Whoever changed it does that; this ends what a crash left undone. */
+/** Gives waiting jobs a new rank after the head start changed. The call that changed it does this; here it is finished after a crash. */
 export function rerankDuty({ store, restsMs, isStopping }: DutyParts): Duty {
   return {
     wokenBy: [],

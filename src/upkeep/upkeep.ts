@@ -1,7 +1,4 @@
-/**
- * ON ITS OWN TIME. Each duty has a loop of its own: one that fails or takes long does not hold up the others, and no error ends a loop.
- * Any number of processes may run all of them at once.
- */
+/** UPKEEP. Each duty has its own loop: one that fails or takes long does not delay the others. Any number of processes can do it at once. */
 import type { LostLease } from "../core/lease.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,29 +11,28 @@ import { reclaimDuty } from "./reclaim.ts";
 import { recurDuty } from "./recur.ts";
 import { rerankDuty } from "./rerank.ts";
 
-/** How long a duty rests after an error. */
 const AFTER_TROUBLE_MS = 1000;
-/** Turns that hints call for are so far apart at least: many processes hear each hint, and each turn may ask many partitions. */
+/** The least time between turns caused by hints: many processes get each hint, and each turn may ask many partitions. */
 const HINTED_APART_MS = 25;
 
 export interface UpkeepOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly announce: Announce;
-  /** Awaited before leases that ran out are taken for lost: lets this process renew its own first. */
+  /** Awaited before expired leases count as lost: lets this process renew its own first. */
   readonly beforeReclaim?: (() => Promise<void>) | undefined;
-  /** Told of leases that were taken from their holders, once in all processes. */
+  /** Called with lost leases; each is reported by one process. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
-  /** Told of each error; the duty goes on after a second. */
+  /** Called with each error; the duty continues after a second. */
   readonly onTrouble?: ((duty: DutyName, error: unknown) => void) | undefined;
-  /** How long counters by hour are kept. Default 30 days. */
+  /** How many days counters by hour are kept. Default 30. */
   readonly metricsRetentionDays?: number | undefined;
-  /** The longest rests, where they shall differ from the usual. */
+  /** The longest rests, if they should differ from the defaults. */
   readonly restsMs?: Partial<RestsMs> | undefined;
 }
 
 export interface Upkeep {
-  /** No duty begins another turn; resolves when those under way have ended. May be called twice. */
+  /** Starts no more turns; resolves when the current ones have ended. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -48,7 +44,6 @@ const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
   rerank: rerankDuty,
 };
 
-/** Starts all duties. */
 export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   let stopping = false;
   const parts: DutyParts = {
@@ -68,7 +63,7 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
     return { duty, loop };
   });
   const unwatch = store.watch((hint) => {
-    // A job that is due later than the next turn calls for nothing: that turn will see it.
+    // If a job is due later than the next turn, that turn will see it.
     const inMs = hint.topic === "due" ? hint.inMs : 0;
     for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, HINTED_APART_MS);
   });

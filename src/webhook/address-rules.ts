@@ -1,8 +1,8 @@
 /**
- * WHICH ADDRESSES MAY BE SENT TO. Only what is routed on the open internet, and what the operator opened.
+ * WHICH ADDRESSES REQUESTS MAY GO TO: only those routed on the public internet, and those that the operator allows.
  *
- * The lists follow the registries of special-purpose addresses that IANA keeps. For IPv4 they name what is closed. For IPv6 it is the
- * other way round: only 2000::/3 is given out for general use, so that all else is closed without being named.
+ * The lists follow IANA's registries of special-purpose addresses. For IPv4 they list what is closed. For IPv6 only 2000::/3 is in general use,
+ * so everything else is closed without a list.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import { invalid } from "../core/errors.ts";
@@ -10,9 +10,9 @@ import { invalid } from "../core/errors.ts";
 const CLOSED_V4 = [
   ["0.0.0.0/8", "an unspecified address"],
   ["10.0.0.0/8", "a private address"],
-  ["100.64.0.0/10", "an address that a carrier shares (CGNAT)"],
+  ["100.64.0.0/10", "a shared address of a carrier (CGNAT)"],
   ["127.0.0.0/8", "a loopback address"],
-  ["169.254.0.0/16", "a link-local address, where clouds keep their metadata"],
+  ["169.254.0.0/16", "a link-local address, as of cloud metadata services"],
   ["172.16.0.0/12", "a private address"],
   ["192.0.0.0/24", "an address reserved for protocols"],
   ["192.0.2.0/24", "an address for documentation"],
@@ -50,12 +50,12 @@ const closedV6 = CLOSED_V6.map(namedRange);
 const openV6 = new BlockList();
 addRange(openV6, readRange(OPEN_V6));
 
-/** Tells for an address, as a resolver gives it, why nothing may be sent there. */
+/** Says why nothing may be sent to an address. */
 export class AddressRules {
   readonly #allowV4 = new BlockList();
   readonly #allowV6 = new BlockList();
 
-  /** `allow`: addresses and ranges (`10.0.0.0/8`, `fd00::/8`, `127.0.0.1`) that are open although they are special. */
+  /** `allow`: special addresses and ranges (`10.0.0.0/8`, `fd00::/8`, `127.0.0.1`) that are open. */
   constructor(allow: readonly string[] = [], field = "allow") {
     for (const text of allow) {
       const range = readRange(text, field);
@@ -63,11 +63,11 @@ export class AddressRules {
     }
   }
 
-  /** What kind of closed address this is; null when it is open. */
+  /** The kind of closed address; null if it is open. */
   refusal(address: string): string | null {
     if (isIPv4(address)) return this.#refusalV4(address);
-    // A zone (fe80::1%eth0) makes sense on one machine only, so such an address is never one to send to.
-    if (!isIPv6(address) || address.includes("%")) return "what is not an address";
+    // A zone (fe80::1%eth0) is valid on one machine only, so nothing is ever sent to such an address.
+    if (!isIPv6(address) || address.includes("%")) return "something that is not an address";
     return this.#refusalV6(address);
   }
 
@@ -81,7 +81,7 @@ export class AddressRules {
     const groups = groupsOf(address);
     const embedded = embeddedV4(groups);
     if (embedded !== null) {
-      // What is connected to is the inner address. That of a mapped one alone decides; a translator's prefix must be opened as well.
+      // The connection goes to the inner address. For a mapped address only that decides; the prefix of a translator must be allowed, too.
       if (isMapped(groups)) return this.#allowV4.check(embedded, "ipv4") ? null : EMBEDDED;
       return isAllowed ? this.#refusalV4(embedded) : EMBEDDED;
     }
@@ -111,20 +111,19 @@ function addRange(list: BlockList, { address, length, family }: Range): void {
   list.addSubnet(address, length, family);
 }
 
-/** Reads `10.0.0.0/8`, or an address as the range of itself alone. */
+/** Reads `10.0.0.0/8`, or a single address. */
 function readRange(text: unknown, field = "allow"): Range {
   const [address = "", prefix, ...rest] = typeof text === "string" ? text.trim().split("/") : [];
   const bits = isIPv4(address) ? 32 : 128;
   const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
   if (isIP(address) === 0 || address.includes("%") || rest.length > 0 || !(length <= bits)) {
-    throw invalid(field, "addresses or ranges of them, such as 10.0.0.0/8, 192.168.1.7 or fd00::/8", text);
+    throw invalid(field, "addresses or ranges, such as 10.0.0.0/8, 192.168.1.7 or fd00::/8", text);
   }
   return { address, length, family: bits === 32 ? "ipv4" : "ipv6" };
 }
 
 // ── IPv4 inside IPv6 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   // The URL parser writes any form as plain hexadecimal groups.
   const { hostname } = new URL(`http://[${address}]/`);
@@ -139,7 +138,7 @@ function parseGroups(text: string): number[] {
   return text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
 }
 
-/** The IPv4 address that packets to this IPv6 address may end up at, through the system's own stack, a translator or a tunnel. */
+/** The IPv4 address that packets to this IPv6 address may reach, through the system, a translator or a tunnel. */
 function embeddedV4(groups: readonly number[]): string | null {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   if (a === 0x2002) return dotted(b, c); // 6to4
@@ -147,7 +146,7 @@ function embeddedV4(groups: readonly number[]): string | null {
   if (a === 0x64 && b === 0xff9b) return dotted(g, h); // NAT64
   if (a !== 0 || b !== 0 || c !== 0 || d !== 0) return null;
   if (isMapped(groups) || (e === 0xffff && f === 0)) return dotted(g, h); // mapped, translated
-  // The old "compatible" form. :: and ::1 look like it and are what they are.
+  // The old "compatible" form. :: and ::1 look like it, but are not.
   return e === 0 && f === 0 && (g !== 0 || h > 1) ? dotted(g, h) : null;
 }
 

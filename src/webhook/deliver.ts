@@ -1,16 +1,17 @@
 /**
- * DELIVERIES. The end of a job with a `webhookUrl` makes a job of this type, in the same transition; this is what runs it.
+ * DELIVERIES. The end of a job with a `webhookUrl` inserts a job of this type in the same transition. This handler runs it.
  *
  *   2xx                    delivered
- *   410                    the receiver says that it is gone for good: dead at once, as Standard Webhooks has it
- *   429, 503               tried again after their Retry-After, or else like the rest
- *   anything else, none    tried again. Also 404 and 401: for a receiver in the middle of a deploy they are as passing as a 500, and the
- *                          end of a job happens only once. Also 3xx, which is never followed
- *   a closed address       dead at once, and nothing was sent
+ *   410                    the receiver is gone for good: dead at once, as in Standard Webhooks
+ *   429, 503               retried after their Retry-After, otherwise like the rest
+ *   anything else, none    retried. Also 404 and 401: during a deploy of the receiver they pass like a 500, and a job ends only once. Also
+ *                          3xx: redirects are not followed
+ *   a closed address       dead at once, and nothing is sent
  */
 import type { Client, Handler } from "../client/client.ts";
 import { Discard, RetryAfter } from "../core/control-errors.ts";
 import { queueBeside } from "../core/delivery.ts";
+import { messageOf } from "../core/errors.ts";
 import { stringifyJson } from "../core/json-text.ts";
 import type { Job } from "../core/job.ts";
 import { HOUR_MS } from "../core/time-units.ts";
@@ -30,12 +31,12 @@ export interface DeliveryParts {
 const LIMITS = { connectMs: 5000, totalMs: 10_000, maxBytes: 64 * 1024 };
 
 const FIRST_PAUSE_MS = 10_000;
-/** Longer than the curve of jobs has it: with the retries that a delivery has, a receiver may be away for a weekend. */
+/** Longer than for other jobs: with its number of retries, a delivery survives a receiver that is down for a weekend. */
 const LONGEST_PAUSE_MS = HOUR_MS;
-/** Deliveries that failed together, because one receiver was away, must not come back together. */
+/** Deliveries that failed together must not be retried together. */
 const JITTER = 0.25;
 
-/** The handler of deliveries. What it returns is all that is kept of an answer: nothing that a receiver wrote. */
+/** The handler of deliveries. It keeps nothing that a receiver wrote, only the status and the duration. */
 export function deliveryHandler(parts: DeliveryParts): Handler {
   return async (payload, { job: delivery, signal }) => {
     const end = readEnd(payload, delivery);
@@ -46,7 +47,7 @@ export function deliveryHandler(parts: DeliveryParts): Handler {
       "content-type": "application/json",
       "content-length": String(body.length),
       "user-agent": "millrace",
-      // The id of the delivery, the same for every attempt: receivers know a repeat by it.
+      // The id of the delivery is the same for every attempt, so that receivers recognise a repeat.
       ...signedHeaders(parts.keys, delivery.id, parts.now(), body),
     };
     const startedAt = performance.now();
@@ -64,10 +65,10 @@ function readEnd(payload: unknown, delivery: Job): JobEnd {
   return { jobId, status: status as DeliveredStatus, queue: queueBeside(delivery.queue) };
 }
 
-/** The delivery has a copy of the address: its job may be gone long before the last retry. */
+/** The delivery has a copy of the URL: its job may be gone long before the last retry. */
 function urlOf(delivery: Job, job: Job | null): string {
   const url = delivery.webhookUrl ?? job?.webhookUrl;
-  if (url === undefined || url === null) throw new Discard("there is no address to deliver to: the job is gone, or has no webhook_url");
+  if (url === undefined || url === null) throw new Discard("there is no URL to deliver to: the job is gone, or has no webhook_url");
   return url;
 }
 
@@ -76,7 +77,7 @@ async function sendOrRetry(parts: DeliveryParts, delivery: Job, request: Outgoin
     return await send(parts.sender, request, LIMITS, signal);
   } catch (error) {
     if (error instanceof Discard || signal.aborted) throw error;
-    throw failure(parts, delivery, error instanceof Error ? error.message : String(error), error);
+    throw failure(parts, delivery, messageOf(error), error);
   }
 }
 
@@ -85,7 +86,7 @@ function judge(parts: DeliveryParts, delivery: Job, { host, status, headers }: A
   const said = `${host} answered ${status}`;
   if (status === 410) throw new Discard(`${said}: the receiver wants no more deliveries`);
   const delayMs = retryAfterMs(status, headers["retry-after"], parts.now());
-  if (delayMs !== undefined) throw named(new RetryAfter(delayMs, `${said} and asked for a later try`));
+  if (delayMs !== undefined) throw named(new RetryAfter(delayMs, `${said} and asked to try again later`));
   throw failure(parts, delivery, status >= 300 && status < 400 ? `${said}: redirects are not followed` : said);
 }
 

@@ -1,28 +1,24 @@
-/** WHAT A DELIVERY SAYS: that a job has ended, and how. Built when it is sent, in the words of the HTTP API. */
+/** THE BODY OF A DELIVERY: that a job has ended, and how. Built when it is sent, in the format of the HTTP API. */
 import { resultOf } from "../core/json-text.ts";
 import type { AttemptError, Job, Status } from "../core/job.ts";
 
-/** The ends of a job that are delivered. */
 export const DELIVERED = ["completed", "failed", "dead"] as const satisfies Status[];
 export type DeliveredStatus = (typeof DELIVERED)[number];
 
-/** The end of a job: what the delivery itself knows of it. */
+/** The end of a job, as the delivery knows it. */
 export interface JobEnd {
   readonly jobId: string;
   readonly status: DeliveredStatus;
   readonly queue: string;
 }
 
-/**
- * The body. The payload is left out: it was the producer's, and may hold what the receiver should not have. A job that is gone, or was
- * given a new life since, is told by what is known of the end that this delivery is about.
- */
+/** The body, without the payload, which the receiver may not be meant to see. If the job is gone or was retried, only what the delivery knows. */
 export function deliveryBody(end: JobEnd, job: Job | null): unknown {
-  const isStillSo = job !== null && job.status === end.status;
+  const isUnchanged = job !== null && job.status === end.status;
   return {
     type: `job.${end.status}`,
-    timestamp: isStillSo ? time(job.completedAt) : null,
-    data: isStillSo ? describe(job) : { id: end.jobId, status: end.status, queue: end.queue },
+    timestamp: isUnchanged ? time(job.completedAt) : null,
+    data: isUnchanged ? describe(job) : { id: end.jobId, status: end.status, queue: end.queue },
   };
 }
 
@@ -48,7 +44,7 @@ function describe(job: Job): Record<string, unknown> {
   };
 }
 
-/** A stack tells of our insides, and the receiver is somebody else. */
+/** A stack shows our code to somebody else. */
 function withoutStack(error: AttemptError | null): Omit<AttemptError, "stack"> | null {
   return error === null ? null : { name: error.name, message: error.message, kind: error.kind };
 }

@@ -1,33 +1,32 @@
 /**
- * THE GUARD AGAINST REQUEST FORGERY (SSRF). Job producers name URLs, and this process can reach what they cannot: its own loopback, the
- * private network, the metadata of its cloud. So an address is opened for a request only after every address of the host was checked, and
- * the connection goes to what was checked: a name that answers otherwise a moment later (DNS rebinding) gains nothing.
+ * THE GUARD AGAINST REQUEST FORGERY (SSRF). Producers choose URLs, and this process can reach what they cannot: its own loopback, the private
+ * network, the metadata of its cloud. So a request starts only after every address of the host was checked, and the connection goes to a checked
+ * address: a name that resolves differently a moment later (DNS rebinding) gains nothing.
  */
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import { Discard } from "../core/control-errors.ts";
-import { preview } from "../core/errors.ts";
+import { MillraceError, preview } from "../core/errors.ts";
 import { AddressRules } from "./address-rules.ts";
 import { type ResolveHost, resolveHost } from "./resolve-host.ts";
 
-/** Nothing was sent, and nothing will be: the job goes to the dead letters. */
+/** Nothing was sent, and nothing will be: the job becomes a dead letter. */
 export class Blocked extends Discard {
   override readonly name = "Blocked";
 }
 
-/** What a guard can be told. */
 export interface GuardOptions {
-  /** Private addresses and ranges that are open all the same: `10.0.0.0/8`, `fd00::/8`, `127.0.0.1`. */
+  /** Private addresses and ranges that are open: `10.0.0.0/8`, `fd00::/8`, `127.0.0.1`. */
   readonly allow?: readonly string[] | undefined;
-  /** How hosts are looked up. Default: by the system. */
+  /** How hosts are resolved. Default: by the system. */
   readonly resolve?: ResolveHost | undefined;
 }
 
 const MAX_URL_LENGTH = 8192;
-/** Below this only those of HTTP are open: mail, shells and file shares would take a request for commands of their own. */
+/** Below this only the ports of HTTP are open: mail, shells and file shares could take a request for commands. */
 const FIRST_FREE_PORT = 1024;
 const HTTP_PORTS = [80, 443];
-/** Services that listen above and must not be talked to by HTTP either, where an operator has opened the network they are in. */
+/** Services above it that must not get HTTP either, even if an operator allows their network. */
 const CLOSED_PORTS: readonly number[] = [
   1433, // SQL Server
   1521, // Oracle
@@ -66,20 +65,21 @@ export class Guard {
   readonly #rules: AddressRules;
   readonly #resolve: ResolveHost;
 
-  /** Throws `invalid_input` when `allow` is not a list of ranges. */
+  /** Throws `invalid_input` if `allow` is not a list of ranges. */
   constructor({ allow = [], resolve = resolveHost }: GuardOptions = {}) {
     this.#rules = new AddressRules(allow);
     this.#resolve = resolve;
   }
 
-  /** Checks what can be told without asking anybody: the form, the port, and the address if the host is or names one. Throws Blocked. */
+  /** Checks what needs no lookup: the format, the port, and the address if the host is one or is localhost. Throws Blocked. */
   readUrl(text: string): URL {
     const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
     if (url === null) throw new Blocked(`the URL is not valid, or longer than ${MAX_URL_LENGTH} characters`);
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new Blocked(`the URL must begin with http:// or https://, not with ${preview(url.protocol)}`);
     }
-    if (url.username !== "" || url.password !== "") throw new Blocked("the URL carries a user name or password: put it into a header");
+    if (url.username !== "" || url.password !== "")
+      throw new Blocked("the URL contains a user name or password: send it in a header instead");
     refusePort(url);
     const literal = literalOf(url);
     if (literal !== null) this.#check(literal, literal);
@@ -87,7 +87,17 @@ export class Guard {
     return url;
   }
 
-  /** All addresses of the host, each of which may be connected to. Throws Blocked if any of them may not. */
+  /** The same check when a job is enqueued: throws `invalid_input`, because its request would be refused much later. */
+  refuseUrl(url: string, field: string): void {
+    try {
+      this.readUrl(url);
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      throw new MillraceError("invalid_input", error.message.replace(/^the URL/, field), { field, cause: error });
+    }
+  }
+
+  /** All addresses of the host. Throws Blocked unless all of them are open. */
   async addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     const addresses = await this.#addressesOf(url, signal);
     if (addresses.length === 0) throw new Error(`${url.hostname} has no address`);
@@ -109,7 +119,7 @@ export class Guard {
     throw new Blocked(`the URL points to ${refusal} (${where}). To allow it, set WEBHOOK_ALLOW (in code: webhookAllow)`);
   }
 
-  /** Both: which of them a connection would take depends on the machine. */
+  /** Checks both: the machine decides which one a connection uses. */
   #checkLocalhost({ hostname }: URL): void {
     const refusal = LOOPBACK.map(({ address }) => this.#rules.refusal(address)).find((each) => each !== null);
     if (refusal === undefined) return;
@@ -119,7 +129,7 @@ export class Guard {
   }
 }
 
-/** Whatever a name server says about it, localhost is this machine (RFC 6761). */
+/** localhost is this machine, whatever a name server says (RFC 6761). */
 function isLocalhost({ hostname }: URL): boolean {
   return /(^|\.)localhost\.?$/.test(hostname);
 }
@@ -137,7 +147,7 @@ function refusePort({ port, protocol }: URL): void {
   );
 }
 
-/** The address, if the host is one. The URL parser has turned 127.1, 0x7f000001 and 2130706433 into 127.0.0.1 already. */
+/** The address, if the host is one. The URL parser has already turned 127.1, 0x7f000001 and 2130706433 into 127.0.0.1. */
 function literalOf({ hostname }: URL): string | null {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? null : bare;

@@ -1,9 +1,9 @@
-/** WHAT A JOB OF TYPE http:request CARRIES, checked: method, url, headers and body. */
+/** THE PAYLOAD OF http:request: method, url, headers and body, checked. */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 
-/** A request that may be sent, if its address may be sent to. */
+/** A valid request. Its address is checked elsewhere. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -15,10 +15,7 @@ export interface HttpRequest {
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const WITHOUT_BODY = ["GET", "HEAD"];
 
-/**
- * These belong to the connection or say who is asking, and are ours: a second length or encoding lets a request hide in another, and what
- * a proxy in front of the receiver believes about us is not for a producer to say.
- */
+/** Headers of the connection, or about the sender: they could hide one request in another, or deceive a proxy in front of the receiver. */
 const REFUSED_HEADERS = [
   "connection",
   "content-length",
@@ -39,13 +36,13 @@ const REFUSED_PREFIXES = ["proxy-", "x-forwarded-"];
 const MAX_HEADERS = 64;
 const MAX_HEADERS_LENGTH = 16 * 1024;
 
-/** Checks a payload. Throws `invalid_input` that names the field. */
+/** Checks a payload. Throws `invalid_input` with the field. */
 export function readHttpRequest(payload: unknown): HttpRequest {
-  if (typeof payload !== "object" || payload === null) throw invalid("payload", "an object of url, method, headers and body", payload);
+  if (typeof payload !== "object" || payload === null) throw invalid("payload", "an object with url, method, headers and body", payload);
   const fields = readFields(payload, "the payload of http:request", ["method", "url", "headers", "body"], "payload.");
   const { url } = fields;
   if (typeof url !== "string" || !/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw invalid("payload.url", "an http or https address", url);
+    throw invalid("payload.url", "an http or https URL", url);
   }
   const hasBody = fields.body !== undefined && fields.body !== null;
   const method = readMethod(fields.method, hasBody);
@@ -65,7 +62,7 @@ function readMethod(method: unknown, hasBody: boolean): string {
 
 function readHeaders(input: unknown): Record<string, string> {
   if (input === undefined || input === null) return {};
-  if (typeof input !== "object" || Array.isArray(input)) throw invalid("payload.headers", "an object of texts by name", input);
+  if (typeof input !== "object" || Array.isArray(input)) throw invalid("payload.headers", "an object of strings by name", input);
   const entries = Object.entries(input);
   if (entries.length > MAX_HEADERS) throw invalid("payload.headers", `at most ${MAX_HEADERS} headers`, input);
   const headers = new Map<string, string>();
@@ -74,7 +71,7 @@ function readHeaders(input: unknown): Record<string, string> {
     const field = `payload.headers.${name}`;
     readHeader(name, value, field);
     const lower = name.toLowerCase();
-    if (headers.has(lower)) throw refusal(field, "is there twice, in other letters");
+    if (headers.has(lower)) throw refusal(field, "is given twice, in different case");
     headers.set(lower, value as string);
     length += name.length + (value as string).length;
   }
@@ -87,16 +84,16 @@ function readHeader(name: string, value: unknown, field: string): void {
   if (REFUSED_HEADERS.includes(lower) || REFUSED_PREFIXES.some((prefix) => lower.startsWith(prefix))) {
     throw refusal(field, "cannot be set: it belongs to the connection");
   }
-  if (typeof value !== "string") throw invalid(field, "a text", value);
+  if (typeof value !== "string") throw invalid(field, "a string", value);
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw refusal("payload.headers", "must have names and values that HTTP knows: no line breaks, no control characters");
+    throw refusal("payload.headers", "must have valid HTTP names and values, without line breaks or control characters");
   }
 }
 
-/** A text goes out as it is, anything else as JSON. */
+/** A string is sent as it is, anything else as JSON. */
 function withBody(headers: Record<string, string>, body: unknown): Pick<HttpRequest, "headers" | "body"> {
   if (body === undefined) return { headers, body: null };
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));

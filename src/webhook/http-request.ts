@@ -1,10 +1,10 @@
 /**
- * THE BUILT-IN TYPE `http:request`: a request as a job, so that a server is useful without code.
+ * THE BUILT-IN TYPE `http:request`: an HTTP request as a job, so that a server is useful without code.
  *
- *   2xx          completed: status, some headers and the beginning of the body are the result
- *   429, 503     tried again after their Retry-After, or else on the job's own curve
- *   other 4xx    dead at once: the request is wrong, and will be wrong again
- *   the rest     tried again on the job's own curve; 3xx among them, as no redirect is followed
+ *   2xx          completed: the result has the status, some headers and the beginning of the body
+ *   429, 503     retried after their Retry-After, otherwise with the job's retry delay
+ *   other 4xx    dead at once: the request is wrong and would be wrong again
+ *   the rest     retried with the job's retry delay. Also 3xx: redirects are not followed
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Handler } from "../client/client.ts";
@@ -28,19 +28,18 @@ const MAX_BODY_BYTES = 64 * 1024;
 const KEPT_HEADERS = ["content-type", "content-length", "date", "etag", "last-modified", "location", "retry-after", "x-request-id"];
 const MAX_HEADER_LENGTH = 1024;
 
-/** What a job of type `http:request` leaves as its result. */
+/** The result of a job of type `http:request`. */
 export interface HttpRequestResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** At most 64 KiB: a text, or base64 of what is none. */
+  /** At most 64 KiB: text, or base64 if it is not text. */
   readonly body: string;
   readonly body_encoding: "utf8" | "base64";
-  /** Whether there was more of it. */
+  /** Whether the body was longer. */
   readonly truncated: boolean;
   readonly duration_ms: number;
 }
 
-/** The handler of type `http:request`. */
 export function httpRequestHandler({ sender, now }: HttpRequestParts): Handler<unknown, HttpRequestResult> {
   return async (payload, { job, signal }) => {
     const request = readOrDiscard(payload);
@@ -52,7 +51,7 @@ export function httpRequestHandler({ sender, now }: HttpRequestParts): Handler<u
   };
 }
 
-/** A payload that is wrong now is wrong at the next attempt too. */
+/** An invalid payload would be invalid at the next attempt, too. */
 function readOrDiscard(payload: unknown): HttpRequest {
   try {
     return readHttpRequest(payload);
@@ -64,12 +63,12 @@ function readOrDiscard(payload: unknown): HttpRequest {
 function judge({ host, status, headers, cut }: Answer, now: number): void {
   const said = `${host} answered ${status}`;
   if (status >= 200 && status < 300) {
-    // What was cut for its length is told in the result. What broke off is not known to be an answer.
+    // The result says whether the body was too long. A body that broke off is no complete answer.
     if (cut === "time" || cut === "broken") throw new Error(`${said}, but its body did not arrive`);
     return;
   }
   const delayMs = retryAfterMs(status, headers["retry-after"], now);
-  if (delayMs !== undefined) throw new RetryAfter(delayMs, `${said} and asked for a later try`);
+  if (delayMs !== undefined) throw new RetryAfter(delayMs, `${said} and asked to try again later`);
   if (status >= 400 && status < 500 && status !== 429) throw new Discard(said);
   throw new Error(status >= 300 && status < 400 ? `${said}: redirects are not followed` : said);
 }
@@ -89,7 +88,7 @@ function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 
 function textOf(body: Buffer, isCut: boolean): Pick<HttpRequestResult, "body" | "body_encoding"> {
   try {
-    // The cut may go through a character: what is left of that one is dropped.
+    // The cut may go through a character, which is then dropped.
     return { body: new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: isCut }), body_encoding: "utf8" };
   } catch {
     return { body: body.toString("base64"), body_encoding: "base64" };

@@ -1,28 +1,27 @@
-/** WHAT IS REFUSED OF REQUESTS THAT WILL BE SENT, before a job for them is stored. Loaded with the first such job: most programs have none. */
+/** CHECKS BEFORE A JOB WITH A URL IS STORED. Loaded with the first such job: most programs have none. */
 import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
 import type { Guard } from "./guard.ts";
 
-/** What a client asks of them: each throws `invalid_input`, or rejects with it. */
+/** The checks of a client. Each throws `invalid_input`, or rejects with it. */
 export interface OutgoingChecks {
   readonly checkWebhookUrl: (url: string) => void | Promise<void>;
   /** By type. */
   readonly payloadChecks: ReadonlyMap<string, (payload: unknown) => Promise<void>>;
 }
 
-/** Checks of webhook addresses and of payloads of http:request. `allow` are private addresses and ranges that are open all the same. */
+/** Checks of webhook URLs and of payloads of http:request. `allow` are private addresses and ranges that are open. */
 export function outgoingChecks(allow: readonly string[] = []): OutgoingChecks {
-  let refuse: ((url: string, field: string) => void) | null = null;
+  let guard: Guard | null = null;
 
-  async function load(): Promise<NonNullable<typeof refuse>> {
-    const [{ Guard }, { refuseVisibly }] = await Promise.all([import("./guard.ts"), import("./visible-refusal.ts")]);
-    const guard: Guard = new Guard({ allow });
-    return (refuse = (url, field) => refuseVisibly(guard, url, field));
+  async function load(): Promise<Guard> {
+    const { Guard } = await import("./guard.ts");
+    return (guard ??= new Guard({ allow }));
   }
 
   return {
     checkWebhookUrl(url) {
       if (isPlainHost(url)) return undefined;
-      return refuse === null ? load().then((loaded) => loaded(url, "webhookUrl")) : refuse(url, "webhookUrl");
+      return guard === null ? load().then((loaded) => loaded.refuseUrl(url, "webhookUrl")) : guard.refuseUrl(url, "webhookUrl");
     },
     payloadChecks: new Map([
       [
@@ -30,14 +29,14 @@ export function outgoingChecks(allow: readonly string[] = []): OutgoingChecks {
         async (payload) => {
           const { readHttpRequest } = await import("./http-request-payload.ts");
           const { url } = readHttpRequest(payload);
-          if (!isPlainHost(url)) (refuse ?? (await load()))(url, "payload.url");
+          if (!isPlainHost(url)) (guard ?? (await load())).refuseUrl(url, "payload.url");
         },
       ],
     ]),
   };
 }
 
-/** A host by its name, at the usual port: of such an address nothing can be seen. The URL is one. */
+/** A host name with the default port: such a URL needs no further check. The text is a valid URL. */
 function isPlainHost(text: string): boolean {
   const { hostname, port, username, password } = new URL(text);
   return port === "" && username === "" && password === "" && /[a-z-]\.?$/i.test(hostname) && !/(^|\.)localhost\.?$/.test(hostname);

@@ -1,16 +1,16 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 
-/** Asks for all addresses of a host. `signal` aborts when nobody waits for the answer any more. */
+/** Resolves all addresses of a host. `signal` aborts when nobody waits for them any more. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
 /**
- * The system's own lookup (hosts file and all) holds one of four threads that files and cryptography need too, for as long as a name
- * server cares to be silent. So only two wait at a time: names that never answer must not stop the rest of the process.
+ * The system's lookup (with the hosts file) occupies one of four threads that files and cryptography need, too, as long as a name server does
+ * not answer. So only two run at a time: names that never resolve must not stop the rest of the process.
  */
 const MAX_LOOKUPS = 2;
 
-let underWay = 0;
+let running = 0;
 const waiting: (() => void)[] = [];
 
 export const resolveHost: ResolveHost = async (hostname, signal) => {
@@ -24,13 +24,13 @@ export const resolveHost: ResolveHost = async (hostname, signal) => {
 };
 
 async function takeTurn(): Promise<void> {
-  if (underWay < MAX_LOOKUPS) underWay++;
+  if (running < MAX_LOOKUPS) running++;
   else await new Promise<void>((resolve) => waiting.push(resolve));
 }
 
-/** To the one who waited longest, if anybody does: whoever comes now must not slip in between. */
+/** Passes on to the one that has waited longest, so that no new one comes in between. */
 function passTurnOn(): void {
   const next = waiting.shift();
-  if (next === undefined) underWay--;
+  if (next === undefined) running--;
   else next();
 }

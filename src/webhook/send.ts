@@ -1,9 +1,9 @@
 /**
- * ONE REQUEST OUT, ONE ANSWER IN, all of it bounded: the time to connect, the time in all, the head and the body of the answer. The other
- * side may be hostile: silent, endless, or slow as a drip.
+ * ONE REQUEST OUT, ONE ANSWER IN, all of it bounded: the time to connect, the total time, the head and the body of the answer. The other side
+ * may be hostile: silent, endless, or very slow.
  *
- * Node's own `http`, not `fetch`: only here can the connection be held to the addresses that were checked. No redirect is followed (it
- * would lead past the check), no cookie kept, no proxy of the environment used, and certificates are verified whatever the environment says.
+ * This uses Node's `http`, not `fetch`, because only there can we fix the connection to the checked addresses. Redirects are not followed (they
+ * would bypass the check), cookies not kept, proxies of the environment not used, and certificates always verified.
  */
 import type { LookupAddress } from "node:dns";
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
@@ -19,7 +19,7 @@ export interface OutgoingRequest {
 }
 
 export interface SendLimits {
-  /** Look-up, connection and TLS together. */
+  /** For lookup, connection and TLS together. */
   readonly connectMs: number;
   readonly totalMs: number;
   /** How much of the answer's body is read. */
@@ -33,40 +33,40 @@ export interface Sender {
 }
 
 export interface Answer {
-  /** Who answered. All of the URL that may be told: its path is often a secret. */
+  /** The host that answered. The rest of the URL is not shown: the path is often a secret. */
   readonly host: string;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Why the body is not whole: it was too long, took too long, or the connection broke. The status stands all the same. */
+  /** Why the body is incomplete: too long, too slow, or the connection broke. The status is valid anyway. */
   readonly cut: "size" | "time" | "broken" | null;
 }
 
-/** Nobody answered in time. */
+/** No answer in time. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-/** The network said no: there is no such host, nobody listens, the certificate is wrong, or what came back is not HTTP. */
+/** A network error: unknown host, nothing listens, wrong certificate, or the answer is not HTTP. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
 
   constructor(host: string, cause: unknown) {
-    // Where several addresses were tried, Node gathers their errors under one without words.
+    // If several addresses were tried, Node collects their errors in one without a message.
     const { message, code } = cause as NodeJS.ErrnoException;
-    super(`${host} could not be asked: ${message || code}`, { cause });
+    super(`the request to ${host} failed: ${message || code}`, { cause });
   }
 }
 
 const MAX_HEAD_BYTES = 16 * 1024;
-/** A host with an unreachable address first must leave time for its next one. */
+/** If the first address of a host is unreachable, there must be time for the next one. */
 const ADDRESS_ATTEMPT_MS = 1500;
 
-// Agents of our own: the global one may have been given a proxy. No connection is kept, so each request is checked anew.
+// Our own agents: the global one may use a proxy. Connections are not kept, so that each request is checked again.
 const plainAgent = new http.Agent({ keepAlive: false });
 const secureAgent = new https.Agent({ keepAlive: false, maxCachedSessions: 0 });
 
-/** Sends a request to an address that the guard lets pass. Throws Blocked, TimedOut, Unreachable, or the reason of `signal`. */
+/** Sends a request to an address that the guard allows. Throws Blocked, TimedOut, Unreachable, or the reason of `signal`. */
 export async function send(sender: Sender, request: OutgoingRequest, limits: SendLimits, signal: AbortSignal): Promise<Answer> {
   const url = sender.guard.readUrl(request.url);
   const { host } = url;
@@ -92,7 +92,7 @@ export async function send(sender: Sender, request: OutgoingRequest, limits: Sen
     clearTimeout(connecting);
     clearTimeout(answering);
     signal.removeEventListener("abort", onAbort);
-    end.abort(); // whatever is still open belongs to nobody now
+    end.abort(); // closes whatever is still open
   }
 }
 
@@ -108,7 +108,7 @@ async function lookUp(guard: Guard, url: URL, signal: AbortSignal): Promise<read
   }
 }
 
-/** A look-up cannot be stopped, only left; and whatever a connection does, nobody waits for it longer than was said. */
+/** A lookup cannot be stopped, only ignored; and nobody waits for a connection longer than allowed. */
 function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);
@@ -139,15 +139,15 @@ function respond(
       : http.request(url, { ...options, agent: plainAgent });
     request.once("socket", (socket) => socket.once(isSecure ? "secureConnect" : "connect", onConnected));
     request.once("response", resolve);
-    // A listener that stays: after the answer has begun, a broken connection is told here too, and by then it is the body's concern.
+    // This listener stays: after the answer has begun, a broken connection also comes here, but then reading the body handles it.
     request.on("error", (error) => reject(signal.aborted ? (signal.reason as Error) : new Unreachable(url.host, error)));
-    // An answer that changes the protocol is dropped by Node without a word.
-    request.once("close", () => reject(new Unreachable(url.host, new Error("it answered with something else than HTTP"))));
+    // Node silently drops an answer that changes the protocol.
+    request.once("close", () => reject(new Unreachable(url.host, new Error("the answer was not HTTP"))));
     request.end(body ?? undefined);
   });
 }
 
-/** Answers with what was checked, whatever the name servers say by now. */
+/** Resolves to the checked addresses, whatever the name servers say by now. */
 function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = addresses;

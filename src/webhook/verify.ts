@@ -5,27 +5,27 @@ import { readDuration } from "../core/read-fields.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { ID_HEADER, readSecrets, SIGNATURE_HEADER, SIGNATURE_VERSION, signatureOf, TIMESTAMP_HEADER } from "./sign.ts";
 
-/** A delivery as it arrived, and what to check it with. */
+/** A delivery that you received, and what to check it with. */
 export interface ReceivedWebhook {
   /** The body as it arrived, before any parser: one changed space changes the signature. */
   readonly body: string | Uint8Array;
-  /** Of the request: a `Headers`, or an object of them as Node has it. */
+  /** The headers of the request: a `Headers`, or an object as in Node. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The secret that both sides know; several while it is being changed. */
+  /** The shared secret; several while you replace it. */
   readonly secret: string | readonly string[];
-  /** How far its time may be from ours. Default 5 minutes. */
+  /** How far its time may be from now. Default 5 minutes. */
   readonly tolerance?: Duration | undefined;
-  /** Our time, in milliseconds since the epoch. Default: now. */
+  /** The current time, in milliseconds since the epoch. Default: the system's. */
   readonly now?: number | undefined;
 }
 
-/** A delivery whose signature was found right. */
+/** A delivery with a valid signature. */
 export interface VerifiedWebhook {
-  /** The same for every attempt of one delivery: keep it to do nothing twice. */
+  /** The same for every attempt of one delivery: store it, so that you do nothing twice. */
   readonly id: string;
   /** When it was sent, in milliseconds since the epoch. */
   readonly sentAt: number;
-  /** The body, parsed. */
+  /** The parsed body. */
   readonly event: unknown;
 }
 
@@ -33,13 +33,13 @@ const DEFAULT_TOLERANCE_MS = 5 * MINUTE_MS;
 const MAX_HEADER_LENGTH = 4096;
 
 /**
- * Checks that a delivery was signed with a secret of ours, lately, and answers with what it says. Throws `invalid_input`, with the header
- * that was wrong as `field`, for whatever else it is given: answer 400 then, and do nothing.
+ * Checks that a delivery was signed recently with one of your secrets, and returns it. For anything else it throws `invalid_input` with the wrong
+ * header as `field`: answer with 400 and do nothing.
  */
 export function verifyWebhook(received: ReceivedWebhook): VerifiedWebhook {
   const { body, headers, secret, tolerance = DEFAULT_TOLERANCE_MS, now = Date.now() } = received;
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
-    throw invalid("body", "the body as it arrived, a text or bytes, before it is parsed", body);
+    throw invalid("body", "the body as it arrived, a string or bytes, before it is parsed", body);
   }
   const keys = readSecrets(secret, "secret");
   const toleranceMs = readDuration(tolerance, "tolerance", 'a time in milliseconds or as "5m"', MAX_DELAY_MS);
@@ -51,7 +51,7 @@ export function verifyWebhook(received: ReceivedWebhook): VerifiedWebhook {
   return { id, sentAt: Number(timestamp) * 1000, event: parse(body) };
 }
 
-/** Compared in constant time, and every signature with every key: how long it takes tells nothing of where a difference is. */
+/** In constant time, every signature with every key: the duration reveals nothing about a difference. */
 function isSigned(keys: readonly Buffer[], signatures: string, id: string, timestamp: string, body: string | Uint8Array): boolean {
   const expected = keys.map((key) => signatureOf(key, id, timestamp, body));
   let fits = false;
@@ -68,7 +68,7 @@ function isSigned(keys: readonly Buffer[], signatures: string, id: string, times
 function readHeader(headers: ReceivedWebhook["headers"], name: string): string {
   const value = headers instanceof Headers ? headers.get(name) : findHeader(headers, name);
   if (typeof value !== "string" || value === "") {
-    throw refusal(name, `${name} is missing: this is no signed delivery, or something on its way dropped the header`);
+    throw refusal(name, `${name} is missing: this is not a signed delivery, or a proxy dropped the header`);
   }
   if (value.length > MAX_HEADER_LENGTH) throw refusal(name, `${name} is longer than ${MAX_HEADER_LENGTH} characters`);
   return value;
@@ -86,7 +86,7 @@ function refuseTime(timestamp: string, toleranceMs: number, now: number): void {
   const agoMs = now - Number(timestamp) * 1000;
   if (Math.abs(agoMs) <= toleranceMs) return;
   const distance = `${Math.round(Math.abs(agoMs) / 1000)} s ${agoMs > 0 ? "old" : "ahead of our time"}`;
-  throw refusal(TIMESTAMP_HEADER, `${TIMESTAMP_HEADER} is ${distance}: somebody sends an old delivery again, or a clock is wrong`);
+  throw refusal(TIMESTAMP_HEADER, `${TIMESTAMP_HEADER} is ${distance}: somebody repeated an old delivery, or a clock is wrong`);
 }
 
 function parse(body: string | Uint8Array): unknown {
@@ -100,7 +100,7 @@ function parse(body: string | Uint8Array): unknown {
 function wrongSignature(): MillraceError {
   return refusal(
     SIGNATURE_HEADER,
-    `${SIGNATURE_HEADER} was made with none of the secrets, or the body was changed: give it as it arrived, before it is parsed`,
+    `${SIGNATURE_HEADER} matches none of the secrets, or the body was changed: pass it as it arrived, before it is parsed`,
   );
 }
 

@@ -7,23 +7,22 @@ import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { readSecrets } from "./sign.ts";
 
-/** What the handlers of webhooks can be told. */
 export interface WebhookOptions {
-  /** Knows the jobs whose ends are delivered. */
+  /** Reads the jobs whose ends are delivered. */
   readonly client: Pick<Client, "get">;
-  /** To sign with; several, or several by commas, while they are being changed. Without any, deliveries are not signed. */
+  /** Secrets to sign with, as a list or separated by commas; several while you replace one. Without any, deliveries are not signed. */
   readonly secrets?: string | readonly string[] | undefined;
-  /** Private addresses and ranges that may be sent to all the same, such as `10.0.0.0/8`. */
+  /** Private addresses and ranges that may be called, such as `10.0.0.0/8`. */
   readonly allow?: readonly string[] | undefined;
   /** Certificates of authorities to trust instead of the system's, in PEM. */
   readonly ca?: string | undefined;
-  /** How hosts are looked up, what the time is, and chance in [0, 1). Defaults: the system's. */
+  /** How hosts are resolved, the time, and a random number in [0, 1). Defaults: the system's. */
   readonly resolve?: ResolveHost | undefined;
   readonly now?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
 }
 
-/** The handlers of deliveries and of requests as jobs, for `client.work`. Throws `invalid_input` when a secret or a range is none. */
+/** The handlers of deliveries and of `http:request`, for `client.work`. Throws `invalid_input` if a secret or a range is invalid. */
 export function webhookHandlers(options: WebhookOptions): Record<typeof WEBHOOK_TYPE | typeof HTTP_REQUEST_TYPE, Handler> {
   const { client, secrets = [], allow, ca, resolve, now = Date.now, random = Math.random } = options;
   const keys = secrets.length === 0 ? [] : readSecrets(secrets, "secrets");

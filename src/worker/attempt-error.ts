@@ -5,12 +5,12 @@ import { cutText } from "./cut-text.ts";
 const MAX_NAME_BYTES = 256;
 const MAX_MESSAGE_BYTES = 8 * 1024;
 const MAX_STACK_BYTES = 64 * 1024;
-/** How far a chain of causes is followed, and how many errors of an AggregateError are shown. */
+/** How many causes in a chain, and how many errors of an AggregateError, are shown. */
 const MAX_CAUSES = 10;
 
 /**
- * What a job remembers of a thrown value. Anything can be thrown: null, a text of 5 MB, a Proxy whose every trap throws, an error that is
- * its own cause. This never throws, and what it makes is bounded and well-formed, so that a failure can always be recorded.
+ * What a job keeps of a thrown value. Anything can be thrown: null, a text of 5 MB, a Proxy whose every trap throws, an error that is its own
+ * cause. This never throws, and its result is bounded and well-formed, so that every failure can be recorded.
  */
 export function describeThrown(thrown: unknown, kind: AttemptError["kind"] = "error"): AttemptError {
   ignoreRejection(thrown);
@@ -35,7 +35,7 @@ function messageOf(thrown: unknown): string {
   return isError(thrown) ? "" : show(thrown);
 }
 
-/** The stack, and below it those of what caused it: a stack alone says nothing of its causes. Null for what is no error. */
+/** The stack, followed by the stacks of its causes. Null if it is not an error. */
 function stackOf(thrown: unknown): string | null {
   const own = ownStack(thrown);
   if (own === null) return null;
@@ -46,7 +46,7 @@ function stackOf(thrown: unknown): string | null {
     seen.add(cause);
     parts.push(`Caused by: ${ownStack(cause) ?? show(cause)}`);
   }
-  // The parts are cut before they are joined: ten stacks of 5 MB would make a text of 50.
+  // The parts are cut before they are joined: ten stacks of 5 MB would make 50 MB.
   return cutText(parts.map((part) => cutText(part, MAX_STACK_BYTES)).join("\n"), MAX_STACK_BYTES);
 }
 
@@ -87,11 +87,11 @@ function show(value: unknown): string {
   try {
     return inspect(value, { depth: 2, customInspect: false, maxArrayLength: 20, maxStringLength: 1024, breakLength: Infinity });
   } catch {
-    return `a value of type ${typeof value} that cannot be shown`;
+    return `a value of type ${typeof value} that cannot be printed`;
   }
 }
 
-/** A rejected promise that was itself thrown would end the process as an unhandled rejection. */
+/** A thrown promise that rejects would end the process as an unhandled rejection. */
 function ignoreRejection(thrown: unknown): void {
   if (types.isPromise(thrown)) void Promise.prototype.then.call(thrown, nothing, nothing);
 }

@@ -1,17 +1,17 @@
 /**
  * ONE ATTEMPT, from claim to outcome.
  *
- *   claimed ─→ running ─→ over                      the handler returned or threw: its outcome is reported
+ *   claimed ─→ running ─→ over                      the handler returned or threw: report its outcome
  *                 │ abort: timeout, cancelled, lost, shutdown
  *                 ↓
- *              aborted ─→ over                      it settled in time. Timeout: a failure, whatever it returned. Cancelled or lost:
- *                 │                                 nothing is reported. Shutdown: what it did counts, but for a throw in answer to the abort
+ *              aborted ─→ over                      it ended in time. Timeout: a failure, whatever it returned. Cancelled or lost: report
+ *                 │                                 nothing. Shutdown: its outcome counts, unless it threw because of the abort
  *                 │ `settle` passes (at a shutdown: the end of the grace)
  *                 ↓
- *             abandoned ─→ forgotten                over as above, but its handler still runs and is counted until it settles
+ *             abandoned ─→ forgotten                over as above, but its handler still runs and is counted until it ends
  *
- * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, nobody could
- * have aborted it, and the fence refuses the report if the job has passed to another meanwhile.
+ * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, and nothing could have
+ * aborted it. If another worker has the job meanwhile, the fence refuses the report.
  */
 import type { LeasedJob, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
@@ -29,21 +29,21 @@ import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
 import { readPayload } from "./payload.ts";
 
-/** So long after its handler should have settled an attempt is still renewed: its outcome is on its way, or the main loop hangs. */
+/** How long after the end of `settle` an attempt is still renewed: its outcome is being reported, or the event loop is blocked. */
 const HANGING_MS = 5000;
 
 export class Attempt implements HasDeadline {
   readonly lease: LeasedJob;
   readonly #handled: Handled;
   readonly #attempts: Attempts;
-  /** What was logged, if anything was. */
+  /** What the handler logged, if it did. */
   notes: JobNotes | null = null;
   deadlineAt = Infinity;
   #state: "claimed" | "running" | "over" | "abandoned" = "claimed";
   #startedAt = 0;
   #aborted: AbortCause | null = null;
   #controller: AbortController | null = null;
-  /** Once the handler has called `ctx.complete` or `ctx.holdLease`; few do. */
+  /** Set once the handler has called `ctx.complete` or `ctx.holdLease`; few do. */
   #handlerLease: HandlerLease | null = null;
 
   constructor(lease: LeasedJob, handled: Handled, attempts: Attempts) {
@@ -52,7 +52,7 @@ export class Attempt implements HasDeadline {
     this.#attempts = attempts;
   }
 
-  /** The renewal ends by itself a little after the timeout: by then the attempt is over, or the main loop hangs and nobody will end it. */
+  /** The renewal ends a little after the timeout. By then the attempt is over, or the event loop is blocked and nothing will end it. */
   get held(): HeldLease {
     const { job, fence } = this.lease;
     const stopAfterMs = job.timeout > 0 ? job.timeout + this.#attempts.options.settings.settleMs + HANGING_MS : null;
@@ -68,17 +68,17 @@ export class Attempt implements HasDeadline {
     return this.#state === "over" || this.#state === "abandoned";
   }
 
-  /** Whether what the handler does still counts. */
+  /** Whether the result of the handler still counts. */
   get holdsLease(): boolean {
     return !this.isOver && !this.#isGone;
   }
 
-  /** A transaction of the handler's own may hold the job's row: whoever writes to the job may have to wait. */
+  /** The handler's own transaction may hold the job's row: a write to the job may have to wait. */
   get mayWait(): boolean {
     return this.#handlerLease?.mayWait === true;
   }
 
-  /** Calls the handler, unless the lease was lost before it came to that. `now` is monotonic. */
+  /** Calls the handler, unless the lease is already lost. `now` is monotonic. */
   start(now: number): void {
     if (this.#state !== "claimed") return;
     this.#state = "running";
@@ -88,7 +88,7 @@ export class Attempt implements HasDeadline {
     void this.#run();
   }
 
-  /** The lease is gone: the handler is told, and nothing it does counts any more. */
+  /** The lease is gone: aborts the handler, whose result does not count any more. */
   gone(why: "stale" | "cancelled"): void {
     if (this.#handlerLease !== null) this.#handlerLease.gone(why);
     else this.lost(why);
@@ -109,7 +109,7 @@ export class Attempt implements HasDeadline {
     this.#controller?.abort(this.#abortReason(why));
   }
 
-  /** The grace of a shutdown has ended: whatever can be given back is. */
+  /** The grace period of a shutdown has ended: gives back what can be given back. */
   giveUp(): void {
     if (this.isOver) return;
     this.#end(this.#isGone ? null : this.#aborted === "timeout" ? this.#timedOut() : { kind: "release" });
@@ -128,10 +128,10 @@ export class Attempt implements HasDeadline {
     try {
       const { schema } = this.#handled;
       const job = schema === undefined ? this.lease.job : await readPayload(this.lease.job, schema);
-      // The schema may have taken longer than the attempt.
+      // The schema may have taken longer than the timeout.
       if (!this.isOver) {
         const returned = this.#handled.handler(job.payload, new AttemptContext(this, job));
-        // A handler that is not async ends within this tick.
+        // A handler that is not async ends in this tick.
         value = isThenable(returned) ? await returned : returned;
       }
     } catch (error) {
@@ -150,13 +150,13 @@ export class Attempt implements HasDeadline {
   #judge(threw: boolean, value: unknown): Outcome | null {
     if (this.#isGone) return null;
     if (this.#aborted === "timeout") return this.#timedOut();
-    // A handler that looked at its signal and throws after the abort is taken to throw because of it: a deploy costs no attempt.
+    // If a handler used its signal and throws after the abort, we assume that the abort was the reason: a deploy costs no attempt.
     if (this.#aborted === "shutdown" && threw && this.#controller !== null && controlOf(value) === null) return { kind: "release" };
     if (threw) return outcomeOfThrow(value, this.#runMs(), this.#rules);
     /*
-     * After ctx.complete the same result is reported once more, the usual way. If the transaction was committed, that is a repeat and
-     * changes nothing. If it was rolled back, a handler that returns all the same says that the job is done, as any handler does; one that
-     * threw instead has failed (above), which a committed completion refuses as stale.
+     * After ctx.complete the same result is reported once more. If the transaction was committed, that is a repeat and changes nothing. If it was
+     * rolled back, a handler that returns still says that the job is done. A handler that throws has failed (above); after a commit, that report
+     * is refused as stale.
      */
     const resultWithin = this.#handlerLease?.result;
     if (resultWithin !== undefined) return { kind: "completed", result: resultWithin, runMs: this.#runMs() };
@@ -196,9 +196,9 @@ export class Attempt implements HasDeadline {
     return new JobAborted(why, this.lease.job.timeout);
   }
 
-  // ── What the context does ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Methods of the context ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Most handlers never look at their signal, so it is made when they do. */
+  /** Made on first use: most handlers never look at their signal. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -252,7 +252,7 @@ export class Attempt implements HasDeadline {
   }
 }
 
-/** A lost lease outweighs all, a timeout outweighs a shutdown. */
+/** A lost lease replaces any other cause, a timeout replaces a shutdown. */
 function outweighs(why: AbortCause, before: AbortCause | null): boolean {
   return WEIGHT[why] > (before === null ? 0 : WEIGHT[before]);
 }

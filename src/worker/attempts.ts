@@ -11,7 +11,6 @@ import type { GoneLease } from "./renewal/lease-book.ts";
 import { type JobNotes, NoteWriter } from "./notes.ts";
 import type { WorkSettings } from "./options.ts";
 
-/** What attempts work with. */
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly leases: Leases;
@@ -23,13 +22,13 @@ export interface AttemptsOptions {
   readonly onTrouble: OnTrouble;
 }
 
-/** THE ATTEMPTS OF A WORKER that are under way: started together, kept alive, told what happens to their leases, reported when they end. */
+/** THE RUNNING ATTEMPTS OF A WORKER: starts them, renews their leases, tells them when a lease is gone, reports their outcomes. */
 export class Attempts {
   readonly options: AttemptsOptions;
   readonly running = new Set<Attempt>();
   /** How many handlers ignored their abort and still run. */
   abandoned = 0;
-  /** How many attempts have ended, have no slot any more, and are not reported before their notes are written. */
+  /** How many attempts have ended and freed their slot, but cannot be reported before their notes are written. */
   waitingForNotes = 0;
   readonly deadlines: Deadlines;
   readonly notes: NoteWriter;
@@ -47,11 +46,10 @@ export class Attempts {
     });
   }
 
-  /** Runs claimed jobs. */
   run(jobs: readonly LeasedJob[]): void {
     const { handlers, renewer } = this.options;
     const attempts = jobs.map((lease) => new Attempt(lease, handlers.find(lease.job.type) ?? NO_HANDLER, this));
-    // Before any of them runs: the first may block the loop for longer than a lease lasts.
+    // Before any of them runs: the first may block the event loop for longer than a lease.
     renewer.hold(attempts.map((attempt) => attempt.held));
     for (const attempt of attempts) this.running.add(attempt);
     this.#startAll(attempts);
@@ -68,7 +66,7 @@ export class Attempts {
     }
   }
 
-  /** A handler blocked the loop while others waited behind it. Their leases may be gone, so the store is asked before they start. */
+  /** A handler blocked the event loop. The leases of those behind it may be gone, so the store is asked before they start. */
   async #startLate(attempts: readonly Attempt[]): Promise<void> {
     if (attempts.length === 0) return;
     const { renewer } = this.options;
@@ -78,7 +76,7 @@ export class Attempts {
     this.#startAll(left);
   }
 
-  /** Leases that somebody else ended. A job that was lost and claimed again by this same worker runs under two fences: only one is gone. */
+  /** Ends attempts whose lease is gone. A job that was lost and claimed again by this worker runs under two fences; only one is gone. */
   gone(leases: readonly GoneLease[]): void {
     const reasons = new Map(leases.map((lease) => [`${lease.id} ${lease.fence}`, lease.why]));
     for (const attempt of this.running) {
@@ -87,16 +85,16 @@ export class Attempts {
     }
   }
 
-  /** Called by an attempt that is over. With an outcome of null there is nothing to report. */
+  /** Called by an attempt that is over. A null outcome means that there is nothing to report. */
   ended(attempt: Attempt, outcome: Outcome | null): void {
     if (outcome === null || attempt.notes === null) return this.#finish(attempt, outcome);
     if (attempt.mayWait) return void this.#finishAfterNotes(attempt, attempt.notes, outcome);
-    // The notes first: once the outcome is written the lease has ended, and they would be refused. The slot stays taken meanwhile.
+    // Notes first: after the outcome the lease has ended, and they would be refused. The slot stays in use meanwhile.
     this.notes.touch(attempt.notes);
     void this.notes.write().then(() => this.#finish(attempt, outcome));
   }
 
-  /** Its notes may have to wait for the job's row: neither its slot nor the notes of others wait with them. */
+  /** The notes may have to wait for the job's row. Neither its slot nor other notes wait with them. */
   async #finishAfterNotes(attempt: Attempt, notes: JobNotes, outcome: Outcome): Promise<void> {
     this.waitingForNotes++;
     this.running.delete(attempt);
@@ -114,37 +112,37 @@ export class Attempts {
     this.#exchanger.freed();
   }
 
-  /** A handler goes on although its attempt is over. */
+  /** A handler still runs although its attempt is over. */
   handlerAbandoned(): void {
     this.abandoned++;
-    this.#exchanger.tellIfOverrun();
+    this.#exchanger.warnIfOverrun();
   }
 
-  /** An abandoned handler has settled after all. */
+  /** An abandoned handler has ended. */
   handlerCameBack(): void {
     this.abandoned--;
-    this.#exchanger.tellIfOverrun();
+    this.#exchanger.warnIfOverrun();
     this.#exchanger.freed();
   }
 
-  /** The worker shuts down: tells the handlers. */
+  /** The worker is shutting down: aborts the handlers. */
   abort(): void {
     for (const attempt of this.running) attempt.abort("shutdown");
   }
 
-  /** The grace of a shutdown has ended: gives back what is unfinished. */
+  /** The grace period of a shutdown has ended: gives back unfinished jobs. */
   giveUp(): void {
     for (const attempt of this.running) attempt.giveUp();
   }
 
-  /** Frees the timers. Handlers that still run are left to themselves. */
+  /** Frees the timers. Handlers that still run are not stopped. */
   stop(): void {
     this.deadlines.stop();
     this.notes.stop();
   }
 }
 
-/** A store may hand out a type that nobody asked for only by mistake: then the job fails with words instead of a crash. */
+/** A store returns a type that nobody asked for only by mistake: then the job fails with this message. */
 const NO_HANDLER = {
   handler: (_payload: unknown, { job }: Context): never => {
     throw new Error(`this worker has no handler for jobs of type ${job.type}`);

@@ -2,7 +2,7 @@ import type { Context } from "../client/client.ts";
 import type { Job } from "../core/job.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** What a handler is given. The functions are made when they are read, and may be taken out of it: `const { log } = ctx`. */
+/** What a handler gets. Its functions can be taken out: `const { log } = ctx`. */
 export class AttemptContext implements Context {
   readonly #attempt: Attempt;
   readonly job: Job;
@@ -25,7 +25,7 @@ export class AttemptContext implements Context {
   }
 
   get complete(): Context["complete"] {
-    // A caller without types may leave the options out.
+    // A caller without types may omit the options.
     return (result, options: Parameters<Context["complete"]>[1] | undefined) => this.#attempt.complete(result, options?.tx);
   }
 

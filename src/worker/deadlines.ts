@@ -1,16 +1,16 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 
 export interface HasDeadline {
-  /** By the monotonic clock; Infinity is never. */
+  /** Monotonic time; Infinity for none. */
   readonly deadlineAt: number;
-  /** Called once the deadline has passed: must move it on or take the item away. Must not throw. */
+  /** Called once the deadline has passed: must change it or remove the item. Must not throw. */
   onDeadline(): void;
 }
 
 /**
- * ONE TIMER FOR ALL DEADLINES. It is armed for the earliest deadline there was. Most items end long before theirs, and nothing is done
- * about that: the timer fires, finds none that is due, and is armed for the earliest of those that are left. So an item costs one
- * comparison, and a look over all of them happens about once in the shortest timeout. (A timer an item costs 0.5 µs, a heap likewise.)
+ * ONE TIMER FOR ALL DEADLINES, set to the earliest. Most items end long before their deadline, and the timer then stays as it is: when it
+ * fires, it is set to the earliest deadline that is left. So an item costs one comparison, and a look at all of them is needed about once in
+ * the shortest timeout. (A timer for each item costs 0.5 µs, and so does a heap.)
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class Deadlines {
     this.#items = items;
   }
 
-  /** To be told of every deadline that is new or came nearer. */
+  /** Call this for every deadline that is new or became earlier. */
   watch(deadlineAt: number): void {
     if (deadlineAt >= this.#armedFor) return;
     this.#armedFor = deadlineAt;

@@ -2,72 +2,72 @@ import type { Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 
-/** The most reports, and the most claimed jobs, that one exchange carries. */
+/** The most reports, and the most claimed jobs, in one exchange. */
 export const MAX_EXCHANGE = 1000;
 
 export interface DelayedReportsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly leaseMs: number;
-  /** Sends these, and nothing with them. Answers those that somebody's transaction holds up. */
+  /** Sends these reports alone. Returns those whose job another transaction has locked. */
   readonly send: (reports: readonly Report[]) => Promise<readonly Report[]>;
-  /** The store has answered, and these are done. Must not throw. */
+  /** The store has accepted these. Must not throw. */
   readonly onAnswered: (reports: readonly Report[]) => void;
-  /** A report cannot be made although nothing travelled with it. It is tried again. Told once for each. Must not throw. */
+  /** A report fails although it was sent alone. It is tried again. Called once for each. Must not throw. */
   readonly onStuck: (report: Report, error: unknown) => void;
-  /** These are hopeless. Must not throw. */
+  /** These will never succeed. Must not throw. */
   readonly onGivenUp: (reports: Report[], error: unknown) => void;
 }
 
 type Kind = "suspected" | "failed" | "held";
 
-/** What is known of a report. */
+/** The state of a delayed report. */
 interface Delayed {
   kind: Kind;
   isUnderWay: boolean;
-  /** When it first failed or was held up. */
+  /** When it first failed or was locked. */
   since: number | null;
-  /** How often it failed alone, or was held up. */
+  /** How often it failed alone or was locked. */
   tries: number;
-  /** Not before this time of the monotonic clock. */
+  /** Send it not before this monotonic time. */
   nextAt: number;
-  isTold: boolean;
+  isWarned: boolean;
 }
 
-/** A call of one report that takes longer than this is not waited for: the store waits for a row that somebody holds, for as long as it may. */
+/** A call with one report is not waited for longer than this: the store may be waiting for a locked row. */
 const ALONE_MS = 500;
 
-/** A report that was held up for so long is told. */
-const HELD_TOLD_MS = 5000;
+/** After this time a locked report is reported as trouble. */
+const HELD_WARN_MS = 5000;
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
 
 /**
- * REPORTS THAT TRAVEL WITHOUT A CLAIM, so that no claim waits for the row of a job that somebody else has locked:
+ * REPORTS SENT WITHOUT A CLAIM, so that no claim waits for the locked row of a job:
  *
- *   suspected ─→ answered                       a handler's own transaction may hold the row. All that wait go in one call
- *       ├─→ failed ─→ answered                  the call failed: alone, one at a time, each with pauses of its own that grow
- *       │      └─→ given up                     another error than that the store is away, for as long as a lease lasts
- *       └─→ held ─→ answered                    somebody holds the row, or the store gave no answer to it alone. All that are held go in one
- *                                               call, which tells those that are free from those that are not
+ *   suspected ─→ answered                       the handler's own transaction may hold the row. All of these go in one call
+ *       ├─→ failed ─→ answered                  the call failed: sent one at a time, each with growing pauses
+ *       │      └─→ given up                     an error other than an unreachable store, for longer than a lease
+ *       └─→ held ─→ answered                    the row is locked, or the store did not answer when sent alone. All of these go in one call,
+ *                                               which separates the free ones from the locked ones
  *
- * Each kind has calls of its own, so that no report waits for one of another kind. A report that is alone in its call is waited for by the
- * store, if its row is held, until the deadline: the next one of its kind does not wait for it.
+ * Each kind has its own calls, so that no report waits for one of another kind. If the row of a report that is alone in its call is locked, the
+ * store waits until the deadline; the next report of its kind does not wait for that.
  *
- * When the store was away, all that was reported meanwhile has failed, and would take long one by one. So each call that succeeds may be
- * followed by one of twice as many; a failure ends that.
+ * While the store was unreachable, all reports failed; one by one they would take long. So after each successful call the next one may have
+ * twice as many; a failure resets that.
  */
 export class DelayedReports {
   readonly #options: DelayedReportsOptions;
   readonly #reports = new Map<Report, Delayed>();
-  /** The kinds of which a call is under way that the next one waits for. */
+  /** Kinds with a call in progress that the next one waits for. */
   readonly #busy = new Set<Kind>();
   readonly #timers = new Map<Kind, Timer>();
   /** How many failed reports may go in one call. */
   #limit = 1;
   #failures = 0;
-  /** Nothing that failed goes before this time: if the store is away, every report fails. */
+  /** No failed report is sent before this time: if the store is unreachable, all of them fail. */
   #nextAt = -Infinity;
   #flushing = false;
   #stopped = false;
@@ -76,14 +76,14 @@ export class DelayedReports {
     this.#options = options;
   }
 
-  /** How many wait or are under way. */
+  /** How many wait or are being sent. */
   get size(): number {
     return this.#reports.size;
   }
 
-  /** Takes one that may have to wait for its job's row. It leaves at the end of this tick, with others of its kind. */
+  /** Takes a report that may have to wait for its job's row. It is sent at the end of this tick, with others of its kind. */
   suspect(report: Report): void {
-    this.#reports.set(report, { kind: "suspected", isUnderWay: false, since: null, tries: 0, nextAt: -Infinity, isTold: false });
+    this.#reports.set(report, { kind: "suspected", isUnderWay: false, since: null, tries: 0, nextAt: -Infinity, isWarned: false });
     if (this.#flushing) return;
     this.#flushing = true;
     setImmediate(() => {
@@ -92,14 +92,14 @@ export class DelayedReports {
     });
   }
 
-  /** Takes what failed in company. */
+  /** Takes reports that failed together with others. */
   failed(reports: readonly Report[], error: unknown): void {
     this.#keep(reports, "failed", error);
     this.#pause();
     this.#sendLater("failed");
   }
 
-  /** Takes what somebody holds up. */
+  /** Takes reports whose row is locked. */
   held(reports: readonly Report[]): void {
     const error = heldUp();
     this.#putOff(reports);
@@ -107,12 +107,12 @@ export class DelayedReports {
     const now = this.#options.clock.monotonic();
     for (const report of reports) {
       const delayed = this.#reports.get(report);
-      if (delayed !== undefined && now - delayed.since! >= HELD_TOLD_MS) this.#tell(report, error);
+      if (delayed !== undefined && now - delayed.since! >= HELD_WARN_MS) this.#warn(report, error);
     }
     this.#sendLater("held");
   }
 
-  /** The store has answered somebody: what waits because it was away need not wait any more. */
+  /** The store has answered a call, so failed reports need not wait any more. */
   storeAnswered(): void {
     if (this.#failures === 0) return;
     this.#failures = 0;
@@ -120,7 +120,7 @@ export class DelayedReports {
     this.#sendLater("failed");
   }
 
-  /** Nothing is sent any more. Answers what waited; what is under way is given up when it fails. */
+  /** Sends nothing more. Returns the waiting reports; one that is being sent is given up if it fails. */
   stop(): Report[] {
     this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();
@@ -134,20 +134,20 @@ export class DelayedReports {
     if (reports.length === 0) return this.#sendLater(kind);
     this.#busy.add(kind);
     const done = this.#try(reports, kind);
-    // Those that are held up go on together, so the next call waits for this one.
+    // Locked reports stay together, so the next call waits for this one.
     await (reports.length === 1 && kind !== "held" ? atMost(this.#options.clock, ALONE_MS, done) : done);
     this.#busy.delete(kind);
     if (kind === "suspected") void this.#send(kind);
     else this.#sendLater(kind);
   }
 
-  /** What goes in the next call of a kind. */
+  /** The reports of the next call of a kind. */
   #take(kind: Kind): Report[] {
     const now = this.#options.clock.monotonic();
     const most = kind === "failed" ? this.#limit : MAX_EXCHANGE;
     const reports: Report[] = [];
     for (const [report, delayed] of this.#reports) {
-      // When one that is held is due, all are asked for: that costs one call, and alone each would be waited for.
+      // When one locked report is due, all of them are sent: that is one call, and alone the store would wait for each.
       if (delayed.kind !== kind || delayed.isUnderWay || (kind === "failed" && delayed.nextAt > now)) continue;
       if (reports.push(report) >= most) break;
     }
@@ -188,23 +188,23 @@ export class DelayedReports {
     const isAlone = reports.length === 1;
     if (kind === "failed") this.#limit = 1;
     if (kind === "failed" || !isAlone) this.#pause();
-    // What was only suspected is asked for once more before anybody is told.
+    // A suspected report gets another try before anybody is warned.
     const isStuck = isAlone && kind !== "suspected";
     if (isStuck) this.#putOff(reports);
     this.#keep(reports, isAlone && isAway(error) ? "held" : "failed", error);
-    if (isStuck) this.#tell(reports[0]!, error);
+    if (isStuck) this.#warn(reports[0]!, error);
     this.#sendLater("failed");
     this.#sendLater("held");
   }
 
-  #tell(report: Report, error: unknown): void {
+  #warn(report: Report, error: unknown): void {
     const delayed = this.#reports.get(report);
-    if (delayed === undefined || delayed.isTold) return;
-    delayed.isTold = true;
+    if (delayed === undefined || delayed.isWarned) return;
+    delayed.isWarned = true;
     this.#options.onStuck(report, error);
   }
 
-  /** Each waits longer than the last time. */
+  /** Makes each wait longer than the last time. */
   #putOff(reports: readonly Report[]): void {
     const { clock, random } = this.#options;
     for (const report of reports) {
@@ -218,13 +218,13 @@ export class DelayedReports {
     const now = this.#options.clock.monotonic();
     let delayed = this.#reports.get(report);
     if (delayed === undefined) {
-      delayed = { kind: "failed", isUnderWay: false, since: now, tries: 0, nextAt: now, isTold: false };
+      delayed = { kind: "failed", isUnderWay: false, since: now, tries: 0, nextAt: now, isWarned: false };
       this.#reports.set(report, delayed);
     }
     return delayed;
   }
 
-  /** Puts them behind those that wait, so that these get their turn before. */
+  /** Puts them behind those that wait. */
   #keep(reports: readonly Report[], kind: Kind, error: unknown): void {
     const now = this.#options.clock.monotonic();
     const hopeless: Report[] = [];
@@ -233,8 +233,8 @@ export class DelayedReports {
       delayed.kind = kind;
       delayed.since ??= now;
       this.#reports.delete(report);
-      // A store that is away comes back, and then a report is still worth sending: nobody else could have taken the job either. Any other
-      // error would come again for ever, so after the time of a lease the report is given up, and the job takes the road of a lost one.
+      // An unreachable store comes back, and then the report is still valid: nobody else could claim the job either. Any other error would repeat
+      // for ever, so after the time of a lease the report is given up, and the attempt counts as lost.
       if (this.#stopped || (!isAway(error) && now - delayed.since > this.#options.leaseMs)) hopeless.push(report);
       else this.#reports.set(report, delayed);
     }
@@ -268,12 +268,12 @@ function isAway(error: unknown): boolean {
   return error instanceof MillraceError && (error.code === "store_unavailable" || error.code === "store_full");
 }
 
-/** How long to wait after so many failures in a row. `random`, in [0, 1), spreads workers that failed together. */
+/** The pause after this many failures in a row. `random`, in [0, 1), spreads workers that failed together. */
 export function retryPauseMs(failures: number, random: number): number {
   return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + random / 2);
 }
 
-/** What the answer `locked` is as an error: nothing was changed, and it may be asked for again. */
+/** The answer `locked` as an error: nothing was changed, so try again. */
 export function heldUp(): MillraceError {
-  return new MillraceError("store_unavailable", "another transaction that is still open holds the job", { retryAfterMs: 1000 });
+  return new MillraceError("store_unavailable", "another open transaction has locked the job", { retryAfterMs: 1000 });
 }

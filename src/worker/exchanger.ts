@@ -1,7 +1,7 @@
 import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import { formatDuration } from "../core/duration.ts";
-import { MillraceError } from "../core/errors.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import { Attempts, type AttemptsOptions } from "./attempts.ts";
 import { DelayedReports, MAX_EXCHANGE, retryPauseMs } from "./delayed-reports.ts";
@@ -11,30 +11,29 @@ import type { WorkerCard } from "./worker-card.ts";
 
 export interface ExchangerOptions extends AttemptsOptions {
   readonly random: () => number;
-  /** How many exchanges may be under way. */
   readonly inFlight: number;
   readonly card: WorkerCard;
-  /** The client was closed under the worker. */
+  /** The client was closed while the worker ran. */
   readonly onClosed: () => void;
 }
 
-/** So many reports may wait without a slot, or as many as there are slots: then nothing is claimed until some are answered. */
+/** If this many reports wait without a slot (or as many as there are slots, if more), claims stop until some are answered. */
 const MOST_DELAYED = 100;
 
 /**
- * CLAIMS AND REPORTS TRAVEL TOGETHER: ended attempts out, new jobs in, in one round trip.
+ * CLAIMS AND REPORTS IN ONE ROUND TRIP: ended attempts out, new jobs in.
  *
  *   wake, report ─→ flush, at the end of the tick ─→ claim for the free slots ─→ send ─→ answered ─→ take ─→ attempts run
  *
- * Reports are gathered to the end of the tick (see lib/batcher.ts for why). Jobs are claimed only for free slots: a job that waits in a worker
- * burns its lease and is kept from others.
+ * Reports are gathered until the end of the tick (lib/batcher.ts says why). Jobs are claimed only for free slots: a job that waits in a worker
+ * uses up its lease and is not available to others.
  *
- * No report is lost while there is hope. An exchange whose fate is unknown is sent again, which is safe: the repeat of a report that was
- * applied is answered as success, and the repeat of a claim is given what the first was granted.
+ * No report is dropped while it may succeed. An exchange without an answer is sent again, which is safe: a repeated report that was already
+ * applied succeeds, and a repeated claim gets the jobs of the first.
  *
- * No claim waits for the row of a job that somebody has locked: a report that failed, or that may have to wait, travels without one (see
- * delayed-reports.ts). Such a report has no slot any more. And no report waits for a claim: what held up a claim may hold up its repeat, so
- * that travels alone, and reports travel without a claim until it is answered.
+ * No claim waits for the locked row of a job: a report that failed, or that may have to wait, is sent without a claim (see delayed-reports.ts)
+ * and no longer has a slot. And no report waits for a claim: what delayed a claim may delay its repeat, so a repeat is sent alone, and reports
+ * go without a claim until it is answered.
  */
 export class Exchanger {
   readonly attempts: Attempts;
@@ -43,19 +42,19 @@ export class Exchanger {
   readonly #scale: Scale;
   readonly #delayed: DelayedReports;
   readonly #queue: Report[] = [];
-  /** There may be work that was not asked for yet. */
+  /** There may be work that was not claimed yet. */
   #mayHaveWork = true;
   #claimedAt = -Infinity;
-  /** Claims that may have been granted without our knowing. Nothing new is claimed before they are answered. */
+  /** Claims that may have been granted without our knowledge. Nothing new is claimed before they are answered. */
   #unanswered: ClaimRequest[] = [];
   #turn = 0;
   #underWay = { exchanges: 0, repeats: 0, slots: 0, reports: 0 };
   #isFlushing = false;
   #failures = 0;
   #retry: Timer | null = null;
-  #toldOverrun = false;
-  #toldUnreported = false;
-  /** While the worker stops: nothing is claimed, and somebody waits for the end. */
+  #warnedOverrun = false;
+  #warnedUnreported = false;
+  /** Set while the worker stops: nothing is claimed. */
   #drain: { readonly onDrained: () => void; readonly onOnlyClaims: () => void } | null = null;
   #isClosed = false;
 
@@ -71,7 +70,7 @@ export class Exchanger {
       leaseMs: settings.leaseMs,
       send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
-      onStuck: (report, error) => this.#tellStuck(report, error),
+      onStuck: (report, error) => this.#warnStuck(report, error),
       onGivenUp: (reports, error) => {
         this.#giveUp(reports, error);
         this.#goOn();
@@ -89,28 +88,28 @@ export class Exchanger {
 
   // ── The loop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** At every poll: a hint may have been lost, and slots may have become too many. Answers how long to rest at most. */
+  /** Called at every poll: a hint may have been lost, or there may be too many slots. Returns how long to rest at most. */
   look(pollMs: number): number {
     const now = this.#options.clock.monotonic();
     this.#scale.look(this.attempts.running.size, now);
-    this.tellIfOverrun();
-    this.#tellIfTooManyUnreported();
+    this.warnIfOverrun();
+    this.#warnIfTooManyUnreported();
     if (now - this.#claimedAt >= pollMs / 2) this.wake();
     return this.#scale.lookAgainMs;
   }
 
-  /** There may be work, or a slot became free without a report. */
+  /** Call this when there may be work, or a slot became free without a report. */
   wake(): void {
     this.#mayHaveWork = true;
     this.#flushSoon();
   }
 
-  /** An attempt has ended so; its slot is free already. `mayWait`: somebody may have the job's row locked. */
+  /** Reports an ended attempt, whose slot is already free. `mayWait`: the job's row may be locked. */
   report(report: Report, mayWait = false): void {
     if (this.#isClosed) return this.#giveUp([report], null);
     if (mayWait || this.#isClaimRepeated) {
       this.#delayed.suspect(report);
-      // No claim for its slot travels with it.
+      // It is sent without a claim for its slot.
       this.wake();
     } else {
       this.#queue.push(report);
@@ -118,13 +117,13 @@ export class Exchanger {
     }
   }
 
-  /** A slot became free without a report, or an abandoned handler came back. */
+  /** A slot became free without a report, or an abandoned handler ended. */
   freed(): void {
     this.wake();
-    this.#drainedIfSo();
+    this.#checkDrained();
   }
 
-  /** Sends what there is to send, or claims, at the end of this tick. */
+  /** Sends reports and a claim at the end of this tick. */
   #flushSoon(): void {
     if (this.#isFlushing || this.#retry !== null || this.#isClosed || this.#underWay.exchanges >= this.#options.inFlight) return;
     this.#isFlushing = true;
@@ -135,7 +134,7 @@ export class Exchanger {
   }
 
   #flush(): void {
-    // After a failure one exchange at a time finds out whether the store is back.
+    // After a failure, one exchange at a time finds out whether the store is back.
     const inFlight = this.#failures === 0 ? this.#options.inFlight : 1;
     while (this.#underWay.exchanges < inFlight && this.#retry === null && !this.#isClosed) {
       const repeat = this.#unanswered.shift();
@@ -143,7 +142,7 @@ export class Exchanger {
         void this.#send([], repeat);
         continue;
       }
-      // So many exchanges can leave now, and share what there is.
+      // How many exchanges can start now and share the reports.
       const sharers = inFlight - this.#underWay.exchanges;
       const reports = this.#queue.splice(0, Math.min(Math.ceil(this.#queue.length / sharers), MAX_EXCHANGE));
       const claim = this.#claim(reports.length > 0, sharers);
@@ -152,7 +151,7 @@ export class Exchanger {
     }
   }
 
-  /** Whatever is reported, the slots that it frees are claimed for in the same round trip; without a report, only when there may be work. */
+  /** A report also claims for the slots that it frees. Without a report, we claim only if there may be work. */
   #claim(isReporting: boolean, sharers: number): ClaimRequest | null {
     const free = this.slots - this.attempts.running.size - this.#queue.length - this.#underWay.slots;
     if (free <= 0 || this.#drain !== null || !(this.#mayHaveWork || isReporting)) return null;
@@ -202,14 +201,11 @@ export class Exchanger {
       if (reports.length > 0) this.#options.renewer.drop(reports);
       if (claim !== null) this.#take(jobs, claim.limit);
     } catch (error) {
-      this.#tell("claim", `${jobs.length} claimed jobs could not be started and will be seen as lost: ${reasonOf(error)}`, error);
+      this.#warn("claim", `${counted(jobs.length, "claimed job")} could not be started and will count as lost: ${messageOf(error)}`, error);
     }
   }
 
-  /**
-   * Gives back what was on its way when the worker was stopped, and what is more than was asked for: a claim that reached the store after its
-   * own repeat brings the jobs of both.
-   */
+  /** Gives back jobs that arrive after a stop, and those beyond the limit: a claim that arrives after its own repeat returns the jobs of both. */
   #take(jobs: readonly LeasedJob[], limit: number): void {
     const most = this.#drain === null ? limit : 0;
     if (jobs.length > 0) this.attempts.run(jobs.length <= most ? jobs : jobs.slice(0, most));
@@ -220,12 +216,12 @@ export class Exchanger {
   }
 
   #goOn(): void {
-    if (!this.#hasReports) this.#drainedIfSo();
-    // Also with nothing to report: there may still be work.
+    if (!this.#hasReports) this.#checkDrained();
+    // Even with nothing to report: there may still be work.
     this.#flushSoon();
   }
 
-  // ── Reports that travel without a claim ────────────────────────────────────────────────────────────────────────────────────────
+  // ── Reports without a claim ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get #isClaimRepeated(): boolean {
     return this.#unanswered.length + this.#underWay.repeats > 0;
@@ -236,7 +232,7 @@ export class Exchanger {
     for (const report of this.#queue.splice(0)) this.#delayed.suspect(report);
   }
 
-  /** Those whose rows somebody's transaction holds are sent again without a claim. Answers the others. */
+  /** Sends reports with a locked row again, without a claim. Returns the others. */
   #putBackHeldUp(reports: readonly Report[], results: readonly LeaseAnswer[]): readonly Report[] {
     if (!results.includes("locked")) return reports;
     const isHeldUp = (_: Report, index: number): boolean => results[index] === "locked";
@@ -244,7 +240,7 @@ export class Exchanger {
     return reports.filter((report, index) => !isHeldUp(report, index));
   }
 
-  /** Answers those that somebody's transaction holds up: all others are done. */
+  /** Returns those whose row is locked; all others are done. */
   async #sendDelayed(reports: readonly Report[]): Promise<readonly Report[]> {
     try {
       const { results } = await this.#options.leases.exchange(reports, null);
@@ -271,12 +267,12 @@ export class Exchanger {
     return this.unreported >= Math.max(MOST_DELAYED, this.slots);
   }
 
-  // ── What goes wrong ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Failures ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #failed(reports: Report[], error: unknown): void {
     if (this.#isClosed) return this.#giveUp(reports, error);
     if (isClosed(error)) return this.#clientClosed(reports);
-    if (this.#failures++ === 0) this.#tell("store", `a worker cannot reach its store and keeps trying: ${reasonOf(error)}`, error);
+    if (this.#failures++ === 0) this.#warn("store", `a worker cannot reach the store and keeps trying: ${messageOf(error)}`, error);
     this.#delayed.failed(reports, error);
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimer(
@@ -297,62 +293,66 @@ export class Exchanger {
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
     const ids = reports.slice(0, 3).map((report) => report.id);
-    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "it" : "they"} will be seen as lost`;
-    this.#tell("report", message, error);
+    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "it" : "they"} will count as lost`;
+    this.#warn("report", message, error);
     this.#options.renewer.drop(reports);
   }
 
-  #tell(kind: "store" | "report" | "claim", message: string, error: unknown): void {
+  #warn(kind: "store" | "report" | "claim", message: string, error: unknown): void {
     this.#options.onTrouble({ kind, message, error });
   }
 
-  /** While the store is away all of them fail, and that has been told. */
-  #tellStuck({ id }: Report, error: unknown): void {
+  /** While the store is unreachable all reports fail, and that has already been reported. */
+  #warnStuck({ id }: Report, error: unknown): void {
     if (this.#failures > 0) return;
-    const question = "Does a transaction that called ctx.complete stay open?";
-    this.#tell("report", `the outcome of job ${id} could not be reported yet and is tried again. ${question} ${reasonOf(error)}`, error);
+    const question = "Is a transaction that called ctx.complete still open?";
+    this.#warn(
+      "report",
+      `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${messageOf(error)}`,
+      error,
+    );
   }
 
-  /** So many handlers ignore their abort that more jobs would only add to them. */
+  /** As many handlers ignore their abort as there are slots: more jobs would only add to them. */
   get #isOverrun(): boolean {
     return this.attempts.abandoned >= this.slots;
   }
 
-  /** Says once that abandoned handlers stop the claims. To be called when their number or that of slots changed. */
-  tellIfOverrun(): void {
-    const told = this.#toldOverrun;
-    this.#toldOverrun = this.#isOverrun;
-    if (told || !this.#isOverrun) return;
+  /** Reports once that abandoned handlers stop the claims. Call this when their number or that of slots changed. */
+  warnIfOverrun(): void {
+    const wasWarned = this.#warnedOverrun;
+    this.#warnedOverrun = this.#isOverrun;
+    if (wasWarned || !this.#isOverrun) return;
     const settle = formatDuration(this.#options.settings.settleMs);
     const message =
-      `a worker stopped claiming: ${this.attempts.abandoned} of its handlers still run ${settle} after their abort. ` +
-      `Let handlers end when ctx.signal aborts, or restart this process`;
+      `a worker stopped claiming: ${counted(this.attempts.abandoned, "handler still runs", "handlers still run")} ${settle} after the abort. ` +
+      `Make handlers end when ctx.signal aborts, or restart this process`;
     this.#options.onTrouble({ kind: "abandoned", message });
   }
 
-  /** Says once that nothing is claimed, and once that claims go on. */
-  #tellIfTooManyUnreported(): void {
-    const told = this.#toldUnreported;
-    this.#toldUnreported = this.#hasTooManyUnreported;
-    if (told === this.#toldUnreported) return;
-    const message = told
+  /** Reports once that claims stopped, and once that they continue. */
+  #warnIfTooManyUnreported(): void {
+    const wasWarned = this.#warnedUnreported;
+    this.#warnedUnreported = this.#hasTooManyUnreported;
+    if (wasWarned === this.#warnedUnreported) return;
+    const message = wasWarned
       ? `a worker claims jobs again: ${counted(this.unreported, "outcome is", "outcomes are")} left to report`
-      : `a worker stopped claiming: ${counted(this.unreported, "outcome")} could not be reported yet. Do transactions that called ctx.complete stay open?`;
+      : `a worker stopped claiming: ${counted(this.unreported, "outcome")} could not be reported yet. Are transactions that called ctx.complete still open?`;
     this.#options.onTrouble({ kind: "report", message });
   }
 
   // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Claims nothing any more. Resolves when nothing runs and all is reported. `onOnlyClaims`: only the answer to a claim is waited for. */
+  /** Claims nothing more. Resolves when nothing runs and everything is reported. `onOnlyClaims`: only the answer to a claim is missing. */
   drain(onOnlyClaims: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drain = { onDrained: resolve, onOnlyClaims };
-    this.#drainedIfSo();
+    this.#checkDrained();
     return promise;
   }
 
-  /** An exchange under way counts: it may bring jobs that must be given back. */
-  #drainedIfSo(): void {
+  /** An exchange in progress counts: it may return jobs that must be given back. */
+  #checkDrained(): void {
     if (this.#drain === null || this.attempts.running.size > 0 || this.attempts.waitingForNotes > 0) return;
     if (this.isIdle) this.#drain.onDrained();
     else if (!this.#hasReports) this.#drain.onOnlyClaims();
@@ -362,28 +362,24 @@ export class Exchanger {
     return !this.#hasReports && this.#underWay.exchanges === 0 && this.#unanswered.length === 0;
   }
 
-  /** Whether something waits to be reported, or is being reported. */
+  /** Whether a report waits or is being sent. */
   get #hasReports(): boolean {
     return this.#queue.length + this.#underWay.reports + this.#delayed.size > 0;
   }
 
-  /** Nothing is sent any more. What could not be reported until now will be seen as lost: answers how many that are. */
+  /** Sends nothing more. Jobs that could not be reported will count as lost: returns how many. */
   stop(): number {
-    const unsaid = [...this.#queue.splice(0), ...this.#delayed.stop()];
+    const waiting = [...this.#queue.splice(0), ...this.#delayed.stop()];
     this.#unanswered = [];
     this.#isClosed = true;
     this.#retry?.cancel();
     this.#retry = null;
-    this.#giveUp(unsaid, null);
-    // Of what is under way nobody knows. What is delayed and was not given up is under way.
-    return unsaid.length + this.#underWay.reports + this.unreported;
+    this.#giveUp(waiting, null);
+    // Nobody knows whether reports in progress succeed. Delayed reports that were not given up are in progress.
+    return waiting.length + this.#underWay.reports + this.unreported;
   }
 }
 
 function isClosed(error: unknown): boolean {
   return error instanceof MillraceError && error.code === "closed";
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,31 +6,31 @@ import { heldUp } from "./delayed-reports.ts";
 import { beatMsOf } from "./renewal/beat-times.ts";
 
 /**
- * THE LEASE OF AN ATTEMPT WHOSE HANDLER TAKES A HAND IN IT.
+ * THE LEASE OF AN ATTEMPT whose handler called `ctx.holdLease` or `ctx.complete`.
  *
- *   renewed ─→ left alone ─→ renewed           holdLease: extended once, then not renewed until that time is over
+ *   renewed ─→ paused ─→ renewed               holdLease: extended once, then not renewed until that time is over
  *
- *   renewed ─→ completing ─→ renewed           complete: the handler's own transaction was rolled back
- *                  └─→ over                    it was committed, or somebody else ended the lease
+ *   renewed ─→ completing ─→ renewed           complete: the handler's transaction was rolled back
+ *                  └─→ over                    it was committed, or the lease ended for another reason
  *
- * Nobody tells when a transaction of the handler's ends, nor how. Until then it holds the job's row: to renew its lease with those of other
- * jobs would wait for the row, and they with it. So it is left alone for the time of a beat; nearly always the commit and the handler's
- * return come sooner. Then it is asked for by itself, again and again: if the lease can be renewed, the transaction was rolled back; if not,
- * the completion ended it, or somebody else did.
+ * Nothing tells us when and how the handler's transaction ends. Until then it holds the job's row: a renewal together with other leases would
+ * wait for the row, and so would they. So the lease is not renewed for one beat; nearly always the commit and the handler's return come sooner.
+ * Then it is renewed alone, again and again. If that succeeds, the transaction was rolled back. If not, the completion ended the lease, or
+ * something else did.
  */
 export class HandlerLease {
-  /** A transaction of the handler's own may hold the job's row. */
+  /** The handler's own transaction may hold the job's row. */
   mayWait = false;
-  /** The result that was put into such a transaction; undefined before. */
+  /** The result in such a transaction; undefined before. */
   result: string | null | undefined = undefined;
   readonly #attempt: Attempt;
   readonly #options: AttemptsOptions;
-  /** It is not known what became of the completion. */
+  /** Whether the completion was committed is not known yet. */
   #isCompleting = false;
   #ask: Timer | null = null;
-  /** Raised whenever an answer under way is no longer wanted. */
+  /** Grows when an answer in progress is no longer wanted. */
   #round = 0;
-  /** While the handler wants the lease left alone. */
+  /** Set while the handler does not want renewals. */
   #pause: Timer | null = null;
 
   constructor(attempt: Attempt, options: AttemptsOptions) {
@@ -38,7 +38,7 @@ export class HandlerLease {
     this.#options = options;
   }
 
-  /** May be called again, by a handler that repeats its transaction after a conflict. */
+  /** May be called again by a handler that repeats its transaction after a conflict. */
   async complete(report: Report, result: string | null, tx: unknown): Promise<void> {
     const { leases, renewer } = this.#options;
     this.#setMayWait(true);
@@ -52,7 +52,7 @@ export class HandlerLease {
     }
   }
 
-  /** After a call that put nothing into a transaction the lease goes on as before, unless one before it did. */
+  /** If no call put a result into a transaction, the lease is renewed as before. */
   #goOnAfterComplete(): void {
     if (this.result === undefined) this.#setMayWait(false);
     else this.#isCompleting = true;
@@ -61,30 +61,30 @@ export class HandlerLease {
 
   async hold(holdMs: number): Promise<void> {
     const { clock, renewer, settings } = this.#options;
-    // Before the lease is extended: a renewal that came after would give it less time, not more.
+    // Before the lease is extended: a later renewal would shorten it.
     renewer.drop([this.#attempt.held]);
     try {
-      // With the time of a lease on top, so that renewals that begin again then come in time.
+      // One lease length more, so that renewals can start again in time.
       this.#check(await this.#extend(holdMs + settings.leaseMs), "held");
     } catch (error) {
       this.#goOn();
       throw error;
     }
     if (!this.#attempt.holdsLease) return;
-    // A lease that could be extended was not ended by a completion: if there was one, its transaction was rolled back.
+    // If the lease could be extended, no completion ended it: its transaction, if any, was rolled back.
     if (this.#isCompleting) this.#forgetCompletion();
     this.#pause?.cancel();
     this.#pause = clock.setTimer(() => this.#endPause(), holdMs);
   }
 
-  /** Somebody heard that the lease is no longer valid. After a completion that may be its doing, and is no loss. */
+  /** The lease is no longer valid. After a completion that may be the reason, and nothing is lost. */
   gone(why: "stale" | "cancelled"): void {
     if (!this.#isCompleting) return this.#attempt.lost(why);
     this.#stopAsking();
     void this.#look(this.#round, Promise.resolve(why));
   }
 
-  /** The attempt is about to be over: its report may have to wait for longer than the lease still lasts. */
+  /** The attempt is about to end: its report may have to wait for longer than the lease lasts. */
   end(): void {
     if (this.#pause !== null) this.#endPause();
     this.#stopAsking();
@@ -96,7 +96,7 @@ export class HandlerLease {
     this.#goOn();
   }
 
-  /** The lease is renewed or asked for again. Neither happens while the handler wants it left alone: both write to the job's row. */
+  /** Renews the lease again, alone while completing. Not while the handler wants no renewals: they write to the job's row. */
   #goOn(): void {
     if (!this.#attempt.holdsLease || this.#pause !== null) return;
     if (this.#isCompleting) this.#askLater();
@@ -119,7 +119,7 @@ export class HandlerLease {
   async #look(round: number, asked: Promise<LeaseAnswer>): Promise<void> {
     try {
       const answer = await asked;
-      // A cancel is refused once a job has completed, so it came before.
+      // A cancel is refused after a job has completed, so it came before.
       const isOwn = answer === "stale" && (await this.#isCompleted());
       if (round !== this.#round || isOwn) return;
       if (answer === "locked") return this.#askLater();
@@ -127,7 +127,7 @@ export class HandlerLease {
       this.#forgetCompletion();
       this.#goOn();
     } catch {
-      // The store is away, or the transaction is still open.
+      // The store is unreachable, or the transaction is still open.
       if (round === this.#round) this.#askLater();
     }
   }
@@ -138,7 +138,7 @@ export class HandlerLease {
     this.#setMayWait(false);
   }
 
-  /** Whether the job is completed under this lease's own fence. */
+  /** Whether the job was completed under the fence of this lease. */
   async #isCompleted(): Promise<boolean> {
     const { job, fence } = this.#attempt.lease;
     const now = await this.#options.getJob(job.id);

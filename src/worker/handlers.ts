@@ -3,10 +3,10 @@ import { invalid, MillraceError } from "../core/errors.ts";
 import { isName, NAME_RULE } from "../core/read-fields.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 
-/** The key of an object of handlers that stands for any type that has no handler of its own. */
+/** The key for all types without a handler of their own. */
 const ANY_TYPE = "*";
 
-/** What a worker knows about the code for one type. */
+/** The code for one type. */
 export interface Handled {
   readonly handler: Handler;
   readonly schema: StandardSchemaV1 | undefined;
@@ -14,31 +14,27 @@ export interface Handled {
 }
 
 export interface HandlerTable {
-  /** What to claim. */
   readonly types: readonly string[] | "*";
   find(type: string): Handled | undefined;
 }
 
-/** Checks handlers as a user gives them and makes them a table. Throws `invalid_input` and names the handler that is wrong. */
+/** Checks handlers and makes a table of them. Throws `invalid_input` and names the wrong handler. */
 export function readHandlers(handlers: Handlers): HandlerTable {
   const byType = new Map<string, Handled>();
   const entries = Array.isArray(handlers) ? handlers.map(readHandledJob) : readObject(handlers as Record<string, unknown>);
   for (const [type, handled] of entries) {
-    if (byType.has(type)) throw refusal(`handlers has two handlers of type "${type}"`, type);
+    if (byType.has(type)) throw refusal(`handlers has two handlers for type "${type}"`, type);
     byType.set(type, handled);
   }
   if (byType.size === 0) throw refusal("handlers must have at least one handler; got none");
 
   const rest = byType.get(ANY_TYPE);
-  return {
-    types: rest === undefined ? [...byType.keys()] : "*",
-    find: (type) => byType.get(type) ?? rest,
-  };
+  return { types: rest === undefined ? [...byType.keys()] : "*", find: (type) => byType.get(type) ?? rest };
 }
 
 function readObject(handlers: unknown): [string, Handled][] {
   if (typeof handlers !== "object" || handlers === null) {
-    throw invalid("handlers", "an object of functions by type, or a list of handled definitions", handlers);
+    throw invalid("handlers", "an object of functions by type, or a list of definitions with handlers", handlers);
   }
   return Object.entries(handlers).map(([type, handler]: [string, unknown]) => {
     if (type !== ANY_TYPE && !isName(type)) throw invalid("handlers", `an object whose keys are types (${NAME_RULE}) or "*"`, type);
@@ -49,7 +45,7 @@ function readObject(handlers: unknown): [string, Handled][] {
 function readHandledJob(item: unknown, index: number): [string, Handled] {
   const { definition, handler } = (item ?? {}) as Partial<HandledJob>;
   if (typeof definition !== "object" || definition === null) {
-    throw invalid(`handlers[${index}]`, "a definition with its handler, as defineJob(…).handle(…) makes it", item);
+    throw invalid(`handlers[${index}]`, "a definition with its handler, made by defineJob(…).handle(…)", item);
   }
   if (!isName(definition.type)) throw invalid(`handlers[${index}].type`, NAME_RULE, definition.type);
   const { type, input: schema, backoff } = definition;

@@ -1,9 +1,8 @@
 import { formatDuration } from "../core/duration.ts";
 
-/** Why a handler's signal aborts. */
 export type AbortCause = "timeout" | "cancelled" | "lost" | "shutdown";
 
-/** The reason of an aborted signal: `TimeoutError` at the timeout, else `AbortError`, as the platform names them. */
+/** The reason of an aborted signal, named as in the platform: `TimeoutError` at the timeout, otherwise `AbortError`. */
 export class JobAborted extends Error {
   override readonly name: "TimeoutError" | "AbortError";
   readonly why: AbortCause;
@@ -17,6 +16,6 @@ export class JobAborted extends Error {
 
 const MESSAGES = {
   cancelled: "the job was cancelled",
-  lost: "the lease is gone: the job was taken over by another worker, or could not be renewed in time",
+  lost: "the lease is gone: another worker took over the job, or the lease could not be renewed in time",
   shutdown: "the worker is shutting down",
 } as const;

@@ -1,4 +1,4 @@
-/** WHAT A HANDLER SAYS WHILE IT RUNS: log lines and progress, gathered for each job and written for many at once. */
+/** NOTES OF A RUNNING HANDLER: log lines and progress, gathered for each job and written for many jobs at once. */
 import type { LeasedJob, LeaseNote, LeaseAnswer } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import { invalid } from "../core/errors.ts";
@@ -9,17 +9,15 @@ import { cutText } from "./cut-text.ts";
 
 /** How long notes are gathered before they are written. */
 const GATHER_MS = 250;
-/** After calls that failed, up to so long. */
 const LONGEST_RETRY_MS = 5000;
-/** One note carries at most so many lines, so that a call stays near 1 MiB. */
+/** The most lines in one note, so that a call stays near 1 MiB. */
 const LINES_A_NOTE = 256;
 const LINES_A_CALL = 256;
 const NOTES_A_CALL = 1000;
 
-/** The notes of one attempt. */
 export class JobNotes {
   readonly lease: LeasedJob;
-  /** Somebody may have the job's row locked: these notes go by themselves, so that those of others do not wait with them. */
+  /** The job's row may be locked: these notes are written alone, so that others do not wait with them. */
   mayWait = false;
   #lines: string[] = [];
   #accepted = 0;
@@ -32,7 +30,7 @@ export class JobNotes {
   }
 
   log(text: unknown): void {
-    // The last line is kept for saying how many were dropped.
+    // The last line is reserved for the number of dropped lines.
     if (this.#accepted >= MAX_LOG_LINES - 1) {
       this.#dropped++;
       return;
@@ -42,21 +40,21 @@ export class JobNotes {
     this.#lines.push(cutText(line, MAX_LOG_LINE_BYTES));
   }
 
-  /** Only the latest of many is written. A little beyond the ends (rounding) is taken as the end. */
+  /** Only the latest of many is written. Values slightly out of range (rounding) become 0 or 100. */
   progress(percent: unknown, note: unknown): void {
     if (typeof percent !== "number" || Number.isNaN(percent)) throw invalid("percent", "a number from 0 to 100", percent);
-    if (note !== undefined && note !== null && typeof note !== "string") throw invalid("note", "a text", note);
+    if (note !== undefined && note !== null && typeof note !== "string") throw invalid("note", "a string", note);
     this.#progress = {
       percent: Math.min(100, Math.max(0, percent)),
       note: typeof note === "string" ? cutText(note, MAX_LOG_LINE_BYTES) : null,
     };
   }
 
-  /** The attempt has ended: nothing is added any more but the number of what was dropped. */
+  /** The attempt has ended: adds only the number of dropped lines. */
   close(): void {
     this.#closed = true;
     if (this.#dropped > 0)
-      this.#lines.push(`… ${counted(this.#dropped, "more line was", "more lines were")} dropped: a job keeps ${MAX_LOG_LINES}`);
+      this.#lines.push(`… ${counted(this.#dropped, "more line was", "more lines were")} dropped: a job keeps at most ${MAX_LOG_LINES}`);
     this.#dropped = 0;
   }
 
@@ -68,7 +66,7 @@ export class JobNotes {
     return this.#lines.length === 0 && this.#progress === null;
   }
 
-  /** Takes out what is to be written; null when there is nothing (more). */
+  /** Takes the next note to write; null if there is nothing left. */
   take(): LeaseNote | null {
     if (this.isEmpty) return null;
     const { job, fence } = this.lease;
@@ -99,15 +97,15 @@ export interface NoteWriterOptions {
 }
 
 /**
- * Writes the notes of all attempts of a worker: about four times a second, and before the report of a job that has ended.
+ * Writes the notes of all attempts of a worker: about four times a second, and before the report of an ended job.
  *
- * While the store is away nothing is tried but the first call, again and again, ever more slowly; what was not written waits with its job. Of
- * a job that has ended nothing is kept: its report must not wait for its log.
+ * While the store is unreachable, only the first call is tried, ever more slowly; unwritten notes stay with their job. Notes of an ended job
+ * are not kept: its report must not wait for its log.
  */
 export class NoteWriter {
   readonly #options: NoteWriterOptions;
   #touched = new Set<JobNotes>();
-  /** Those that go alone, and the last write of each that is under way. */
+  /** Notes that are written alone, with their latest write. */
   #alone = new Map<JobNotes, Promise<boolean>>();
   #timer: Timer | null = null;
   #underWay: Promise<void> | null = null;
@@ -119,7 +117,7 @@ export class NoteWriter {
     this.#options = options;
   }
 
-  /** There is something to write. */
+  /** Call this when there is something to write. */
   touch(notes: JobNotes): void {
     this.#touched.add(notes);
     if (this.#isStopped) return;
@@ -127,15 +125,15 @@ export class NoteWriter {
     this.#timer ??= this.#options.clock.setTimer(() => void this.write(), delayMs);
   }
 
-  /** Resolves when all that was noted before has been written, or could not be. Calls of one tick share the write. */
+  /** Resolves when all notes so far have been written, or could not be. Calls in one tick share the write. */
   write(): Promise<void> {
     this.#next ??= this.#writeNext();
     return this.#next;
   }
 
-  /** Resolves when these have been written, or could not be. No others wait with them. */
+  /** Resolves when these notes have been written, or could not be. No others wait with them. */
   async writeAlone(notes: JobNotes): Promise<void> {
-    // What was written before they had to go alone comes first.
+    // Earlier writes, shared with others, come first.
     await this.#underWay;
     const before = this.#alone.get(notes);
     const written = Promise.resolve(before).then(() => this.#writeAll([notes]));
@@ -145,7 +143,7 @@ export class NoteWriter {
     if (!notes.isEmpty && !notes.isClosed) this.touch(notes);
   }
 
-  /** Nothing is written any more by itself. */
+  /** Stops the writes by timer. */
   stop(): void {
     this.#isStopped = true;
     this.#disarm();
@@ -156,7 +154,7 @@ export class NoteWriter {
     this.#timer = null;
   }
 
-  /** One write at a time: a job's last lines must not overtake those before. */
+  /** One write at a time: the last lines of a job must not overtake earlier ones. */
   async #writeNext(): Promise<void> {
     await this.#underWay;
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -166,7 +164,7 @@ export class NoteWriter {
     await this.#underWay;
   }
 
-  /** The last notes of ended jobs go first and by themselves: somebody waits for them, and they must not fail with the notes of another. */
+  /** The last notes of ended jobs are written first and separately: their reports wait for them, and they must not fail with other notes. */
   async #writeTouched(): Promise<void> {
     const touched = [...this.#touched];
     this.#touched = new Set();
@@ -179,7 +177,7 @@ export class NoteWriter {
     for (const notes of running) if (!notes.isEmpty) this.touch(notes);
   }
 
-  /** Answers whether all was written. */
+  /** Returns whether everything was written. */
   async #writeAll(all: readonly JobNotes[]): Promise<boolean> {
     let call: [JobNotes, LeaseNote][] = [];
     let lines = 0;
@@ -209,7 +207,7 @@ export class NoteWriter {
       });
       return isDone;
     } catch {
-      // Said again later: a line may then be there twice, which is better than not at all. The last goes back first.
+      // Written again later: a line may then occur twice, which is better than not at all. Put back in reverse order.
       for (const [notes, note] of call.toReversed()) notes.giveBack(note);
       return false;
     }

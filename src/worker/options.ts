@@ -3,15 +3,15 @@ import { BULK_QUEUE } from "../core/bulk.ts";
 import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
-import { isName, NAME_RULE, readFields, readInteger } from "../core/read-fields.ts";
+import { demandInteger, isName, NAME_RULE, readFields } from "../core/read-fields.ts";
 import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle } from "../core/work-limits.ts";
 
 const MAX_WEIGHT = 1000;
-/** What no user's queue is called, and a worker may serve all the same. */
+/** Names that no user's queue has, but that a worker may serve. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
 const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle"];
 
-/** Options as they were read: checked, gaps filled. */
+/** Checked options, with defaults filled in. */
 export interface WorkSettings {
   readonly minSlots: number;
   readonly maxSlots: number;
@@ -22,7 +22,7 @@ export interface WorkSettings {
   readonly settleMs: number;
 }
 
-/** Checks what a user gave to `work`; throws `invalid_input` at the first bad field. */
+/** Checks the options of `work`; throws `invalid_input` at the first bad field. */
 export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
   readFields(options, "the options of a worker", OPTION_NAMES);
   return {
@@ -36,20 +36,14 @@ export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
 
 function readConcurrency(concurrency: WorkOptions["concurrency"] = 10): { minSlots: number; maxSlots: number } {
   if (typeof concurrency !== "object" || concurrency === null) {
-    const slots = readSlots("concurrency", concurrency);
+    const slots = demandInteger(concurrency, "concurrency", 1, MAX_SLOTS);
     return { minSlots: slots, maxSlots: slots };
   }
   readFields(concurrency, "concurrency", ["min", "max"], "concurrency.");
-  const minSlots = readSlots("concurrency.min", concurrency.min);
-  const maxSlots = readSlots("concurrency.max", concurrency.max);
+  const minSlots = demandInteger(concurrency.min, "concurrency.min", 1, MAX_SLOTS);
+  const maxSlots = demandInteger(concurrency.max, "concurrency.max", 1, MAX_SLOTS);
   if (minSlots > maxSlots) throw invalid("concurrency.max", `at least concurrency.min (${minSlots})`, maxSlots);
   return { minSlots, maxSlots };
-}
-
-function readSlots(field: string, value: unknown): number {
-  const slots = readInteger(value, 1, MAX_SLOTS);
-  if (slots === undefined) throw invalid(field, `a whole number from 1 to ${MAX_SLOTS}`, value);
-  return slots;
 }
 
 function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMap<string, number> {
@@ -59,9 +53,8 @@ function readQueues(queues: WorkOptions["queues"] = [DEFAULT_QUEUE]): ReadonlyMa
   const weights = new Map<string, number>();
   for (const [name, value] of entries) {
     if (!isName(name) && !isOwnName(name)) throw invalid("queues", `names of ${NAME_RULE}`, name);
-    const weight = readInteger(value, 1, MAX_WEIGHT);
-    if (weight === undefined) throw invalid(`queues.${name}`, `a whole number from 1 to ${MAX_WEIGHT}`, value);
-    if (weights.has(name)) throw invalid("queues", "a list that names each queue once", name);
+    const weight = demandInteger(value, `queues.${name}`, 1, MAX_WEIGHT);
+    if (weights.has(name)) throw invalid("queues", "a list that names each queue only once", name);
     weights.set(name, weight);
   }
   return weights;

@@ -1,4 +1,4 @@
-/** What an attempt's end means: a returned or thrown value -> Outcome. None of these throws, whatever the handler did. */
+/** Turns the end of an attempt, a returned or thrown value, into an Outcome. Never throws, whatever the handler did. */
 import type { Backoff, LeaseFacts } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "../core/duration.ts";
@@ -11,19 +11,18 @@ import { describeThrown } from "./attempt-error.ts";
 
 const MAX_RESULT_BYTES: number = 1024 * 1024;
 
-/** What is needed to judge a failure. */
 export interface FailureRules {
   readonly facts: LeaseFacts;
   readonly backoff: Backoff | undefined;
   readonly onTrouble: OnTrouble;
 }
 
-/** The JSON text of a result; null for none. Throws `invalid_input` with field `result`. */
+/** The JSON text of a result; null if there is none. Throws `invalid_input` with field `result`. */
 export function encodeResult(result: unknown): string | null {
   return result === undefined || result === null ? null : encodeJson(result, "result", MAX_RESULT_BYTES);
 }
 
-/** A result that cannot be kept is a failed attempt: to drop it silently would lose what somebody waits for. */
+/** A result that cannot be stored fails the attempt: dropping it silently would lose what somebody waits for. */
 export function outcomeOfReturn(value: unknown, runMs: number, rules: FailureRules): Outcome {
   try {
     return { kind: "completed", result: encodeResult(value), runMs };
@@ -47,7 +46,7 @@ export function outcomeOfThrow(thrown: unknown, runMs: number, rules: FailureRul
 }
 
 export function outcomeOfTimeout(reason: Error, runMs: number, rules: FailureRules): Outcome {
-  // The stack of a timer tells nobody anything.
+  // The stack of a timer is useless.
   return failure(reason, { name: reason.name, message: reason.message, stack: null, kind: "timeout" }, runMs, rules);
 }
 
@@ -55,14 +54,14 @@ function failure(thrown: unknown, error: AttemptError, runMs: number, rules: Fai
   return { kind: "failed", error, delayMs: backoffDelay(thrown, rules), runMs };
 }
 
-/** The delay that the handler's own backoff function wants; undefined leaves it to the stored curve, also when that function fails. */
+/** The delay from the handler's backoff function; undefined to use the job's retry delay, also if the function fails. */
 function backoffDelay(thrown: unknown, { facts, backoff, onTrouble }: FailureRules): number | undefined {
   if (backoff === undefined) return undefined;
   try {
     const delay: Duration = backoff(facts.retryCount + 1, thrown);
     const delayMs = durationWithin(delay, 0, MAX_DELAY_MS);
     if (delayMs !== undefined) return delayMs;
-    onTrouble({ kind: "backoff", message: `backoff of ${facts.type} must answer a time of at most 10 years; got ${preview(delay)}` });
+    onTrouble({ kind: "backoff", message: `backoff of ${facts.type} must return a time of at most 10 years; got ${preview(delay)}` });
   } catch (error) {
     onTrouble({ kind: "backoff", message: `backoff of ${facts.type} threw: ${preview(describeThrown(error).message)}`, error });
   }

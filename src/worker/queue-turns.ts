@@ -1,7 +1,7 @@
 /**
- * WHOSE TURN IT IS. A claim asks its queues in order, so the first is served best; turns decide who is first. Smooth weighted round robin:
- * each turn every queue gains its weight, the richest goes first and pays what all have gained. With { mail: 3, other: 1 } mail is first
- * three times of four, spread out, not in a row; with equal weights they simply take turns.
+ * TURNS OF QUEUES. A claim asks its queues in order, so the first is served best. Smooth weighted round robin decides which is first: at each
+ * turn every queue gains its weight; the one with the most credit goes first and pays the total. With { mail: 3, other: 1 } mail is first
+ * three times out of four, evenly spread; with equal weights the queues take turns.
  */
 export class QueueTurns {
   readonly #queues: readonly { readonly weight: number; readonly order: readonly string[]; credit: number }[];
@@ -17,7 +17,7 @@ export class QueueTurns {
     this.#total = this.#queues.reduce((sum, queue) => sum + queue.weight, 0);
   }
 
-  /** All queues, in the order in which the next claim should ask them. */
+  /** All queues, in the order for the next claim. */
   next(): readonly string[] {
     let first = this.#queues[0]!;
     for (const queue of this.#queues) {

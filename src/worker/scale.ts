@@ -1,21 +1,18 @@
-/** How long slots must have been of no use before they go. */
+/** How long slots must have been unused before they are removed. */
 export const SHRINK_AFTER_MS: number = 2 * 60_000;
 
-/** So many slots were in use at once, and this was the last time. */
+/** How many slots were in use, and when this was last so. */
 interface Use {
   readonly running: number;
   readonly at: number;
 }
 
-/**
- * HOW MANY SLOTS. Doubles when a claim came back full and took the last free slot, because then work waits. Keeps only as many as were in use
- * at once in the last two minutes. Fixed when min equals max.
- */
+/** THE NUMBER OF SLOTS. Doubles when a full claim took the last free slot. Shrinks to the most in use in the last two minutes. */
 export class Scale {
   readonly #min: number;
   readonly #max: number;
   #slots: number;
-  /** Falling in use and rising in time: what was followed by a greater use is no news any more. So the first is the greatest of the two minutes. */
+  /** Sorted by falling use and rising time: a use that a greater one followed does not matter any more. So the first is the greatest. */
   readonly #uses: Use[] = [];
 
   constructor(min: number, max: number) {
@@ -28,22 +25,22 @@ export class Scale {
     return this.#slots;
   }
 
-  /** How soon `look` wants to be called again: slots that may go must be looked after. */
+  /** When to call `look` again, so that unused slots are removed. */
   get lookAgainMs(): number {
     return this.#min === this.#max ? Infinity : SHRINK_AFTER_MS / 4;
   }
 
-  /** A claim was answered. `full`: it got all that it asked for. */
+  /** Call this when a claim was answered. `full`: it got all that it asked for. */
   claimed(full: boolean, running: number, now: number): void {
     if (this.#min === this.#max) return;
     this.#note(running, now);
     if (!full || running < this.#slots || this.#slots === this.#max) return;
     this.#slots = Math.min(this.#max, this.#slots * 2);
-    // New slots are given their two minutes.
+    // New slots stay for at least two minutes.
     this.#note(this.#slots, now);
   }
 
-  /** Now and then, so that slots go also when nothing happens. */
+  /** Call this now and then, so that slots are removed even if nothing happens. */
   look(running: number, now: number): void {
     if (this.#min === this.#max) return;
     this.#note(running, now);

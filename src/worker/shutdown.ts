@@ -2,15 +2,15 @@ import { AFTER_GRACE_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Attempts } from "./attempts.ts";
 
-/** So long before the end of the grace handlers are told. */
-const TOLD_BEFORE_MS = 5000;
+/** How long before the end of the grace period handlers are aborted. */
+const ABORT_BEFORE_MS = 5000;
 
 /**
- * When a stopping worker does what: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short
- * one leaves time for both), give them up at its end, and wait a second for the store. Each of these can be drawn nearer, never put off.
+ * THE STEPS OF A STOPPING WORKER: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short one
+ * leaves time for both), give them up at its end, and wait a second for the store. Each step can be made earlier, never later.
  */
 export class Shutdown {
-  /** Resolves when there is no time left, also if the store did not take what was given back. */
+  /** Resolves when there is no time left, even if the store has not accepted everything. */
   readonly outOfTime: Promise<void>;
   readonly #clock: Clock;
   readonly #afterGraceMs: number;
@@ -18,7 +18,7 @@ export class Shutdown {
   #timer: Timer | null = null;
   #over = false;
 
-  /** `afterGraceMs`: how long the store is waited for, if not a second. */
+  /** `afterGraceMs`: how long to wait for the store. */
   constructor(clock: Clock, attempts: Pick<Attempts, "abort" | "giveUp">, afterGraceMs: number = AFTER_GRACE_MS) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.outOfTime = promise;
@@ -26,7 +26,7 @@ export class Shutdown {
     this.#afterGraceMs = afterGraceMs;
     this.#steps = [
       {
-        afterMs: (graceMs) => graceMs - Math.min(TOLD_BEFORE_MS, Math.floor(graceMs / 2)),
+        afterMs: (graceMs) => graceMs - Math.min(ABORT_BEFORE_MS, Math.floor(graceMs / 2)),
         run: () => attempts.abort(),
         at: Infinity,
         done: false,
@@ -39,31 +39,31 @@ export class Shutdown {
   endAfter(graceMs: number): void {
     const now = this.#clock.monotonic();
     for (const step of this.#steps) step.at = Math.min(step.at, now + step.afterMs(graceMs));
-    this.#walk();
+    this.#runDue();
   }
 
-  /** The worker has stopped: nothing is left to wait for, also when it is asked to stop again. */
+  /** The worker has stopped: no more steps, even if it is told to stop again. */
   stop(): void {
     this.#over = true;
     this.#timer?.cancel();
   }
 
-  /** Whoever was held up until long after the end (a blocked loop, a stopped process) has something to say all the same. */
+  /** After a long delay (a blocked event loop, a suspended process) there must still be time to report. */
   #giveUp(attempts: Pick<Attempts, "giveUp">): void {
     const last = this.#steps.at(-1)!;
     last.at = Math.max(last.at, this.#clock.monotonic() + this.#afterGraceMs);
     attempts.giveUp();
   }
 
-  /** Takes the steps whose time has come and waits for the next. */
-  #walk(): void {
+  /** Runs the steps that are due and waits for the next. */
+  #runDue(): void {
     this.#timer?.cancel();
     if (this.#over) return;
     const now = this.#clock.monotonic();
     for (const step of this.#steps) {
       if (step.done) continue;
       if (step.at > now) {
-        this.#timer = this.#clock.setTimer(() => this.#walk(), step.at - now);
+        this.#timer = this.#clock.setTimer(() => this.#runDue(), step.at - now);
         return;
       }
       step.done = true;

@@ -3,16 +3,16 @@ import { invalid, MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { readGrace } from "../core/work-limits.ts";
 
-/** A client, a worker, a server: what can be ended in good order. */
+/** A client, a worker or a server: what can shut down gracefully. */
 export type Stoppable =
   | { stop(options?: { readonly grace?: Duration | undefined }): Promise<unknown> }
   | { close(options?: { readonly grace?: Duration | undefined }): Promise<unknown> };
 
-/** How a process ends at a signal. */
+/** How a process ends on a signal. */
 export interface StopOnSignalsOptions {
-  /** Handed on to `stop` or `close`, for those that take it. */
+  /** Passed on to `stop` or `close`. */
   readonly grace?: Duration | undefined;
-  /** The process; another in tests. */
+  /** The process; tests pass another. */
   readonly process?: SignalSource | undefined;
 }
 
@@ -27,23 +27,23 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const OPTION_NAMES = ["grace", "process"];
 
 /**
- * Ends the process in good order at SIGTERM or SIGINT. May be called for several things: the first signal closes all of them and exits when
- * the last has closed, with 0 (1 if any failed); a second one exits at once with 1. Answers a function that takes this thing back.
+ * Shuts down gracefully on SIGTERM or SIGINT. You can call it for several things: the first signal closes all of them, and the process exits when
+ * the last has closed, with 0 (1 if any failed). A second signal exits at once with 1. Returns a function that removes this thing again.
  */
 export function stopOnSignals(stoppable: Stoppable, options: StopOnSignalsOptions = {}): () => void {
   const close = closerOf(stoppable, options);
   const source = options.process ?? process;
   let exit = exits.get(source);
-  if (exit === undefined) exits.set(source, (exit = new OrderlyExit(source)));
+  if (exit === undefined) exits.set(source, (exit = new GracefulExit(source)));
   return exit.add(close);
 }
 
 type Close = () => Promise<unknown>;
 
-/** One for each process: with one for each thing, the first that had closed would end the process under the others. */
-const exits = new WeakMap<SignalSource, OrderlyExit>();
+/** One for each process: with one for each thing, the first to close would end the process before the others. */
+const exits = new WeakMap<SignalSource, GracefulExit>();
 
-class OrderlyExit {
+class GracefulExit {
   readonly #source: SignalSource;
   readonly #closes = new Set<Close>();
   #isStopping = false;
@@ -55,14 +55,14 @@ class OrderlyExit {
   }
 
   add(close: Close): () => void {
-    // Started while the process was stopping: it ends with the rest.
+    // Added while the process is stopping: it ends with the rest.
     if (this.#isStopping) this.#close(close);
     else if (this.#closes.size === 0) for (const signal of SIGNALS) this.#source.on(signal, this.#onSignal);
     this.#closes.add(close);
     return () => this.#remove(close);
   }
 
-  /** While it stops it goes on listening, for the second signal. */
+  /** While stopping, it still listens for the second signal. */
   #remove(close: Close): void {
     if (!this.#closes.delete(close) || this.#closes.size > 0 || this.#isStopping) return;
     for (const signal of SIGNALS) this.#source.off(signal, this.#onSignal);
@@ -79,7 +79,7 @@ class OrderlyExit {
     void close()
       .catch((error: unknown) => {
         this.#code = 1;
-        console.error("millrace: could not stop in good order:", error instanceof MillraceError ? error.message : error);
+        console.error("millrace: could not shut down cleanly:", error instanceof MillraceError ? error.message : error);
       })
       .then(() => {
         if (--this.#unfinished === 0) this.#source.exit(this.#code);
@@ -87,7 +87,7 @@ class OrderlyExit {
   }
 }
 
-/** Checks what a user gave; at a signal it would be too late to complain. */
+/** Checks the arguments now: on a signal it would be too late. */
 function closerOf(stoppable: Stoppable, options: StopOnSignalsOptions): Close {
   const { stop, close } = (stoppable ?? {}) as { readonly stop?: unknown; readonly close?: unknown };
   if (typeof stop !== "function" && typeof close !== "function") {
@@ -96,7 +96,7 @@ function closerOf(stoppable: Stoppable, options: StopOnSignalsOptions): Close {
   readFields(options, "the options of stopOnSignals", OPTION_NAMES);
   const { grace } = options;
   if (grace !== undefined) readGrace(grace);
-  const handedOn = grace === undefined ? {} : { grace };
+  const passedOn = grace === undefined ? {} : { grace };
   const end = (typeof stop === "function" ? stop : close) as (options: StopOnSignalsOptions) => Promise<unknown>;
-  return async () => end.call(stoppable, handedOn);
+  return async () => end.call(stoppable, passedOn);
 }

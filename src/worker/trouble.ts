@@ -1,26 +1,26 @@
 import type { OnTrouble, Trouble } from "../core/trouble.ts";
 import type { Clock } from "../lib/clock.ts";
 
-/** What is done with trouble when nobody else listens. */
+/** The default for trouble: a line on the console. */
 export function warn({ message }: Trouble): void {
   console.warn(`millrace: ${message}`);
 }
 
-/** The same words again are told once in so long. */
-const TELL_AGAIN_MS = 60_000;
+/** The same message is repeated only after this time. */
+const WARN_AGAIN_MS = 60_000;
 
-/** A listener that may be told the same thing ten thousand times a second, and may throw: neither must harm a worker. */
+/** Protects a worker from a listener that throws, and the listener from the same message ten thousand times a second. */
 export function guarded(onTrouble: OnTrouble, clock: Clock): OnTrouble {
-  const told = new Map<Trouble["kind"], { readonly message: string; readonly at: number }>();
+  const latest = new Map<Trouble["kind"], { readonly message: string; readonly at: number }>();
   return (trouble) => {
-    const last = told.get(trouble.kind);
+    const last = latest.get(trouble.kind);
     const now = clock.monotonic();
-    if (last?.message === trouble.message && now - last.at < TELL_AGAIN_MS) return;
-    told.set(trouble.kind, { message: trouble.message, at: now });
+    if (last?.message === trouble.message && now - last.at < WARN_AGAIN_MS) return;
+    latest.set(trouble.kind, { message: trouble.message, at: now });
     try {
       onTrouble(trouble);
     } catch {
-      // There is nobody left to tell.
+      // Nobody is left to tell.
     }
   };
 }

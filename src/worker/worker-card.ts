@@ -8,9 +8,9 @@ import type { Attempts } from "./attempts.ts";
 
 const ID_BYTES = 9;
 
-/** Who a worker is, as the registry shows it. */
+/** Describes a worker for the list of workers. */
 export class WorkerCard {
-  /** Random for each start: a worker that comes back after a crash must not be taken for the one that still holds leases. */
+  /** Random for each start: a restarted worker must not be mistaken for one that still holds leases. */
   readonly id: string;
   readonly #clock: Clock;
   readonly #queues: readonly string[];
@@ -30,7 +30,6 @@ export class WorkerCard {
     this.#startedAt = clock.now();
   }
 
-  /** So many attempts were reported. */
   ended(count: number): void {
     if (count === 0) return;
     this.#processed += count;
@@ -56,7 +55,7 @@ export class WorkerCard {
   }
 }
 
-/** Counts what happened in the last minute, by the second. */
+/** Counts events of the last minute, by second. */
 class Rate {
   readonly #counts: number[] = Array.from({ length: 60 }, () => 0);
   #second = 0;

@@ -3,14 +3,14 @@
  *
  *   idle, busy ─→ stopping ─→ stopped
  *
- * The way of a job, one file after the other:
+ * The path of a job through the files:
  *
- *   worker.ts     a hint, or once a second a look because hints may be lost, wakes the exchanger
- *   exchanger.ts  claims for the free slots, with the same call that reports what ended
- *   attempts.ts   runs what was claimed and keeps the leases
- *   attempt.ts    calls the handler and makes an outcome of what it did
- *   attempts.ts   writes what was logged, frees the slot
- *   exchanger.ts  reports the outcome, and claims for the slot that it freed
+ *   worker.ts     is woken by a hint, or by a poll once a second because hints may be lost, and wakes the exchanger
+ *   exchanger.ts  claims for the free slots, in the same call that reports ended attempts
+ *   attempts.ts   runs the claimed jobs and renews their leases
+ *   attempt.ts    calls the handler and makes an outcome of its result
+ *   attempts.ts   writes log lines, frees the slot
+ *   exchanger.ts  reports the outcome, and claims for the free slot
  */
 import type { Client, Handlers, Leases, WorkerHandle, WorkOptions } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
@@ -32,36 +32,36 @@ import { guarded, warn } from "./trouble.ts";
 import { WorkerCard } from "./worker-card.ts";
 
 const POLL_MS = 1000;
-/** Hints about leases make beats come sooner, but not more often than this. */
+/** Hints about leases cause extra beats, but not more often than this. */
 const HINTED_BEAT_MS = 50;
 
 export interface WorkerEnv {
   readonly clock: Clock;
   readonly renewer: RenewerFactory;
-  /** How many exchanges may be under way: 1 (the default) where the store works in this process, 2 where a server works meanwhile. */
+  /** How many exchanges may be in progress: 1 (the default) if the store runs in this process, 2 if a server works meanwhile. */
   readonly inFlight?: number;
-  /** How often an idle worker looks although nothing told it to. Default 1 s. */
+  /** How often an idle worker polls without a hint. Default 1 s. */
   readonly pollMs?: number;
   /** In [0, 1); spreads polls and retries. */
   readonly random?: () => number;
-  /** Where the random bytes of its id come from. Default: the system. */
+  /** The source of the random bytes in its id. Default: the system. */
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
-  /** Told what a person should know. By default a line on the console. */
+  /** Called with what a person should know. Default: a line on the console. */
   readonly onTrouble?: OnTrouble;
-  /** How long the store may take to answer a worker that stops now and has nothing else to wait for. Default 1 s. */
+  /** How long the store may take to answer a worker that stops now and waits for nothing else. Default 1 s. */
   readonly afterGraceMs?: () => number;
-  /** Told once, when the worker has stopped, whoever stopped it. `isOutOfTime`: the store did not answer in time. */
+  /** Called once, when the worker has stopped for any reason. `isOutOfTime`: the store did not answer in time. */
   readonly onStopped?: (isOutOfTime: boolean) => void;
 }
 
-/** What a worker asks of its client. */
+/** What a worker needs from its client. */
 export type WorkerClient = Pick<Client, "leases" | "get">;
 
-/** Starts a worker. Throws `invalid_input` and starts nothing when handlers or options are wrong. */
+/** Starts a worker. Throws `invalid_input` and starts nothing if handlers or options are wrong. */
 export function startWorker(client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, env: WorkerEnv): WorkerHandle {
   const worker = new JobWorker(client, readHandlers(handlers), readWorkOptions(options), env);
   worker.start();
-  // The handle shows what a user may do, and nothing of the parts.
+  // The handle has what users may use, and hides the parts.
   return {
     id: worker.card.id,
     stop: (stopOptions) => worker.stop(stopOptions),
@@ -127,7 +127,7 @@ class JobWorker {
       onClosed: () => void this.stop({ grace: 0 }).catch(() => {}),
     });
     this.attempts = this.exchanger.attempts;
-    // Jittered, so that the polls of many workers spread.
+    // With jitter, so that the polls of many workers spread.
     const look = (): number => Math.min(pollMs * (0.75 + random() / 2), this.exchanger.look(pollMs));
     this.#poll = new Loop({ clock, turn: look, onError: () => pollMs });
   }
@@ -151,7 +151,7 @@ class JobWorker {
     return queues.has(queue) || queues.has(kindOfQueue(queue));
   }
 
-  /** Not inside the hint itself: what else is cancelled in this tick belongs to the same beat. */
+  /** Not at once: other cancels in this tick belong to the same beat. */
   #beatSoon(): void {
     const { clock } = this.#env;
     if (this.attempts.running.size === 0) return;
@@ -182,34 +182,34 @@ class JobWorker {
     this.#unwatch();
     void this.#poll.stop();
     void this.#renewer.beatNow();
-    // When only the answer to a claim is left to wait for, the grace has no use.
+    // If only the answer to a claim is missing, there is no need for the grace period.
     const drained = this.exchanger.drain(() => shutdown.endAfter(0));
     const isOutOfTime = shutdown.outOfTime.then(() => true);
     await Promise.race([drained, isOutOfTime]);
     const unreported = this.exchanger.stop();
     this.attempts.stop();
     this.#hintedBeat?.cancel();
-    // The grace was for handlers and their outcomes.
+    // The grace period was for handlers and their outcomes.
     shutdown.endAfter(0);
-    const isLate = await Promise.race([this.#checkOut().then(() => false), isOutOfTime]);
+    const isLate = await Promise.race([this.#unregister().then(() => false), isOutOfTime]);
     shutdown.stop();
     this.#isStopped = true;
     this.#env.onStopped?.(isLate);
     if (unreported > 0) throw notReported(unreported);
   }
 
-  /** Takes the worker out of the registry. If the store is away, its entry runs out by itself. */
-  async #checkOut(): Promise<void> {
+  /** Removes the worker from the list of workers. If the store is unreachable, its entry expires. */
+  async #unregister(): Promise<void> {
     try {
       await this.#renewer.stop();
       await this.#leases.unregister(this.card.id);
     } catch {
-      // Nobody is left to try again.
+      // Nobody is left to try again; the entry expires.
     }
   }
 }
 
 function notReported(count: number): MillraceError {
-  const why = "the store did not answer. What was not reported counts as lost when its lease runs out";
-  return new MillraceError("store_unavailable", `the outcome of ${counted(count, "job")} could not be reported before the end: ${why}`);
+  const why = "the store did not answer in time. These attempts count as lost when their lease runs out";
+  return new MillraceError("store_unavailable", `the outcome of ${counted(count, "job")} could not be reported: ${why}`);
 }

@@ -87,7 +87,7 @@ export function manageSuite(promises: Promises): void {
       await client.enqueue("t", null, { queue: "mail" });
       const mistyped = [client.pause("mial"), client.resume("mial"), client.configure("mial", { capacity: 1 }, { create: false })];
       for (const call of mistyped) {
-        await expect(call).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("there are mail.") as string });
+        await expect(call).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("the queues are mail.") as string });
       }
       expect((await client.queues()).map(({ name }) => name)).toEqual(["mail"]);
       await client.pause("default");

@@ -174,7 +174,8 @@ describe("output", () => {
     const { code, stderr } = await runCli(["queues", "--quiet"], { cwd });
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: "millrace: millrace.config.json holds apiKey and others on this machine can read it: chmod 600 millrace.config.json\n",
+      stderr:
+        "millrace: millrace.config.json contains apiKey, and other users of this machine can read it. Run: chmod 600 millrace.config.json\n",
     });
   });
 });

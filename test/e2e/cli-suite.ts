@@ -77,7 +77,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       expect(shown.stdout).toMatch(/^id +.*\naction +delete\nfilter +.*\nstatus +completed\nmatched +1\nprocessed +1\n/);
       const stopped = await runCommand(["bulk", "stop", id], { cwd: folder, env });
       expect(stopped).toMatchObject({ code: 5, stdout: "" });
-      expect(stopped.stderr).toMatch(/^millrace: bulk operation .* has ended already: it is completed$/m);
+      expect(stopped.stderr).toMatch(/^millrace: bulk operation .* has already ended: it is completed$/m);
     });
 
     describe("with a worker", () => {

@@ -92,7 +92,7 @@ describe("a server that cannot start", () => {
   test.each([
     ["a key of no scope", { API_KEY: "good-key,a:bad:secret" }, "millrace: key 2 of API_KEY must be a secret without a colon, or"],
     ["a key that is there twice", { API_KEY: "same,same" }, "millrace: keys of API_KEY must differ: two of them have the same secret"],
-    ["a range that is none", { WEBHOOK_ALLOW: "nonsense" }, "millrace: WEBHOOK_ALLOW must be addresses or ranges of them"],
+    ["a range that is none", { WEBHOOK_ALLOW: "nonsense" }, "millrace: WEBHOOK_ALLOW must be addresses or ranges, such as"],
   ])("for %s ends, and names the setting", async (_, wrong, line) => {
     const cli = startCli(["server"], { cwd: temporaryFolder(), env: { MILLRACE_URL: "memory:", PORT: "0", ...wrong } });
     expect((await cli.ended).code).toBe(2);

@@ -62,7 +62,7 @@ test("a store that cannot be reached is a line", async () => {
   const [line] = linesOf(cli).filter(({ trouble }) => trouble === "store");
   expect(line).toMatchObject({
     level: "warn",
-    msg: expect.stringContaining("cannot reach its store") as string,
+    msg: expect.stringContaining("cannot reach the store") as string,
     error: { name: "MillraceError" },
   });
 });

@@ -33,7 +33,7 @@ describe.each(ENGINES)("$name goes silent, and then a stop comes", ({ start }) =
     worker.child.kill("SIGTERM");
     expect(await worker.ended).toEqual({ code: 1, signal: null });
     expect(performance.now() - since).toBeLessThan(2000 + SLACK_MS);
-    expect(worker.output.stderr).toContain("could not stop in good order: the outcome of 2 jobs could not be reported");
+    expect(worker.output.stderr).toContain("could not shut down cleanly: the outcome of 2 jobs could not be reported");
   });
 
   test("a worker with nothing to report ends with 0, whatever its grace", { timeout: 60_000 }, async () => {

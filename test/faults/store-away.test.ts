@@ -81,7 +81,7 @@ describe.each(ENGINES)("$name", ({ start }) => {
     await until(() => readLedger(ledger).filter(({ op }) => op === "end").length > JOBS / 10);
     await server.kill();
     // Longer than any call waits: the workers have said so.
-    await until(() => workers.every(({ output }) => output.stderr.includes("cannot reach its store and keeps trying")));
+    await until(() => workers.every(({ output }) => output.stderr.includes("cannot reach the store and keeps trying")));
     await server.restart();
     await until(async () => (await client.stats()).counts.completed >= readLedger(ledger).filter(({ op }) => op === "accepted").length);
     await producer.ended;

@@ -100,11 +100,11 @@ describe("a value", () => {
   test.each<[Record<string, string>, string]>([
     [{ PORT: "70000" }, 'PORT must be a whole number from 0 to 65535; got "70000"'],
     [{ PORT: "8080.5" }, 'PORT must be a whole number from 0 to 65535; got "8080.5"'],
-    [{ API_ADDR: "localhost" }, 'API_ADDR must be a port or an address with one, as :8080 or 0.0.0.0:8080; got "localhost"'],
-    [{ WORKER_CONCURRENCY: "50-2" }, 'WORKER_CONCURRENCY must be a whole number from 1 to 10000, or two of them as 2-50; got "50-2"'],
+    [{ API_ADDR: "localhost" }, 'API_ADDR must be a port or an address with one, such as :8080 or 0.0.0.0:8080; got "localhost"'],
+    [{ WORKER_CONCURRENCY: "50-2" }, 'WORKER_CONCURRENCY must be a whole number from 1 to 10000, or a range such as 2-50; got "50-2"'],
     [{ LEASE: "10ms" }, 'LEASE must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],
     [{ LOCK_TTL: "10ms" }, 'LOCK_TTL must be a time from 1s to 1h, in milliseconds or as "30s", "5m"; got "10ms"'],
-    [{ RATE_LIMIT: "10" }, 'RATE_LIMIT must be a number of requests a second, minute or hour, as 100/s, 1000/m or 5000/h; got "10"'],
+    [{ RATE_LIMIT: "10" }, 'RATE_LIMIT must be a number of requests per second, minute or hour, such as 100/s, 1000/m or 5000/h; got "10"'],
     [{ DASHBOARD_ENABLED: "maybe" }, 'DASHBOARD_ENABLED must be true or false; got "maybe"'],
     [{ ENVIRONMENT: "staging" }, 'ENVIRONMENT must be development or production; got "staging"'],
     [
@@ -112,7 +112,7 @@ describe("a value", () => {
       'MILLRACE_URL must be the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, memory:) or of a Millrace server (http://…, https://…); got "mysql://ann:***@h"',
     ],
     // What is wrong with a secret may be most of it.
-    [{ API_KEY: "s3cret ," }, "API_KEY must be keys by comma, each a secret or name:scope+scope:secret"],
+    [{ API_KEY: "s3cret ," }, "API_KEY must be a comma-separated list of keys, each a secret or name:scope+scope:secret"],
   ])("%o is refused in one line", (env, line) => {
     expect(() => readConfig({ env }, SETTING_NAMES)).toThrow(expect.objectContaining({ code: "invalid_input", message: line }));
   });
@@ -240,7 +240,7 @@ describe("a configuration file", () => {
     [
       "that is one of two",
       () => loadConfigFile(folderWith({ "millrace.config.js": "", "millrace.config.json": "{}" })),
-      /only one of them can count/,
+      /keep only one of them/,
     ],
     [
       "that is broken",
@@ -251,12 +251,12 @@ describe("a configuration file", () => {
     [
       "without settings",
       async () => readSetting("port", { file: file(42) }),
-      /^the default export of millrace\.config\.ts must be an object of settings; got 42$/,
+      /^the default export of millrace\.config\.ts must be an object with settings; got 42$/,
     ],
     [
       "with a name that is none",
       async () => readSetting("port", { file: file({ prot: 1 }) }),
-      /^prot in millrace\.config\.ts is not a setting; known are url, /,
+      /^prot in millrace\.config\.ts is not a setting; known settings: url, /,
     ],
     [
       "with a wrong value",
@@ -272,7 +272,7 @@ describe("a configuration file", () => {
   test("that others can read and that holds a secret is warned of", async () => {
     const text = `{"apiKey":"a","port":1}`;
     expect((await loadConfigFile(folderWith({ "millrace.config.json": text }, 0o644))).warnings).toEqual([
-      "millrace.config.json holds apiKey and others on this machine can read it: chmod 600 millrace.config.json",
+      "millrace.config.json contains apiKey, and other users of this machine can read it. Run: chmod 600 millrace.config.json",
     ]);
     expect((await loadConfigFile(folderWith({ "millrace.config.json": text }, 0o600))).warnings).toEqual([]);
     expect((await loadConfigFile(folderWith({ "millrace.config.json": `{"port":1}` }, 0o644))).warnings).toEqual([]);

@@ -1,26 +1,26 @@
-/** What is said of schedules. */
+/** Types of schedules. */
 import type { Duration } from "../../core/duration.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { EnqueuedJob } from "./jobs.ts";
 
-/** A schedule as a caller gives it. */
+/** What `schedules.upsert` takes. */
 export type ScheduleInput = {
   readonly name: string;
   readonly type: string;
   readonly payload?: unknown;
-  /** After downtime: one run for the latest missed tick (default), or none. */
+  /** After downtime: run once for the latest missed tick (default), or not at all. */
   readonly catchUp?: "one" | "skip" | undefined;
-  /** Whether a tick makes a job while the last run is unfinished (default: it does). */
+  /** Whether a tick makes a job while the last one has not ended. Default: `allow`. */
   readonly overlap?: "allow" | "skip" | undefined;
 } & ScheduleTiming &
   Pick<JobOptions, "queue" | "priority" | "maxRetries" | "maxLost" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">;
 
-/** When a schedule fires: a cron in a time zone, or an interval. */
+/** When a schedule ticks: a cron in a time zone, or an interval. */
 export type ScheduleTiming =
   | { readonly cron: string; readonly timeZone?: string | undefined; readonly every?: undefined }
   | { readonly every: Duration; readonly cron?: undefined; readonly timeZone?: undefined };
 
-/** A schedule as people see it. */
+/** A schedule as clients return it. */
 export interface Schedule {
   readonly name: string;
   readonly cron: string | null;
@@ -42,7 +42,7 @@ export interface Schedule {
   readonly overlap: "allow" | "skip";
   readonly paused: boolean;
   readonly nextRunAt: number | null;
-  /** The latest tick that was taken. */
+  /** The latest tick that ran. */
   readonly lastRunAt: number | null;
   readonly lastJobId: string | null;
   readonly createdAt: number;
@@ -51,17 +51,17 @@ export interface Schedule {
 
 /** Recurring jobs, by name. */
 export interface Schedules {
-  /** Makes or changes the schedule of that name. The same again changes nothing and keeps the next tick. */
+  /** Makes or changes the schedule with that name. Repeating it changes nothing and keeps the next tick. */
   upsert(schedule: ScheduleInput): Promise<Schedule>;
   get(name: string): Promise<Schedule | null>;
   list(): Promise<Schedule[]>;
-  /** False when there was none. */
+  /** False if there was none. */
   remove(name: string): Promise<boolean>;
   pause(name: string): Promise<Schedule>;
   /** Ticks that passed while it was paused are not made up for. */
   resume(name: string): Promise<Schedule>;
-  /** Makes a job now, beside the ticks. */
+  /** Makes a job now. Does not change the ticks. */
   run(name: string): Promise<EnqueuedJob>;
-  /** The next ticks, of a stored schedule or of a timing that is only tried. */
+  /** The next ticks of a stored schedule, or of a timing that you want to try. */
   preview(schedule: string | ScheduleTiming, count?: number): Promise<number[]>;
 }

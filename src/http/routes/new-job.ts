@@ -46,7 +46,7 @@ function readScheduledAt(job: Omit<NewJobWire, "type">, at: string | number): st
     throw new MillraceError("invalid_input", "scheduled_at and run_at mean the same: give only one of them", { field: "scheduled_at" });
   }
   if (job.delay !== undefined) {
-    throw new MillraceError("invalid_input", "scheduled_at and delay exclude each other: give only one of them", { field: "scheduled_at" });
+    throw new MillraceError("invalid_input", "scheduled_at and delay cannot be combined: give only one of them", { field: "scheduled_at" });
   }
   const time = readTime(at);
   if (time === undefined || time > Date.now() + MAX_DELAY_MS) throw invalid("scheduled_at", JOB_OPTIONS.runAt.mustBe, at);

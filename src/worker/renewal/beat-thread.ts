@@ -1,9 +1,9 @@
 /**
- * THE BEAT THREAD: renews the leases of a process over a store connection of its own, so that a handler which blocks the main loop does not
- * lose its lease. thread-renewer.ts starts it and is the other end of its messages.
+ * THE BEAT THREAD: renews the leases of a process over its own store connection, so that a handler that blocks the event loop does not lose its
+ * lease. thread-renewer.ts starts it and exchanges messages with it.
  *
- * It must not keep a hung process's jobs for ever either. A lease comes with the time after which it is no longer renewed (a little beyond
- * the job's timeout); leases without one are renewed only while the main loop gives a sign of life.
+ * It must not keep the jobs of a hung process for ever. A lease comes with the time at which renewal stops (a little after the job's timeout);
+ * leases without one are renewed only while the main thread gives a sign of life.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
@@ -15,15 +15,14 @@ import { Beat, type BeatTarget } from "./heartbeat.ts";
 import type { GoneLease } from "./lease-book.ts";
 import { readSharedLeases } from "./shared-leases.ts";
 
-/** What the thread is started with. */
 export interface BeatThreadData {
   readonly url: string;
   readonly deadlineMs: number;
 }
 
-/** What the main loop says. `worker` is its number. */
+/** Messages of the main thread. `worker` is a number. */
 export type ToThread =
-  /** Where its leases are from now on: read them by `readSharedLeases`. */
+  /** The memory of its leases from now on: read it with `readSharedLeases`. */
   | { readonly kind: "leases"; readonly worker: number; readonly leaseMs: number; readonly buffer: SharedArrayBuffer }
   /** Also the sign of life. */
   | { readonly kind: "entry"; readonly worker: number; readonly leaseMs: number; readonly entry: WorkerEntry }
@@ -31,7 +30,7 @@ export type ToThread =
   | { readonly kind: "leave"; readonly worker: number; readonly token: number }
   | { readonly kind: "close" };
 
-/** What the thread says. */
+/** Messages of the thread. */
 export type FromThread =
   | { readonly kind: "ready" }
   | { readonly kind: "gone"; readonly worker: number; readonly leases: readonly GoneLease[] }
@@ -43,7 +42,7 @@ const LONGEST_SILENCE_MS = 5 * 60_000;
 const clock = systemClock;
 const port = parentPort!;
 const { url, deadlineMs } = workerData as BeatThreadData;
-// Beats have a connection of their own, and a warning was given where the process opened the store.
+// Beats have a connection of their own. Warnings were given when the process opened the store.
 const store = await openStore(url, { clock, deadlineMs, poolSize: 1, onWarning: () => {} });
 const target: BeatTarget = {
   extend: (leases, leaseMs) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))),
@@ -52,7 +51,7 @@ const target: BeatTarget = {
 const workers = new Map<number, ThreadWorker>();
 let heardAt = clock.monotonic();
 
-/** The leases and the registry entry of one worker. Beats go on while the main loop is blocked, so that the worker does not look dead. */
+/** The leases and the entry of one worker. Beats go on while the main thread is blocked, so that the worker does not look dead. */
 class ThreadWorker {
   readonly loop: Loop;
   entry: WorkerEntry | null = null;
@@ -62,7 +61,7 @@ class ThreadWorker {
   #hasLooked = false;
 
   constructor(worker: number, leaseMs: number) {
-    this.#beat = new Beat(target, clock, { leaseMs, entry: () => this.entry, onGone: (leases) => say({ kind: "gone", worker, leases }) });
+    this.#beat = new Beat(target, clock, { leaseMs, entry: () => this.entry, onGone: (leases) => post({ kind: "gone", worker, leases }) });
     this.loop = new Loop({ clock, turn: () => this.#turn(), onError: () => retryBeatMs(leaseMs) });
     this.loop.start();
   }
@@ -74,13 +73,13 @@ class ThreadWorker {
 
   #look(leases: SharedArrayBuffer): void {
     this.#beat.book.match(readSharedLeases(leases));
-    // A thread that begins anew finds leases that were renewed without it until now.
+    // A restarted thread finds leases that others renewed until now.
     if (!this.#hasLooked) this.#beat.book.trust();
     this.#hasLooked = true;
   }
 }
 
-function say(message: FromThread): void {
+function post(message: FromThread): void {
   port.postMessage(message);
 }
 
@@ -93,7 +92,7 @@ function workerOf(number: number, leaseMs: number): ThreadWorker {
   return worker;
 }
 
-async function hear(message: ToThread): Promise<void> {
+async function receive(message: ToThread): Promise<void> {
   heardAt = clock.monotonic();
   switch (message.kind) {
     case "leases":
@@ -104,12 +103,12 @@ async function hear(message: ToThread): Promise<void> {
       return;
     case "beat":
       await workers.get(message.worker)?.loop.turnNow();
-      say({ kind: "done", token: message.token });
+      post({ kind: "done", token: message.token });
       return;
     case "leave":
       await workers.get(message.worker)?.loop.stop();
       workers.delete(message.worker);
-      say({ kind: "done", token: message.token });
+      post({ kind: "done", token: message.token });
       return;
     case "close":
       await Promise.all(Array.from(workers.values(), (worker) => worker.loop.stop()));
@@ -118,5 +117,5 @@ async function hear(message: ToThread): Promise<void> {
   }
 }
 
-port.on("message", (message: ToThread) => void hear(message));
-say({ kind: "ready" });
+port.on("message", (message: ToThread) => void receive(message));
+post({ kind: "ready" });

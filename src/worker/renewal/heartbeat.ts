@@ -1,8 +1,8 @@
 /**
- * THE HEARTBEAT of a worker: one beat renews all its leases, keeps its entry in the registry fresh, and brings back which leases are gone.
+ * THE HEARTBEAT of a worker: one beat renews all its leases, refreshes its entry in the list of workers, and finds out which leases are gone.
  *
- * Here it beats from the main loop, which is right for a store inside this process and for a server far away. For a store that can be
- * opened twice, connect() hands in one that beats from a thread (thread-renewer.ts), which a handler that blocks the loop cannot stop.
+ * Here it runs on the main thread, which suits a store inside this process and a remote server. For a store that can be opened twice, connect()
+ * passes in one that runs in a thread (thread-renewer.ts), which a blocking handler cannot stop.
  */
 import type { LeaseRef, Leases } from "../../client/client.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
@@ -12,22 +12,21 @@ import { Loop } from "../../lib/loop.ts";
 import { beatMsOf, entryTtlMs, retryBeatMs } from "./beat-times.ts";
 import { type BookCopy, type GoneLease, type HeldLease, LeaseBook } from "./lease-book.ts";
 
-/** Keeps the leases of one worker. None of these throws. */
+/** Renews the leases of one worker. None of these throws. */
 export interface Renewer {
-  /** From now on these are renewed. */
+  /** Renews these from now on. */
   hold(leases: readonly HeldLease[]): void;
-  /** These are not, any more: `onGone` will not be called for them. */
+  /** Stops renewing these: `onGone` is not called for them. */
   drop(leases: readonly LeaseRef[]): void;
-  /** Resolves after a beat that began after the call. Never rejects. */
+  /** Resolves after a beat that started after the call. Never rejects. */
   beatNow(): Promise<void>;
-  /** The last beat is over when this resolves. The entry in the registry stays until it is taken out or runs out. */
+  /** Resolves when the last beat is over. The entry stays until it is removed or expires. */
   stop(): Promise<void>;
 }
 
-/** What a beat says and asks for. */
 interface BeatOptions {
   readonly leaseMs: number;
-  /** What the worker says about itself now; null is nothing yet. */
+  /** The worker's current entry; null before the first. */
   readonly entry: () => WorkerEntry | null;
   readonly onGone: (leases: readonly GoneLease[]) => void;
 }
@@ -35,17 +34,16 @@ interface BeatOptions {
 export interface RenewerOptions extends BeatOptions {
   readonly entry: () => WorkerEntry;
   readonly onTrouble: OnTrouble;
-  /** It will not beat any more. */
+  /** Called when there will be no more beats. */
   readonly onStopped?: () => void;
 }
 
-/** Makes the renewer of one worker. It beats from the end of this tick on, when the worker can say who it is. */
+/** Makes the renewer of one worker. Beats start at the end of this tick, when the worker has its entry. */
 export type RenewerFactory = (options: RenewerOptions) => Renewer;
 
-/** Where a beat goes. */
 export type BeatTarget = Pick<Leases, "extend" | "register">;
 
-/** Beats from the main loop, over the client that the worker has anyway. */
+/** Beats on the main thread, over the client that the worker has anyway. */
 export function localRenewer(leases: BeatTarget, clock: Clock): RenewerFactory {
   return (options) => {
     const beat = new Beat(leases, clock, options);
@@ -63,7 +61,7 @@ export function localRenewer(leases: BeatTarget, clock: Clock): RenewerFactory {
   };
 }
 
-/** One beat: renews all leases in the book and keeps the worker's entry fresh. The same on the main loop and in the thread. */
+/** One beat: renews all leases in the book and refreshes the worker's entry. The same on the main thread and in the beat thread. */
 export class Beat {
   readonly book: LeaseBook;
   readonly #target: BeatTarget;
@@ -71,7 +69,7 @@ export class Beat {
   readonly #options: BeatOptions;
   #writtenAt = -Infinity;
   #writtenState: WorkerEntry["state"] | null = null;
-  /** One that waits for a store that is away is enough. */
+  /** One call that waits for an unreachable store is enough. */
   #isRegistering = false;
 
   constructor(target: BeatTarget, clock: Clock, options: BeatOptions, copy: BookCopy | null = null) {
@@ -81,7 +79,7 @@ export class Beat {
     this.#options = options;
   }
 
-  /** Beats, and answers how long to rest. With `onlyBounded`, leases without a time to stop are not renewed. */
+  /** Beats, and returns how long to rest. With `onlyBounded`, renews only leases with a time to stop. */
   async turn(onlyBounded = false): Promise<number> {
     const { leaseMs, onGone } = this.#options;
     const [{ gone, error }] = await Promise.all([
@@ -92,10 +90,7 @@ export class Beat {
     return error === null ? beatMsOf(leaseMs) : retryBeatMs(leaseMs);
   }
 
-  /**
-   * Once a beat, and sooner when the worker's state changed: hints can make beats come much more often than that. A failure is left to the
-   * next beat: the registry is for people, and the leases must go on.
-   */
+  /** Once a beat, or if the worker's state changed. A failure waits for the next beat: the entry is for people, and leases come first. */
   async #registerIfDue(): Promise<void> {
     const { leaseMs, entry } = this.#options;
     const now = this.#clock.monotonic();

@@ -3,56 +3,53 @@ import { atMost, type Clock } from "../../lib/clock.ts";
 import { beatMsOf } from "./beat-times.ts";
 import type { SharedLeases } from "./shared-leases.ts";
 
-/** The most leases that one call renews. */
 const MAX_LEASES_A_CALL = 1000;
 
-/** A lease that is to be kept alive. */
 export interface HeldLease extends LeaseRef {
-  /** Not longer than this from now; null is as long as it is held. */
+  /** For at most this time from now; null for as long as it is held. */
   readonly stopAfterMs: number | null;
 }
 
-/** A lease that somebody else ended. */
+/** A lease that has ended for another reason. */
 export interface GoneLease extends LeaseRef {
   readonly why: "stale" | "cancelled";
 }
 
 interface Entry extends Held {
   stopAt: number;
-  /** When the lease has surely run out, if it is not renewed before. */
+  /** When the lease has certainly run out, unless it is renewed. */
   goodUntil: number;
-  /** Its place in the copy, if there is one. */
+  /** Its place in the copy, if any. */
   readonly place: number;
 }
 
-/** A lease as two books know it. Times are by the monotonic clock. */
+/** A lease in two books. Times are monotonic. */
 export interface Held extends LeaseRef {
-  /** When it is no longer to be renewed. */
+  /** When renewal stops. */
   readonly stopAt: number;
   readonly heldAt: number;
 }
 
-/** Asks the store for more time. */
 type Extend = (leases: readonly LeaseRef[]) => Promise<readonly LeaseAnswer[]>;
 
 /** A copy of a book that another thread can read. */
 export type BookCopy = Pick<SharedLeases, "add" | "remove">;
 
 /**
- * The leases that a worker holds, and how one beat renews them all. Used on the main loop and in the thread alike.
+ * The leases of a worker, and how one beat renews them. The same on the main thread and in the beat thread.
  *
- * A lease is gone when the store says so. When the store says nothing (it is away), a lease is taken for gone once its time has surely
- * passed: counted from an answer, which is later than the store's own count.
+ * A lease is gone if the store says so. If the store does not answer, a lease counts as gone once its time has certainly passed: counted from
+ * an answer, which is later than the store's own count.
  *
- * A call that is not answered within the time of a beat is no longer waited for: its connection may be dead, and the next beat must be able
- * to try another. Its answer counts all the same when it comes.
+ * A call without an answer within one beat is not waited for: its connection may be dead, and the next beat must be able to try another. A
+ * late answer still counts.
  */
 export class LeaseBook {
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #copy: BookCopy | null;
   readonly #held = new Map<string, Entry>();
-  /** What answers that came late said. */
+  /** Leases that late answers reported as gone. */
   readonly #goneLate: GoneLease[] = [];
 
   constructor(leaseMs: number, clock: Clock, copy: BookCopy | null = null) {
@@ -61,7 +58,7 @@ export class LeaseBook {
     this.#copy = copy;
   }
 
-  /** A job that is held already under another fence was lost and claimed again: the new lease counts. */
+  /** If a job is already held under another fence, it was lost and claimed again: the new lease counts. */
   hold(leases: readonly HeldLease[]): void {
     const now = this.#clock.monotonic();
     for (const { id, fence, stopAfterMs } of leases) {
@@ -76,7 +73,7 @@ export class LeaseBook {
     }
   }
 
-  /** Holds these and no others. What was known of one that is held already still counts. */
+  /** Holds these and no others. Keeps what is known about those already held. */
   match(leases: readonly Held[]): void {
     const wanted = new Set(leases.map(({ id }) => id));
     for (const entry of this.#held.values()) if (!wanted.has(entry.id)) this.#remove(entry);
@@ -95,16 +92,13 @@ export class LeaseBook {
     return this.#held.size === 0;
   }
 
-  /** Another renewer looked after these leases until now, and nobody knows how well. */
+  /** Another renewer had these leases until now, so assume that they were just renewed. */
   trust(): void {
     const goodUntil = this.#clock.monotonic() + this.#leaseMs;
     for (const entry of this.#held.values()) entry.goodUntil = goodUntil;
   }
 
-  /**
-   * Renews all leases whose time to stop has not come (with `onlyBounded`, none of those that have no such time) and forgets those that
-   * are gone. `error` is that of a call that failed.
-   */
+  /** Renews leases before their time to stop (with `onlyBounded`, only those that have one) and forgets those that are gone. */
   async renew(extend: Extend, onlyBounded = false): Promise<{ gone: GoneLease[]; error: unknown }> {
     const now = this.#clock.monotonic();
     const due = [...this.#held.values()].filter(({ stopAt }) => (stopAt === Infinity ? !onlyBounded : stopAt > now));
@@ -129,7 +123,7 @@ export class LeaseBook {
     const askedAt = this.#clock.monotonic();
     const call = extend(entries.map(({ id, fence }) => ({ id, fence })));
     let results = await atMost(this.#clock, patienceMs, call);
-    // So late comes only a timer of a loop that a handler blocked: the answer may lie in the socket.
+    // A timer is this late only if a handler blocked the event loop: the answer may already be in the socket.
     const wasBlocked = this.#clock.monotonic() - askedAt > 1.5 * patienceMs;
     if (results === null && wasBlocked) results = await atMost(this.#clock, patienceMs, call);
     if (results !== null) return this.#apply(entries, results, gone);
@@ -137,17 +131,17 @@ export class LeaseBook {
       (late) => this.#apply(entries, late, this.#goneLate),
       () => {},
     );
-    throw new Error("no answer within the time of a beat");
+    throw new Error("the store did not answer within the time of a beat");
   }
 
   #apply(entries: readonly Entry[], results: readonly LeaseAnswer[], gone: GoneLease[]): void {
     const goodUntil = this.#clock.monotonic() + this.#leaseMs;
     entries.forEach((entry, index) => {
-      // Dropped, or replaced by a newer lease, while the call was under way.
+      // Dropped, or replaced by a newer lease, during the call.
       if (this.#held.get(entry.id) !== entry) return;
       const result = results[index];
       if (result === "ok" || result === undefined) entry.goodUntil = goodUntil;
-      // Nobody else can take a job whose row is held. The next beat tells.
+      // Nobody else can claim a job whose row is locked. The next beat tries again.
       else if (result === "locked") return;
       else this.#forget(entry, result, gone);
     });

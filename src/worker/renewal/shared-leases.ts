@@ -4,31 +4,30 @@ import type { Held } from "./lease-book.ts";
 const MAX_ID = 40;
 
 const ROW_BYTES = 72;
-/** Offsets within a row, in bytes: version, length of the id (0: the row is free), fence and times, id. */
+/** Offsets in a row, in bytes: version, length of the id (0 if the row is free), fence and times, id. */
 const LENGTH_AT = 4;
 const NUMBERS_AT = 8;
 const ID_AT = 32;
 
 const FIRST_CAPACITY = 256;
-/** A writer that was interrupted in the middle of a row is waited for so many looks; then the row is left to the next time. */
+/** How often a row that is being written is read again; then it is left to the next time. */
 const MOST_LOOKS = 1000;
 
-/** By how much the clock of this thread is behind that of the machine: each thread counts from its own start. */
+/** How far this thread's clock is behind the machine's: each thread counts from its own start. */
 const behindMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
- * THE LEASES OF A WORKER IN SHARED MEMORY: its own thread writes them, the beat thread reads them whenever it likes, and neither waits for the
- * other. To post a message for each change costs a system call and wakes the other thread; a row costs a tenth of a microsecond and wakes
- * nobody.
+ * THE LEASES OF A WORKER IN SHARED MEMORY: the main thread writes them, the beat thread reads them at any time, and neither waits for the other.
+ * A message for each change would cost a system call and wake the other thread; a row costs a tenth of a microsecond and wakes nobody.
  *
- * The version of a row is odd while it is being written, so that a reader never takes half of one.
+ * The version of a row is odd while it is being written, so that a reader never takes half of it.
  */
 export class SharedLeases {
   #rows: Rows;
   #free: number[];
   readonly #onGrown: (buffer: SharedArrayBuffer) => void;
 
-  /** `onGrown` is told of the memory that counts from then on. */
+  /** `onGrown` is called with the new memory, which replaces the old one. */
   constructor(onGrown: (buffer: SharedArrayBuffer) => void) {
     this.#rows = new Rows(new SharedArrayBuffer(FIRST_CAPACITY * ROW_BYTES));
     this.#free = rowsDown(FIRST_CAPACITY, 0);
@@ -39,7 +38,7 @@ export class SharedLeases {
     return this.#rows.buffer;
   }
 
-  /** Answers in which row it was put. */
+  /** Returns the row that it uses. */
   add(lease: Held): number {
     const row = this.#free.pop() ?? this.#grow();
     this.#rows.write(row, lease);
@@ -62,7 +61,6 @@ export class SharedLeases {
   }
 }
 
-/** What is held now. */
 export function readSharedLeases(buffer: SharedArrayBuffer): Held[] {
   const rows = new Rows(buffer);
   const leases: Held[] = [];
@@ -108,7 +106,7 @@ class Rows {
     Atomics.add(this.#integers, at / 4, 1);
   }
 
-  /** Null: the row is free, or its writer stands still in the middle of it. */
+  /** Null if the row is free, or its writer does not finish. */
   read(row: number): Held | null {
     const at = row * ROW_BYTES;
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
@@ -133,7 +131,7 @@ class Rows {
   }
 }
 
-/** The lowest at the end, where it is taken first: rows in use stay close together. */
+/** Lowest row last, because it is taken first: rows in use stay close together. */
 function rowsDown(from: number, to: number): number[] {
   return Array.from({ length: from - to }, (_, index) => from - 1 - index);
 }

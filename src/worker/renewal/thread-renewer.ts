@@ -1,8 +1,8 @@
 /**
- * KEEPS LEASES FROM A THREAD (beat-thread.ts), one for all workers of a client.
+ * RENEWS LEASES FROM A THREAD (beat-thread.ts), one for all workers of a client.
  *
- * The thread is started by the first lease and never keeps the process alive. Until it is ready, when it dies, and where it cannot be
- * started at all (a bundle without its file), the main loop beats instead, over the client: then only a blocked loop can lose a lease.
+ * The first lease starts the thread, which never keeps the process alive. Until it is ready, after it died, and if it cannot start at all (a
+ * bundle without its file), beats run on the main thread over the client: then a blocked event loop can lose a lease.
  */
 import { Worker } from "node:worker_threads";
 import type { LeaseRef } from "../../client/client.ts";
@@ -16,15 +16,15 @@ import { SharedLeases } from "./shared-leases.ts";
 
 const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
-/** How long the thread may take to end by itself. */
+/** How long the thread may take to end. */
 const CLOSE_MS = 2000;
 
 export interface ThreadRenewerOptions {
-  /** Of the store: the thread opens it anew. */
+  /** The URL of the store, which the thread opens again. */
   readonly url: string;
-  /** How long the thread's own calls may wait for the store. */
+  /** How long the calls of the thread may wait for the store. */
   readonly deadlineMs: number;
-  /** For the beats of the main loop. */
+  /** For beats on the main thread. */
   readonly leases: BeatTarget;
   readonly clock: Clock;
 }
@@ -44,7 +44,7 @@ export class ThreadRenewer {
     this.#options = options;
   }
 
-  /** Makes the renewer of one worker: what startWorker takes. */
+  /** Makes the renewer of one worker, for startWorker. */
   readonly forWorker: RenewerFactory = (options) => {
     const number = ++this.#count;
     const renewer = new WorkerRenewer(number, this, this.#options, options);
@@ -59,7 +59,7 @@ export class ThreadRenewer {
     const thread = this.#thread;
     if (thread === null) return;
     const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
-    this.say({ kind: "close" });
+    this.post({ kind: "close" });
     const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
     await ended;
     clearTimeout(timer);
@@ -69,26 +69,26 @@ export class ThreadRenewer {
     return this.#isReady;
   }
 
-  /** Whether there is a thread to talk to. What is said before it is ready waits for it. */
+  /** Whether there is a thread. Messages posted before it is ready wait for it. */
   start(): boolean {
     if (this.#thread === null && this.#restart === null && !this.#isClosed) this.#begin();
     return this.#thread !== null;
   }
 
-  say(message: ToThread): void {
+  post(message: ToThread): void {
     this.#thread?.postMessage(message);
   }
 
-  /** Says something and resolves when it was done, or when the thread has died. */
+  /** Posts a message, and resolves when it was answered or the thread has died. */
   async ask(message: (token: number) => ToThread): Promise<void> {
     const thread = this.#thread;
     if (thread === null) return;
     const token = ++this.#count;
-    // While somebody waits for an answer, and only then, the thread holds the process.
+    // The thread keeps the process alive only while somebody waits for an answer.
     thread.ref();
     await new Promise<void>((resolve) => {
       this.#waiting.set(token, resolve);
-      this.say(message(token));
+      this.post(message(token));
     });
     if (this.#waiting.size === 0) thread.unref();
   }
@@ -97,7 +97,7 @@ export class ThreadRenewer {
     this.#workers.delete(number);
   }
 
-  /** A process may not be allowed to have threads, or be out of memory for them: that ends like a thread that died. */
+  /** If threads are not allowed, or there is no memory for them, that is like a thread that died. */
   #begin(): void {
     try {
       this.#thread = this.#makeThread();
@@ -109,22 +109,22 @@ export class ThreadRenewer {
   #makeThread(): Worker {
     const { url, deadlineMs } = this.#options;
     const workerData: BeatThreadData = { url, deadlineMs };
-    // The sources are run as they are, and the package has them compiled.
+    // The sources run as they are; the package has compiled files.
     const file = new URL(import.meta.url.endsWith(".ts") ? "./beat-thread.ts" : "./beat-thread.js", import.meta.url);
-    // Without the flags of the process: some of them (--input-type, --eval) are refused by a thread that runs a file.
+    // Without the flags of the process: a thread that runs a file refuses some of them (--input-type, --eval).
     const thread = new Worker(file, { workerData, name: "millrace-beat", execArgv: [] });
-    thread.on("message", (message: FromThread) => this.#hear(message));
+    thread.on("message", (message: FromThread) => this.#receive(message));
     let failure: unknown = null;
     thread.on("error", (error) => {
       failure = error;
     });
     thread.on("exit", () => this.#died(failure));
-    // Not before its listeners are there: each that comes later would hold the process again.
+    // Only after its listeners are added: each new one would keep the process alive again.
     thread.unref();
     return thread;
   }
 
-  #hear(message: FromThread): void {
+  #receive(message: FromThread): void {
     switch (message.kind) {
       case "ready":
         this.#isReady = true;
@@ -154,15 +154,15 @@ export class ThreadRenewer {
   }
 }
 
-/** The renewer of one worker. It keeps its own book, to know what is still held and to go on without the thread. */
+/** The renewer of one worker. It has its own book, to know what is still held and to continue without the thread. */
 class WorkerRenewer implements Renewer {
   readonly #number: number;
   readonly #thread: ThreadRenewer;
   readonly #options: RenewerOptions;
   readonly #beat: Beat;
   readonly #loop: Loop;
-  /** What is held, where the thread can read it by itself. */
-  readonly #shared = new SharedLeases((buffer) => this.#sayLeases(buffer));
+  /** What is held, in memory that the thread can read. */
+  readonly #shared = new SharedLeases((buffer) => this.#postLeases(buffer));
   #isTold = false;
 
   constructor(number: number, thread: ThreadRenewer, { leases, clock }: ThreadRenewerOptions, options: RenewerOptions) {
@@ -193,13 +193,13 @@ class WorkerRenewer implements Renewer {
     this.#options.onStopped?.();
     await this.#loop.stop();
     this.#thread.forget(this.#number);
-    // A thread that is not ready yet has never heard of this worker's entry, and hears of its end before it could write anything.
+    // A thread that is not ready has no entry of this worker, and learns of its end before it could write anything.
     if (this.#thread.isReady) await this.#thread.ask((token) => ({ kind: "leave", worker: this.#number, token }));
-    else this.#thread.say({ kind: "leave", worker: this.#number, token: 0 });
+    else this.#thread.post({ kind: "leave", worker: this.#number, token: 0 });
   }
 
   goneInThread(leases: readonly GoneLease[]): void {
-    // What was settled or given back meanwhile is not news.
+    // Ignore leases that were settled or given back meanwhile.
     const held = leases.filter((lease) => this.#beat.book.has(lease));
     this.#beat.book.drop(held);
     if (held.length > 0) this.#options.onGone(held);
@@ -213,7 +213,7 @@ class WorkerRenewer implements Renewer {
     const reason = error instanceof Error ? error.message : "it ended";
     this.#options.onTrouble({
       kind: "thread",
-      message: `the thread that renews leases died (${reason}) and will be started again; until then a handler that blocks the loop may lose its lease`,
+      message: `the thread that renews leases died (${reason}) and will be restarted; until then a handler that blocks the event loop may lose its lease`,
       error,
     });
   }
@@ -226,18 +226,18 @@ class WorkerRenewer implements Renewer {
   #tellThread(): void {
     if (!this.#thread.start()) return;
     this.#isTold = true;
-    this.#sayLeases(this.#shared.buffer);
+    this.#postLeases(this.#shared.buffer);
   }
 
-  #sayLeases(buffer: SharedArrayBuffer): void {
-    this.#thread.say({ kind: "leases", worker: this.#number, leaseMs: this.#options.leaseMs, buffer });
+  #postLeases(buffer: SharedArrayBuffer): void {
+    this.#thread.post({ kind: "leases", worker: this.#number, leaseMs: this.#options.leaseMs, buffer });
   }
 
-  /** With a thread: a sign of life, and what to write into the registry. Without one: the whole beat. */
+  /** With a thread: a sign of life, and the worker's entry. Without one: the whole beat. */
   async #turn(): Promise<number> {
     if (!this.#thread.isReady) return this.#beat.turn();
     const { leaseMs, entry } = this.#options;
-    this.#thread.say({ kind: "entry", worker: this.#number, leaseMs, entry: entry() });
+    this.#thread.post({ kind: "entry", worker: this.#number, leaseMs, entry: entry() });
     return beatMsOf(leaseMs);
   }
 }

@@ -174,7 +174,7 @@ describe("upkeep", () => {
     store.promote = () => Promise.reject(new Error("disk on fire"));
     client.work({ t: async () => {} });
     await clock.advance("59s");
-    expect(troubles).toMatchObject([{ kind: "upkeep", message: "upkeep could not promote and keeps trying: disk on fire" }]);
+    expect(troubles).toMatchObject([{ kind: "upkeep", message: "the upkeep duty promote failed and keeps trying: disk on fire" }]);
     await clock.advance("2s");
     expect(troubles).toHaveLength(2);
   });

@@ -75,7 +75,7 @@ describe("a job is not running because", () => {
 
   test("others go before it", () => {
     expect(explain(factsOf(jobIn("pending")))).toEqual([
-      { code: "position", message: "it is the next that is taken", ahead: 0, aheadIsCapped: false },
+      { code: "position", message: "it is the next job to start", ahead: 0, aheadIsCapped: false },
     ]);
     expect(explain(factsOf(jobIn("pending"), { ahead: 1 }))[0]?.message).toBe("about 1 job goes before it");
     expect(explain(factsOf(jobIn("pending"), { ahead: 1234 }))[0]?.message).toBe("about 1,234 jobs go before it");
@@ -102,7 +102,7 @@ describe("a job is not running because", () => {
     const error = { ...ERROR, name: "LeaseLost", message: "the lease ran out", kind: "lost" } as const;
     const job = jobIn("retrying", { runAt: NOW + 1000, attempt: 3, retryCount: 1, lostCount: 2, maxLost: 3, error });
     expect(explain(factsOf(job))[0]?.message).toBe(
-      "attempt 3 was lost (LeaseLost: the lease ran out), 2 of 3 times allowed; it runs again at 2030-01-01T00:00:01.000Z",
+      "attempt 3 was lost (LeaseLost: the lease ran out), loss 2 of 3 allowed; it runs again at 2030-01-01T00:00:01.000Z",
     );
   });
 
@@ -113,7 +113,7 @@ describe("a job is not running because", () => {
     );
   });
 
-  test("its time has come, and nobody made it ready", () => {
+  test("it is due, but no process made it pending", () => {
     expect(codes(jobIn("scheduled", { runAt: NOW - 1000 }))).toEqual(["due_later"]);
     expect(codes(jobIn("scheduled", { runAt: NOW - 60_000 }))).toEqual(["overdue"]);
   });
@@ -173,9 +173,9 @@ describe("reasons never contradict each other", () => {
     expect(reasons.length).toBeGreaterThan(0);
     expect(new Set(reasons.map(({ code }) => code)).size).toBe(reasons.length);
     // What says that it starts next, or with the next free slot, stands beside nothing that keeps it from starting.
-    if (has("paused", "no_worker", "due_later", "overdue")) expect(text).not.toMatch(/next that is taken|starts when one is free/);
+    if (has("paused", "no_worker", "due_later", "overdue")) expect(text).not.toMatch(/next job to start|starts when one is free/);
     if (has("no_worker")) expect(has("no_free_slot")).toBe(false);
-    if (facts.workers.length > 0) expect(text).not.toContain("none seems to be there");
+    if (facts.workers.length > 0) expect(text).not.toContain("none seems to be running");
     if (has("no_worker") && text.includes("no live worker")) expect(facts.workers.some((one) => serves(one, facts.job))).toBe(false);
   });
 });
@@ -185,11 +185,16 @@ describe("a job that runs", () => {
 
   test("is told with its worker", () => {
     expect(explain(factsOf(running))).toEqual([
-      { code: "running", message: "worker w-1 runs it since 2030-01-01T00:00:00.000Z, attempt 1", workerId: "w-1", startedAt: NOW },
+      {
+        code: "running",
+        message: "worker w-1 has been running it since 2030-01-01T00:00:00.000Z, attempt 1",
+        workerId: "w-1",
+        startedAt: NOW,
+      },
     ]);
   });
 
-  test("on a worker that is not among the live ones may be lost", () => {
+  test("on a worker that is not live may be lost", () => {
     expect(explain(factsOf(running, { workers: [] }))[0]?.message).toMatch(/if it is gone, its lease runs out/);
   });
 });

@@ -158,7 +158,7 @@ describe("parseTiming", () => {
   });
 
   test("tells those who write @every what to use", () => {
-    expect(refusalOf({ cron: "@every 10s" }).message).toContain("give every");
+    expect(refusalOf({ cron: "@every 10s" }).message).toContain("set every");
   });
 });
 

@@ -93,7 +93,7 @@ describe("a queue that never existed", () => {
     const { refuse, client } = await openApi();
     await client.enqueue("t", null, { queue: "mail" });
     const refused = await refuse(name, { params: { queue: "mial" }, ...body }, "not_found");
-    expect(refused).toMatchObject({ status: 404, field: "queue", detail: expect.stringContaining("there are mail.") as string });
+    expect(refused).toMatchObject({ status: 404, field: "queue", detail: expect.stringContaining("the queues are mail.") as string });
     expect((await client.queues()).map((queue) => queue.name)).toEqual(["mail"]);
   });
 

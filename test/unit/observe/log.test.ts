@@ -112,7 +112,7 @@ describe("the lines of a job", () => {
   });
 
   test.each([
-    [FAILED, 3, "warn", "job failed and will be tried again"],
+    [FAILED, 3, "warn", "job failed and will be retried"],
     [FAILED, 0, "error", "job failed for good"],
     [{ kind: "discard", error: ERROR, runMs: 7 } as const, 3, "error", "job failed for good"],
   ])("tell a failure and what follows: %j", async (outcome, maxRetries, level, msg) => {

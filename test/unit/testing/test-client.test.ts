@@ -162,10 +162,10 @@ describe("assertions", () => {
 
   test("that fail show what was enqueued instead", async () => {
     const client = await open();
-    expect(() => client.assertEnqueued({ type: "mail" })).toThrow("no job was enqueued of type mail; nothing was enqueued at all");
+    expect(() => client.assertEnqueued({ type: "mail" })).toThrow("no job of type mail was enqueued; nothing was enqueued at all");
     await client.enqueue("sms", { to: "ann" });
     expect(() => client.assertEnqueued({ type: "mail", payload: { to: "ann" } })).toThrow(
-      'no job was enqueued of type mail with payload {"to":"ann"}; these were:\n  sms in default with {"to":"ann"}',
+      'no job of type mail with payload {"to":"ann"} was enqueued; these were:\n  sms in default with {"to":"ann"}',
     );
   });
 
@@ -180,7 +180,7 @@ describe("assertions", () => {
     expect(client.enqueued({ priority: "default", type: "mail" })).toMatchObject([{ payload: { to: "bob" } }]);
     for (const filter of [{ tag: "week" }, { priority: 10 }, { idempotencyKey: "k" }]) expect(client.enqueued(filter)).toEqual([]);
     expect(() => client.assertEnqueued({ type: mail, tag: "x", priority: "low", idempotencyKey: "k" })).toThrow(
-      "no job was enqueued of type mail with tag x with priority low with idempotencyKey k; these were:",
+      "no job of type mail with tag x with priority low with idempotencyKey k was enqueued; these were:",
     );
   });
 
@@ -191,7 +191,7 @@ describe("assertions", () => {
     client.assertNotEnqueued({ type: "sms" });
     client.assertNotEnqueued({ type: "mail", payload: { to: "bob" } });
     expect(() => client.assertNotEnqueued({ type: "mail" })).toThrow(
-      'a job was enqueued of type mail; these were:\n  mail in default with {"to":"ann"}',
+      'a job of type mail was enqueued; these were:\n  mail in default with {"to":"ann"}',
     );
     expect(() => client.assertNotEnqueued()).toThrow("a job was enqueued; these were:");
   });

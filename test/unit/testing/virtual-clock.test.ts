@@ -73,6 +73,6 @@ describe("a virtual clock", () => {
     const clock = new VirtualClock(0);
     const again = (): void => void clock.setTimer(again, 0);
     again();
-    await expect(clock.settle()).rejects.toThrow("does not come to rest");
+    await expect(clock.settle()).rejects.toThrow("does not settle");
   });
 });

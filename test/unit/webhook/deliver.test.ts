@@ -230,7 +230,11 @@ describe("what the receiver answers", () => {
     const server = await serveRaw((socket) => socket.destroy());
     expect(await deliver({ job_id: DELIVERY_ID, status: "completed" }, urlOf(server))).toMatchObject({
       control: { kind: "retry-after", delayMs: 10_000 },
-      error: { name: "DeliveryFailed", message: expect.stringContaining("could not be asked") as string, cause: { name: "Unreachable" } },
+      error: {
+        name: "DeliveryFailed",
+        message: expect.stringMatching(/^the request to .* failed: /) as string,
+        cause: { name: "Unreachable" },
+      },
     });
   });
 });
@@ -264,17 +268,20 @@ describe("a delivery that cannot be made", () => {
     },
   );
 
-  test("because there is no address ends for good", async () => {
+  test("because there is no URL ends for good", async () => {
     const { endedJob, deliver } = await openBench();
     const end = await deliver({ job_id: (await endedJob("completed")).id, status: "completed" });
-    expect(end).toMatchObject({ control: { kind: "discard" }, error: { message: expect.stringContaining("no address") as string } });
+    expect(end).toMatchObject({
+      control: { kind: "discard" },
+      error: { message: expect.stringContaining("no URL to deliver to") as string },
+    });
   });
 });
 
 describe("the handlers", () => {
   test.each([
-    [{ secrets: "a,,b" }, /^secrets must be one secret/],
-    [{ secrets: ["", "b"] }, /^secrets must be one secret/],
+    [{ secrets: "a,,b" }, /^secrets must be one or more secrets/],
+    [{ secrets: ["", "b"] }, /^secrets must be one or more secrets/],
     [{ allow: ["10.0.0.0/64"] }, /^allow must be/],
   ])("are not made with %j", async (options, message) => {
     const client = await createTestClient();

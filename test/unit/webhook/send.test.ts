@@ -71,7 +71,7 @@ describe("a request", () => {
     const url = `http://hooks.test:${server.port}/`;
     const gone = { guard: new Guard({ allow: ["127.0.0.2"], resolve: namesAt("127.0.0.2").resolve }) };
     await expect(send(gone, get(url), LIMITS, signal)).rejects.toThrow(
-      `hooks.test:${server.port} could not be asked: connect ECONNREFUSED`,
+      `the request to hooks.test:${server.port} failed: connect ECONNREFUSED`,
     );
   });
 
@@ -80,7 +80,7 @@ describe("a request", () => {
       throw Object.assign(new Error("getaddrinfo ENOTFOUND hooks.test"), { code: "ENOTFOUND" });
     };
     const sending = send({ guard: new Guard({ resolve }) }, get("http://hooks.test/"), LIMITS, signal);
-    await expect(sending).rejects.toThrow("hooks.test could not be asked: getaddrinfo ENOTFOUND hooks.test");
+    await expect(sending).rejects.toThrow("the request to hooks.test failed: getaddrinfo ENOTFOUND hooks.test");
   });
 
   test("is sent to the next address when the first does not listen", async () => {
@@ -234,7 +234,7 @@ describe("W15: a hostile server", () => {
       writeForEver(socket, `x-a: ${"b".repeat(10_000)}\r\n`);
     });
     await expect(send(senderTo(), get(`http://hooks.test:${server.port}/`), LIMITS, signal)).rejects.toThrow(
-      /could not be asked: .*Header/i,
+      /the request to .* failed: .*Header/i,
     );
     await server.allClosed();
   });

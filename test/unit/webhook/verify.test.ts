@@ -99,10 +99,10 @@ describe("W15: a delivery is refused", () => {
 describe("a mistake of the receiver's is told", () => {
   test.each([
     [{ body: { type: "job.completed" } as unknown as string }, "body must be the body as it arrived"],
-    [{ secret: "" }, "secret must be one secret"],
-    [{ secret: "a,,b" }, "secret must be one secret"],
-    [{ secret: [] }, "secret must be one secret"],
-    [{ secret: undefined as unknown as string }, "secret must be one secret"],
+    [{ secret: "" }, "secret must be one or more secrets"],
+    [{ secret: "a,,b" }, "secret must be one or more secrets"],
+    [{ secret: [] }, "secret must be one or more secrets"],
+    [{ secret: undefined as unknown as string }, "secret must be one or more secrets"],
     [{ tolerance: "soon" as "1s" }, "tolerance must be a time"],
     [{ headers: null as unknown as Headers }, "headers must be the headers of the request"],
   ])("%j", (overrides, message) => {

@@ -10,9 +10,9 @@ describe("what a handler may throw to say what follows", () => {
   });
 
   test("they have words for people", () => {
-    expect(new RetryAfter("5m").message).toBe("asked to be tried again after 5m");
+    expect(new RetryAfter("5m").message).toBe("the handler asked for a retry after 5m");
     expect(new RetryAfter("5m", "the API is down").message).toBe("the API is down");
-    expect(new Snooze(1500).message).toBe("asked to be run again after 1500ms");
+    expect(new Snooze(1500).message).toBe("the handler asked to run again after 1500ms");
     expect(String(new Discard("no such user"))).toBe("Discard: no such user");
   });
 

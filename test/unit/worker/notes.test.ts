@@ -27,7 +27,7 @@ describe("the notes of one attempt", () => {
     const lines = takeAll(notes).flatMap((note) => note.lines);
     expect(lines).toHaveLength(1000);
     expect(lines[998]).toBe("line 998");
-    expect(lines[999]).toBe("… 99,001 more lines were dropped: a job keeps 1000");
+    expect(lines[999]).toBe("… 99,001 more lines were dropped: a job keeps at most 1000");
   });
 
   test("a line is cut at 4 KiB, between characters, and well-formed", () => {

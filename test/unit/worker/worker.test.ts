@@ -119,7 +119,7 @@ describe("how an attempt ends", () => {
     ["a function", () => ({ call: () => {} }), /result\.call must be/],
     ["a cycle", cycle, /result must not nest deeper/],
     ["2 MiB", () => "x".repeat(2 * 1024 * 1024), /result must be at most 1048576 bytes/],
-    ["a toJSON that throws", () => ({ toJSON: () => hostile() }), /result could not be turned into JSON/],
+    ["a toJSON that throws", () => ({ toJSON: () => hostile() }), /result could not be converted to JSON/],
   ])("a handler that returns %s has failed, and the worker lives", async (_name, handler, message) => {
     expect(await runOne(handler)).toMatchObject({ status: "retrying", error: { message: expect.stringMatching(message) } });
     expect(await runOne(() => "fine")).toMatchObject({ status: "completed" });
@@ -214,7 +214,7 @@ describe("timeouts and abandoned handlers", () => {
     const worker = work((payload: { free: boolean } | null) => (payload?.free ? "ran" : end.promise), { concurrency: 2 });
     await client.clock.advance("6s");
     expect([worker.abandoned, worker.healthy]).toEqual([2, false]);
-    expect(warned.mock.calls).toEqual([[expect.stringMatching(/stopped claiming: 2 of its handlers.*ctx\.signal/)]]);
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/stopped claiming: 2 handlers still run 5s after the abort.*ctx\.signal/)]]);
 
     const next = await client.enqueue("t", { free: true });
     await client.clock.advance("10s");
