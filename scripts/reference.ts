@@ -39,7 +39,7 @@ function settingRow(name: SettingName): string[] {
   const inFile = [name, ...aliases.flatMap((alias) => alias.inFile ?? [])].map(code).join(" ");
   const usual = kind.show(fallback);
   const flags = flag === undefined ? "" : code(`--${flag}`);
-  return [names, flags, inFile, usual === "" ? "" : code(usual), `${about} ${capitalised(kind.mustBe)}.${secret ? " A secret." : ""}`];
+  return [names, flags, inFile, usual === "" ? "" : code(usual), `${about} Must be ${kind.mustBe}.${secret ? " A secret." : ""}`];
 }
 
 /** The reference of docs/cli.md: the options of every command, then each command. */
@@ -93,8 +93,4 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function code(text: string): string {
   return `\`${text}\``;
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -133,7 +133,7 @@ function isInPath(name) {
 }
 
 function wantedPrograms() {
-  return testPrograms.filter(({ names }) => !isInPath(names[0]));
+  return testPrograms.filter(({ names }) => !names.some(isInPath));
 }
 
 function installPrograms() {
@@ -143,8 +143,7 @@ function installPrograms() {
     aptGet("update", "-qq");
     for (const program of wanted) installProgram(program);
   }
-  for (const { names, mayBeMissing } of wanted) {
-    if (names.some(isInPath)) continue;
+  for (const { names, mayBeMissing } of wantedPrograms()) {
     const effect = mayBeMissing ? "are skipped" : "will fail";
     console.error(
       `set-up: ${names[0]} is not installed, and the tests that need it ${effect}: install it with the package manager of your system`,

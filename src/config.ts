@@ -150,7 +150,7 @@ export const SETTINGS = {
     group: "Workers",
     kind: duration(0, MAX_GRACE_MS),
     fallback: 30_000,
-    about: "How long handlers may go on after a stop; unfinished jobs are then given back.",
+    about: "How long handlers may run after a stop; unfinished jobs are then released.",
     reaches: { work: "grace" },
   }),
   workerSettle: setting({
@@ -282,7 +282,7 @@ export const SETTINGS = {
     group: "Observing",
     kind: wholeNumber(1, MAX_RETENTION_DAYS),
     fallback: 30,
-    about: "How many days hourly figures are kept.",
+    about: "How many days hourly counts are kept.",
     reaches: { option: "metricsRetentionDays", worker: "with a store" },
   }),
   logLevel: setting({

@@ -17,13 +17,14 @@ export interface ClientParts {
 }
 
 export interface Announcer {
+  /** Whether any process listens to events. */
   wanted(): boolean;
   /** Publishes events, or their sums if there are many. Failures are ignored. */
   publish(events: readonly Event[]): void;
   /** Publishes the remaining sums, and resolves when everything is published. For closing. */
   flush(): Promise<void>;
-  /** Whether anybody listens for ended attempts. */
-  isAwaited(): boolean;
+  /** Whether anybody waits for a job here, or listens to events anywhere. May ask the store, as `wanted` may. */
+  isSettledWanted(): boolean;
   settled(attempts: readonly Settled[]): void;
   /** Tells waiting callers in this process that a job has ended or is gone. */
   ended(id: string): void;
@@ -60,7 +61,7 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
     wanted: () => store.newsWanted(),
     publish: (events) => publisher.publish(events),
     flush: () => publisher.flush(),
-    isAwaited: () => waiting.size > 0 || store.newsWanted(),
+    isSettledWanted: () => waiting.size > 0 || store.newsWanted(),
     settled,
     ended,
     onEnd,

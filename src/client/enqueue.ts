@@ -55,7 +55,7 @@ export class Enqueuer {
   readonly #pending = new PendingCalls();
   /** The settings of definitions, read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
-  /** The values of payloads that came as JsonText, so that the answer need not parse them again. Only HTTP brings some. */
+  /** The values of payloads that came as JsonText, so that the answer need not parse them again. Only HTTP and the command line bring some. */
   #parsed: WeakMap<NewJob, unknown> | null = null;
 
   constructor(parts: EnqueueParts) {

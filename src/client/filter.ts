@@ -137,5 +137,5 @@ function readLimit(input: unknown = DEFAULT_PAGE): number {
 function readCursor(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
   if (typeof input === "string" && input.length <= MAX_CURSOR_LENGTH) return input;
-  throw new MillraceError("invalid_cursor", "cursor must be one that a list returned", { field: "cursor" });
+  throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
 }

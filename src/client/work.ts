@@ -50,7 +50,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const answer = await parts.store.exchange(settlements, claims);
   const results = resultsOf(facts, answer.settled);
   const claimed = answer.claimed[0] ?? [];
-  if (parts.announcer.isAwaited()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
+  if (settlements.length > 0 && parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
   announceStarted(parts, claimed);
   return { results, jobs: claimed.map(toLeasedJob) };
 }

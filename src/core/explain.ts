@@ -59,7 +59,7 @@ export interface ExplainFacts {
 
 /** How far the jobs before it are counted. */
 export const MOST_AHEAD = 10_000;
-/** Upkeep makes a due job pending within a second. */
+/** Upkeep makes a due job pending within a second; after this long it is overdue. */
 const PROMPT_MS = 2000;
 const MAX_ERROR_LENGTH = 200;
 
@@ -103,11 +103,11 @@ function nobodyServes(jobs: string, { queue }: JobSummaryRecord): string {
   const remedy = isInternalQueue(queue)
     ? "every server does: start one with millrace server or millrace start"
     : "start one that does, or check that its handlers spell both names the same way";
-  return `no live worker takes ${jobs}: ${remedy}`;
+  return `no live worker handles ${jobs}: ${remedy}`;
 }
 
 function nobodyClaims(jobs: string, serving: readonly WorkerEntry[]): string {
-  const every = `every worker that takes ${jobs}`;
+  const every = `every worker that handles ${jobs}`;
   const isStopping = serving.map(({ state }) => state === "stopping");
   if (!isStopping.includes(false)) return `${every} is shutting down: start another`;
   const stopped = "has stopped claiming because its handlers ignored their abort";
@@ -118,7 +118,7 @@ function noFreeSlot({ job, workers }: ExplainFacts): Reason[] {
   const claiming = workers.filter((worker) => serves(worker, job) && isClaiming(worker));
   if (claiming.some(({ runningCount, slots }) => runningCount < slots)) return [];
   const slots = claiming.reduce((sum, worker) => sum + worker.slots, 0);
-  const whose = claiming.length === 1 ? "the worker that takes such jobs" : `the ${claiming.length} workers that take such jobs`;
+  const whose = claiming.length === 1 ? "the worker that handles such jobs" : `the ${claiming.length} workers that handle such jobs`;
   const message = `${slots === 1 ? "the one slot" : `all ${slots} slots`} of ${whose} ${slots === 1 ? "is" : "are"} in use: it starts when one is free; more workers or a higher concurrency start it sooner`;
   return [{ code: "no_free_slot", message, workers: claiming.length, slots }];
 }
@@ -157,7 +157,7 @@ function position({ ahead }: ExplainFacts, startsNext: boolean): Reason {
   const aheadIsCapped = ahead >= MOST_AHEAD;
   const first = startsNext ? "it is the next job to start" : "no other job goes before it";
   const about = ahead === 0 ? first : `about ${counted(ahead, "job goes", "jobs go")} before it`;
-  const message = aheadIsCapped ? `more than ${count(MOST_AHEAD)} jobs go before it` : about;
+  const message = aheadIsCapped ? `at least ${count(MOST_AHEAD)} jobs go before it` : about;
   return { code: "position", message, ahead, aheadIsCapped };
 }
 

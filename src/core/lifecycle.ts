@@ -40,7 +40,7 @@ export interface Transition {
   readonly giveBackAttempt: boolean;
   /** `add`: one more was used. `reset`: a new life; retries and snoozes count from 0 again. */
   readonly retries: "keep" | "add" | "reset";
-  /** `add`: one more attempt was lost; this raises the counter `lost` and is reported. `reset`: counts from 0 again. */
+  /** `add`: one more attempt was lost; this raises the counter `lost`, and the worker is told. `reset`: counts from 0 again. */
   readonly losses: "keep" | "add" | "reset";
   readonly countSnooze: boolean;
   /** Due this long after the store's now; null keeps the due time and the rank. */

@@ -68,7 +68,7 @@ export const QUEUE_SETTINGS: readonly QueueSetting[] = [
     column: "capacity",
     kind: "number",
     usual: null,
-    mustBe: `a whole number from 1 to ${MAX_COUNT}, or null for no bound`,
+    mustBe: `a whole number from 1 to ${MAX_COUNT}, or null for no limit`,
     read: (input) => (input === null ? null : readInteger(input, 1, MAX_COUNT)),
   },
   {

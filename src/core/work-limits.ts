@@ -7,7 +7,7 @@ export const MAX_LEASE_MS = 3_600_000;
 /** How long a call waits for the store by default. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 /**
- * How long opening a store goes on while the server refuses connections: with a wrong address, nobody should wait for the whole deadline. A
+ * How long an impatient opening goes on while the server refuses connections: with a wrong address, nobody should wait for the whole deadline. A
  * server that does not answer may only be slow, so it has until the deadline.
  */
 export const REFUSED_AT_OPENING_MS = 1000;

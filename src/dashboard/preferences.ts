@@ -9,7 +9,7 @@ const DEFAULTS = {
   pageSize: 50,
   /** Single keys act as shortcuts. */
   shortcuts: true,
-  /** A toast for each job that dies. */
+  /** A toast for each job that fails for good. */
   jobToasts: false,
   /** The payload that was last sent, by type. */
   payloads: {} as Readonly<Record<string, string>>,

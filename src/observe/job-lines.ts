@@ -63,7 +63,7 @@ export class JobLines implements LeaseWatcher {
       case "snooze":
         return this.#logger.debug(this.#fields(report), "job snoozed");
       case "release":
-        return this.#logger.info(this.#fields(report), "job given back unfinished");
+        return this.#logger.info(this.#fields(report), "job released unfinished");
       case "failed":
       case "discard":
       case "lost":

@@ -201,7 +201,11 @@ export class Exchanger {
       if (reports.length > 0) this.#options.renewer.drop(reports);
       if (claim !== null) this.#take(jobs, claim.limit);
     } catch (error) {
-      this.#warn("claim", `${counted(jobs.length, "claimed job")} could not be started and will count as lost: ${messageOf(error)}`, error);
+      this.#warn(
+        "claim",
+        `${counted(jobs.length, "claimed job")} could not be started; these attempts will count as lost: ${messageOf(error)}`,
+        error,
+      );
     }
   }
 
@@ -293,7 +297,7 @@ export class Exchanger {
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
     const ids = reports.slice(0, 3).map((report) => report.id);
-    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "it" : "they"} will count as lost`;
+    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "the attempt" : "these attempts"} will count as lost`;
     this.#warn("report", message, error);
     this.#options.renewer.drop(reports);
   }

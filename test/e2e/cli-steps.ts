@@ -140,7 +140,7 @@ export const STEPS: readonly Step[] = [
   {
     name: "explain says why a job is not running",
     args: ({ one }) => `explain ${one}`,
-    lines: [/^no worker +no live worker takes jobs of type double from queue default/, /^position +about \d+ jobs? goe?s? before it$/],
+    lines: [/^no worker +no live worker handles jobs of type double from queue default/, /^position +about \d+ jobs? goe?s? before it$/],
   },
   {
     name: "explain as JSON has the codes",

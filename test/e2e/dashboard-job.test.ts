@@ -131,7 +131,7 @@ describe("a job", () => {
     const page = await visit(`jobs/${id}`);
     const why = page.locator("section", { hasText: "Why is it not running?" });
     await why.getByText("Queue reports is paused").waitFor();
-    await why.getByText("No live worker takes jobs of type report:make from queue reports").waitFor();
+    await why.getByText("No live worker handles jobs of type report:make from queue reports").waitFor();
     await why.getByText("No other job goes before it.").waitFor();
     await why.getByRole("button", { name: "Resume reports" }).click();
     await why.getByText("Queue reports is paused").waitFor({ state: "detached" });

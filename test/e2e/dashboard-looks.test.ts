@@ -42,7 +42,7 @@ beforeAll(async () => {
     ["queues", "queues", "A paused queue starts no job"],
     ["jobs", "jobs", "on this page"],
     ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
-    ["a waiting job", `jobs/${waiting?.id}`, "No live worker takes jobs"],
+    ["a waiting job", `jobs/${waiting?.id}`, "No live worker handles jobs"],
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
     ["dead letters", "dead", "line 4 has 3 columns"],
     ["schedules", "schedules", "weekday-digest"],

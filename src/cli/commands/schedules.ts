@@ -88,7 +88,7 @@ export const schedules: CommandGroup = {
           else output.message(`schedule ${name} is deleted`);
         }),
     }),
-    run: defineVerb("Make a job of a schedule now", {
+    run: defineVerb("Run a schedule now", {
       about: "Makes a job now, in addition to the ticks of the schedule, and prints its id.",
       examples: ["millrace schedules run nightly"],
       arguments: { name },

@@ -38,7 +38,12 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
       />
       <TextField label="Retry delay" placeholder="1s" {...field("retryDelay")} hint="It doubles with each retry." />
       <TextField label="Timeout" placeholder="30s" {...field("timeout")} hint="Per attempt; 0 for none." />
-      <TextField label="Idempotency key" mono {...field("idempotencyKey")} hint="A second job with the same key is not made." />
+      <TextField
+        label="Idempotency key"
+        mono
+        {...field("idempotencyKey")}
+        hint="A second enqueue with the same key returns the first job."
+      />
       <TextField label="Tags" {...field("tags")} hint="Separated by commas." />
       <TextField label="Webhook" type="url" placeholder="https://…" {...field("webhookUrl")} hint="Called when the job has ended." />
       <div className="sm:col-span-2">

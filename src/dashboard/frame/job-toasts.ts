@@ -1,4 +1,4 @@
-/** Messages about jobs that die, for users who want them. */
+/** Messages about jobs that fail for good, for users who want them. */
 import { useEffect } from "react";
 import type { Event } from "../../core/event.ts";
 import { isInternalQueue } from "../../core/internal.ts";
@@ -14,12 +14,12 @@ export function useJobToasts(): void {
     if (!isWanted) return;
     return live.subscribe((events) => {
       const dead = events.filter((event) => event.event === "job:dead").filter(({ queue }) => !isInternalQueue(queue));
-      if (dead.length > 2) toast(`${count(dead.length)} jobs died`, { kind: "news" });
+      if (dead.length > 2) toast(`${count(dead.length)} jobs failed for good`, { kind: "news" });
       else for (const event of dead) toast(textOf(event), { kind: "news" });
     });
   }, [isWanted]);
 }
 
 function textOf({ type, queue, error }: Extract<Event, { event: "job:dead" }>): string {
-  return `${type} in ${queue} died: ${error.slice(0, 200)}`;
+  return `${type} in ${queue} failed for good: ${error.slice(0, 200)}`;
 }

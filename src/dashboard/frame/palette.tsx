@@ -17,7 +17,7 @@ import { PAGES } from "./nav.tsx";
 
 interface Entry {
   readonly name: string;
-  readonly group: "Go to" | "Action" | "Jobs" | "Queues";
+  readonly group: "Go to" | "Actions" | "Jobs" | "Queues";
   readonly icon: LucideIcon;
   readonly run: () => void;
 }
@@ -158,15 +158,15 @@ function useEntries(): Entry[] {
   }));
   const changes = queues.map(({ name, paused: isHeld }): Entry =>
     isHeld
-      ? { name: `Resume ${name}`, group: "Action", icon: Play, run: () => void resumeQueue(name) }
-      : { name: `Pause ${name}`, group: "Action", icon: Pause, run: () => void pauseQueue(name) },
+      ? { name: `Resume ${name}`, group: "Actions", icon: Play, run: () => void resumeQueue(name) }
+      : { name: `Pause ${name}`, group: "Actions", icon: Pause, run: () => void pauseQueue(name) },
   );
   const views: Entry[] = [
-    { name: paused ? "Resume live updates" : "Pause live updates", group: "Action", icon: Radio, run: () => isPaused.set(!paused) },
-    ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Action", icon: Sun, run: () => setTheme(theme) })),
+    { name: paused ? "Resume live updates" : "Pause live updates", group: "Actions", icon: Radio, run: () => isPaused.set(!paused) },
+    ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Actions", icon: Sun, run: () => setTheme(theme) })),
   ];
   if (role === "viewer") return [...pages, ...byQueue, ...lists, ...views];
-  const enqueue: Entry = { name: "Enqueue a job", group: "Action", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
+  const enqueue: Entry = { name: "Enqueue a job", group: "Actions", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
   return [...pages, enqueue, ...byQueue, ...lists, ...changes, ...views];
 }
 

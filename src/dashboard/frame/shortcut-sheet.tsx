@@ -13,7 +13,7 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
       ["e", "Enqueue a job"],
       ["l", "Pause or resume live updates"],
       ["t", "Next theme"],
-      ["Esc", "Close the dialog"],
+      ["Esc", "Close the dialog or menu"],
     ],
   ],
   ["Go to", PAGES.map(({ key, label }) => [`g ${key}`, label] as const)],

@@ -51,7 +51,7 @@ function KeyForm(): ReactElement {
         value={key}
         onChange={setKey}
         problem={wasRefused && key === "" ? "The server refused the last key." : undefined}
-        hint="It is kept for this tab only. The scope read lets you look; enqueue and admin let you make changes."
+        hint="It is kept for this tab only. The scope read lets you look; admin lets you make changes, and enqueue lets you enqueue jobs as well."
       />
       <Button type="submit" look="primary" icon={KeyRound} className="w-full">
         Use this key

@@ -96,7 +96,7 @@ function OptionsMenu(): ReactElement {
       </MenuGroup>
       <MenuLine />
       <MenuCheck checked={jobToasts} onChange={setJobToasts}>
-        Tell me when a job dies
+        Notify me when a job fails for good
       </MenuCheck>
       <MenuCheck checked={shortcuts} onChange={setShortcuts}>
         Single-key shortcuts

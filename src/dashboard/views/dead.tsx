@@ -38,7 +38,7 @@ const COLUMNS: readonly JobColumn[] = [
     className: "max-w-md min-w-56 break-words",
   },
   ...JOB_COLUMNS.filter(({ id }) => id === "attempt"),
-  { id: "ended", title: "Died", cell: ({ completedAt, updatedAt }) => <Ago at={completedAt ?? updatedAt} />, end: true },
+  { id: "ended", title: "Ended", cell: ({ completedAt, updatedAt }) => <Ago at={completedAt ?? updatedAt} />, end: true },
 ];
 
 export function Dead(): ReactElement {

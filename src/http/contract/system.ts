@@ -44,7 +44,7 @@ export const systemRoutes = {
     problems: ["not_found"],
   },
   "GET /health": {
-    summary: "Check whether the server can work, by its last check of the store; it does not wait for the store",
+    summary: "Get the result of the last check of the store, without waiting for the store",
     scope: "open",
     answers: HEALTH,
   },

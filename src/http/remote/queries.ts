@@ -58,7 +58,7 @@ export function queryOf(input: object | null | undefined, what: string): Record<
       const value = toMoment(given);
       if (value === undefined || value === null) return [];
       if (name === "cursor" && typeof value !== "string") {
-        throw new MillraceError("invalid_cursor", "cursor must be one that a list returned", { field: "cursor" });
+        throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
       }
       return [[toSnakeCase(name), paramText(name, value)]];
     }),

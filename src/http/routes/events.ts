@@ -33,9 +33,13 @@ export function liveStream({ hub, clock }: LiveParts, input: RouteInput<"GET /ap
 export async function liveSocket({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/ws">): Promise<Reply<null>> {
   const { call } = input;
   if (!(call instanceof UpgradeCall)) {
-    throw new WireError("upgrade_required", "the request does not ask for a WebSocket, or cannot open one on this mount", {
-      headers: { Upgrade: "websocket" },
-    });
+    throw new WireError(
+      "upgrade_required",
+      "the request does not ask for a WebSocket, or the application does not pass upgrades to server.upgrade",
+      {
+        headers: { Upgrade: "websocket" },
+      },
+    );
   }
   const reader = openReader(hub, input);
   try {

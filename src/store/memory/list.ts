@@ -53,5 +53,5 @@ function encodeCursor(seq: StoredJob["seq"]): string {
 function decodeCursor(cursor: string, lastSeq: number): number {
   const seq = /^m[1-9a-z][0-9a-z]{0,10}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
   if (seq <= lastSeq) return seq;
-  throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
+  throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
 }

@@ -164,7 +164,7 @@ function decodeCursor(cursor: string): Position {
   const found = /^p(-?[0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(cursor);
   const place = found === null ? null : ([Number.parseInt(found[1]!, 36), Number.parseInt(found[2]!, 36)] as const);
   if (place === null || !place.every(Number.isSafeInteger)) {
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
   }
   return place;
 }

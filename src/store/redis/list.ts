@@ -207,6 +207,6 @@ function encodeCursor(below: number): string {
 function decodeCursor(cursor: string): string {
   const below = /^r[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
   if (!Number.isSafeInteger(below))
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
   return String(below);
 }

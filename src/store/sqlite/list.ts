@@ -201,7 +201,7 @@ interface Pick {
   readonly seqs: (below: number) => number[];
 }
 
-/** Pending, ended and blocked jobs can be picked by queue. The indexes of running and waiting jobs do not have the queue. */
+/** Pending, ended and blocked jobs can be picked by queue. The indexes of running, scheduled and retrying jobs do not have the queue. */
 function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
   const countIn = (some: readonly QueueRow[], which = state): number =>
     some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);
@@ -259,6 +259,6 @@ function decodeCursor(cursor: string): number {
   const [, digits = "", check] = /^s([0-9a-z]{1,10})\.([0-9a-z]{1,2})$/.exec(cursor) ?? [];
   const seq = Number.parseInt(digits, 36);
   if (!Number.isSafeInteger(seq) || check !== checkOf(seq) || cursor !== encodeCursor(seq))
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list gave out", { field: "cursor" });
+    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
   return seq;
 }

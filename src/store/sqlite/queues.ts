@@ -38,10 +38,12 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
 }
 
 export function oldestPending({ on, catalog, now }: View): { now: number; lanes: OldestPending[] } {
-  const lanes = catalog.readyLanes().map((lane) => {
+  const lanes = catalog.readyLanes().flatMap((lane) => {
     const { queue, type } = catalog.namesOf(lane);
     const isStrict = catalog.queue(queue).settings.headStartMs === STRICT_HEAD_START_MS;
-    return { queue, type, runAt: Math.min(...headsOf(on, lane, isStrict)) };
+    const heads = [...headsOf(on, lane, isStrict)];
+    // Another process may have claimed its last job meanwhile: no transaction holds the two reads together.
+    return heads.length === 0 ? [] : [{ queue, type, runAt: Math.min(...heads) }];
   });
   return { now, lanes };
 }

@@ -2,7 +2,7 @@ import type { Hint } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
 import type { GrantedLeases } from "./exchange.ts";
-import type { Counts } from "./counts.ts";
+import type { Counts } from "./counters.ts";
 
 /** What a read outside of a transaction works with. */
 export interface View {

@@ -8,7 +8,7 @@ import { Connection } from "./connection.ts";
 import { settleJob } from "./exchange.ts";
 import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
-import { Counts } from "./counts.ts";
+import { Counts } from "./counters.ts";
 import { topicOf } from "./writer.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";

@@ -7,7 +7,7 @@ import type { Connection } from "./connection.ts";
 import { isBusy, storeError } from "./database.ts";
 import { FileTime } from "./file-time.ts";
 import { GrantedLeases } from "./exchange.ts";
-import { Counts } from "./counts.ts";
+import { Counts } from "./counters.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -225,7 +225,7 @@ function retryPause(tries: number): number {
 
 function stillLocked(when: string, cause: unknown): MillraceError {
   const who = "another process, or an open transaction of this one (pass that one as { tx })";
-  return new MillraceError("store_unavailable", `the SQLite file was still locked ${when} by ${who}`, { cause });
+  return new MillraceError("store_unavailable", `${who}, still had the SQLite file locked ${when}`, { cause });
 }
 
 function givenUp(): MillraceError {

@@ -10,7 +10,7 @@ export interface HeldLease extends LeaseRef {
   readonly stopAfterMs: number | null;
 }
 
-/** A lease that has ended for another reason. */
+/** A lease that this worker no longer holds: the job was cancelled, or the lease ran out. */
 export interface GoneLease extends LeaseRef {
   readonly why: "stale" | "cancelled";
 }

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { QUEUE_DEFAULTS } from "../../../src/core/queue.ts";
+import { QUEUE_DEFAULTS, QUEUE_SETTINGS, type QueueSetting, settingIn, settingsFrom, type SettingValue } from "../../../src/core/queue.ts";
 import type { LeasedRecord } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn } from "../world.ts";
@@ -58,6 +58,21 @@ export function queueSuite(engine: Engine): void {
       expect(await world.queue("a")).toMatchObject({ settings: { ...settings, capacity: null }, paused: true });
       await world.store.configure("a", { paused: false, deadLetters: true });
       expect(await world.queue("a")).toMatchObject({ settings: { ...settings, capacity: null, deadLetters: true }, paused: false });
+    });
+
+    keeps("keeps a value of every setting that is not the default, and takes the default back", async (world) => {
+      const other = ({ usual, kind }: QueueSetting): SettingValue => (kind === "flag" ? !usual : Number(usual ?? 0) + 7);
+      const settings = settingsFrom(other);
+      expect(Object.keys(settings)).toEqual(Object.keys(QUEUE_DEFAULTS));
+      await world.store.configure("a", settings);
+      expect((await world.queue("a")).settings).toEqual(settings);
+      for (const setting of QUEUE_SETTINGS) {
+        const { group, key, usual } = setting;
+        await world.store.configure("a", group === undefined ? { [key]: usual } : { [group]: { [key]: usual } });
+        const now = (await world.queue("a")).settings;
+        expect({ key, value: settingIn(now, setting) }).toEqual({ key, value: usual });
+      }
+      expect((await world.queue("a")).settings).toEqual(QUEUE_DEFAULTS);
     });
 
     keeps("has settings of its own", async (world) => {

@@ -81,7 +81,7 @@ describe("a job is not running because", () => {
     expect(explain(factsOf(jobIn("pending"), { ahead: 1234 }))[0]?.message).toBe("about 1,234 jobs go before it");
     expect(explain(factsOf(jobIn("pending"), { ahead: MOST_AHEAD }))[0]).toMatchObject({
       aheadIsCapped: true,
-      message: "more than 10,000 jobs go before it",
+      message: "at least 10,000 jobs go before it",
     });
   });
 

@@ -129,7 +129,7 @@ describe("the lines of a job", () => {
 
   test.each([
     [{ kind: "snooze", delayMs: 1000 } as const, "debug", "job snoozed"],
-    [{ kind: "release" } as const, "info", "job given back unfinished"],
+    [{ kind: "release" } as const, "info", "job released unfinished"],
   ])("tell %j", async (outcome, level, msg) => {
     expect((await workOne(outcome)).lines[1]).toMatchObject({ level, msg });
   });

@@ -83,7 +83,7 @@ describe("the exchange of ended attempts for new jobs", () => {
       card: new WorkerCard(clock, ["default"], handlers.types),
       onTrouble({ kind, message }) {
         troubles.push(kind);
-        const [, ids] = /\((.*)\) could not be reported; (?:it|they) will count as lost/.exec(message) ?? [];
+        const [, ids] = /\((.*)\) could not be reported; (?:the attempt|these attempts) will count as lost/.exec(message) ?? [];
         if (ids !== undefined) givenUp.push(...ids.split(", "));
       },
       onClosed: () => (isClosed = true),

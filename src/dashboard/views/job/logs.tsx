@@ -1,7 +1,7 @@
 import { ScrollText } from "lucide-react";
 import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
 import type { Job, LogLine } from "../../../core/job.ts";
-import { counted } from "../../../core/counted.ts";
+import { count, counted } from "../../../core/counted.ts";
 import { isPaused } from "../../paused.ts";
 import { CopyButton } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
@@ -102,7 +102,7 @@ function Lines({
       ))}
       {lines.length < all && (
         <p className="px-4 pt-1 font-sans text-muted-foreground">
-          {lines.length} of {counted(all, "line")}
+          {count(lines.length)} of {counted(all, "line")}
         </p>
       )}
     </div>

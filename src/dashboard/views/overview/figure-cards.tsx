@@ -50,7 +50,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Failed today",
       value: compact(today.failed),
-      note: `for good; ${count(totalFailed)} in total`,
+      note: `for good; ${count(totalFailed)} overall`,
       to: "/jobs",
       search: { status: "failed" },
       colour: today.failed > 0 ? "text-dead" : "",
@@ -58,7 +58,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Success rate",
       value: percent(today.processed, ended),
-      note: `${percent(totalProcessed, totalProcessed + totalFailed)} in total`,
+      note: `${percent(totalProcessed, totalProcessed + totalFailed)} overall`,
       to: "/dead",
     },
     { name: "Active workers", value: count(stats.activeWorkers), note: `${count(busy)} of ${counted(slots, "slot")} busy`, to: "/workers" },
@@ -72,7 +72,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
     {
       name: "Oldest waiting",
       value: oldest === null ? NOTHING : roughSpan(oldest),
-      note: `p95 of waits: ${took(stats.wait.p95)}`,
+      note: `p95 wait: ${took(stats.wait.p95)}`,
       to: "/queues",
       colour: oldest !== null && oldest >= OLD_MS ? "text-warning" : "",
     },

@@ -72,8 +72,8 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
             onChange={(deadLetters) => set({ deadLetters })}
           />
         </div>
-        <TextField label="Keep ended jobs for" {...field("age")} hint="Completed and cancelled jobs. For example 24h or 7d." />
-        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many ended jobs." />
+        <TextField label="Keep completed jobs for" {...field("age")} hint="And cancelled ones. For example 24h or 7d." />
+        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many of them." />
         <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
       </form>
     </Dialog>

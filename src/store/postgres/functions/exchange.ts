@@ -90,10 +90,9 @@ export const leaveHeldLeasesOut = (s: string, leases: string): string => `
   where not exists (select from free f where f.id = r.id)`;
 
 /**
- * The answers for settlements that were not all applied, in the order of their numbers, as in LEASE_ANSWERS: ok if it was applied, or
+ * If not all settlements were applied: the answer to each, in the order of their numbers, as in LEASE_ANSWERS: ok if it was applied, or
  * repeats one that was; locked if the lease holds, but another transaction holds its row. A cancel that ended a lease keeps its time and
- * raises the fence by one. A lease that is settled only if it has run out is then stale instead: a reclaim must not wait (see `exchange` in
- * store.ts).
+ * raises the fence by one. With `ifExpired`, a locked lease is answered stale: a reclaim must not wait (see `exchange` in store.ts).
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}

@@ -36,8 +36,8 @@ export const PLANNED_FREELY = "language plpgsql stable set plan_cache_mode = for
 export const waitAtMost = (ms: number): string => `perform set_config('lock_timeout', '${ms}', true)`;
 
 /**
- * No call waits long for a row that others hold (a caller's transaction may be open for minutes): it fails and is made again, with several
- * items without those that are held.
+ * No call waits long for a row that others hold (a caller's transaction may be open for minutes): it fails and is tried again. A call with
+ * several items then leaves out those that are held.
  */
 const PATIENCE_MS = 100;
 export const SHORT_LOCK_TIMEOUT: string = waitAtMost(PATIENCE_MS);

@@ -262,8 +262,8 @@ end
  * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are registered; the indexes of the jobs
  *     in the whole call, separated by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
  * Out: "register" if a queue must be registered first and nothing was done; else { now, base, letters, details, bodies of known keys:
- *     (body, record) …, lanes as (number, queue, type) …, hints } One letter per job: P new and pending, S new and scheduled, B new and
- *     blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
+ *     (body, record) …, lanes as (number, queue, type) …, hints }.
+ *     One letter per job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
  *     another job has the key (id), f the queue is full (capacity). details has the values in brackets, in order.
  */
 export const INSERT: Script = script(

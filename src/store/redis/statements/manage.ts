@@ -1,4 +1,4 @@
-import { KEPT_STATES, STATE } from "../../numbers.ts";
+import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { SHAPE_NAMES } from "../codec.ts";
 import { holderId, RECORD } from "../layout.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
@@ -15,7 +15,7 @@ local function forget(id, body, record)
   redis.call('HDEL', B .. 's', id)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
-  if state == ${STATE.failed} or state == ${STATE.dead} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
+  if ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
   local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
   if chunk then
     redis.call('LREM', B .. 'i:' .. chunk, 1, id)

@@ -1,6 +1,6 @@
 import { INTERNAL_MARK } from "../../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
-import { STATE } from "../../numbers.ts";
+import { STATE, STAYING_STATES } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
 import { HEAD, MEMBER, RECORD } from "../layout.ts";
 import { LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
@@ -180,8 +180,8 @@ end
 
 -- Few jobs run, wait for their time, are blocked or dead, as a rule: then they are picked, wherever they are among all others.
 local PLACE = {
-  [${STATE.scheduled}] = 'd', [${STATE.retrying}] = 'd', [${STATE.running}] = 'r', [${STATE.failed}] = 'x', [${STATE.dead}] = 'x',
-  [${STATE.blocked}] = 'b'
+  [${STATE.scheduled}] = 'd', [${STATE.retrying}] = 'd', [${STATE.running}] = 'r', [${STATE.blocked}] = 'b',
+  ${STAYING_STATES.map((state) => `[${state}] = 'x'`).join(", ")}
 }
 local function placesToPick()
   local places, size = {}, 0

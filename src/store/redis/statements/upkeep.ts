@@ -81,8 +81,8 @@ return { jobs, next, laneNames(), withoutDeadLetters() }
 
 /**
  * Removes completed and cancelled jobs of a queue, the earliest ended first. Their keys stay until they expire.
- * In: now; queue; ageMs; count; keepAtLeastMs; limit. Out: { how many, 1 if there may be more } The list of ended jobs still has those that
- * were retried or removed since. Each entry has the end of its job: if the job has another one, the entry is just dropped.
+ * In: now; queue; ageMs; count; keepAtLeastMs; limit. Out: { how many, 1 if there may be more }.
+ * The list of ended jobs still has those that were retried or removed since. Each entry has the end of its job: if the job has another one, the entry is just dropped.
  */
 export const PRUNE: Script = script(
   "prune",
