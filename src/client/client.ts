@@ -1,4 +1,5 @@
 /** THE CLIENT: everything that producers, workers and operators can do. It is the same over a store and over HTTP. */
+import type { Finding } from "../core/attention.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
@@ -24,6 +25,7 @@ export type * from "./contract/queues.ts";
 export type * from "./contract/bulk.ts";
 export type * from "./contract/schedules.ts";
 export type * from "./contract/work.ts";
+export type { Finding } from "../core/attention.ts";
 export type { LeaseAnswer } from "../core/lease.ts";
 
 /** Names that all servers on a store know for a while. */
@@ -77,6 +79,8 @@ export interface Client extends AsyncDisposable {
   remove(id: string): Promise<void>;
 
   stats(): Promise<Stats>;
+  /** What needs attention now, the worst first; empty if nothing does. Reads no job, however many there are. */
+  attention(): Promise<Finding[]>;
   /** The counters by hour or by minute, earliest first; a period without events has zeros. */
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   queues(): Promise<QueueInfo[]>;

@@ -42,6 +42,7 @@ import { clientClosed, readOptions } from "./refusals.ts";
 import { createSchedules } from "./schedules.ts";
 import { ServedQueues } from "./served-queues.ts";
 import { readStats } from "./stats.ts";
+import { readAttention } from "./attention.ts";
 import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
 import { listWorkers } from "./workers.ts";
@@ -222,6 +223,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     retry: whileOpen((id, options) => manager.retry(id, options)),
     remove: whileOpen((id) => manager.remove(id)),
     stats: whileOpen(() => readStats(store)),
+    attention: whileOpen(() => readAttention(store)),
     history: whileOpen((query) => readHistory(parts, query)),
     queues: whileOpen(() => listQueues(store)),
     configure: whileOpen((queue, settings, options) => configureQueue(parts, queue, settings, options)),

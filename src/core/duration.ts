@@ -35,6 +35,19 @@ export function formatDuration(ms: number): string {
   return `${ms / unitMs}${unit}`;
 }
 
+/** A length of time for people, in its two largest units: "45 s", "3 m 20 s", "2 h", "5 d 3 h". */
+export function formatSpan(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (ms < 60_000) return `${seconds} s`;
+  if (ms < 3_600_000) return pair(Math.floor(ms / 60_000), "m", seconds % 60, "s");
+  if (ms < 86_400_000) return pair(Math.floor(ms / 3_600_000), "h", Math.floor(ms / 60_000) % 60, "m");
+  return pair(Math.floor(ms / 86_400_000), "d", Math.floor(ms / 3_600_000) % 24, "h");
+}
+
+function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
 /** Calculates with integers: as a float, 1.1 s would be 1100.0000000000002 ms, and be refused. */
 function parseText(text: string): number | null {
   const match = DURATION.exec(text);

@@ -79,6 +79,11 @@ export function serves({ queues, types }: WorkerEntry, { queue, type }: Pick<Job
   return (queues.includes(queue) || queues.includes(kindOfQueue(queue))) && (types === "*" || types.includes(type));
 }
 
+/** Whether a live worker would claim such a job. The one rule, for `explain` and for what needs attention. */
+export function isServed(job: Pick<JobSummaryRecord, "queue" | "type">, workers: readonly WorkerEntry[]): boolean {
+  return workers.some((worker) => serves(worker, job) && isClaiming(worker));
+}
+
 /** The types that compete with a job: all types of the workers that take it. */
 export function typesBeside(job: Pick<JobSummaryRecord, "queue" | "type">, workers: readonly WorkerEntry[]): readonly string[] | "*" {
   const types = workers.filter((worker) => serves(worker, job)).map((worker) => worker.types);
@@ -92,8 +97,8 @@ function paused({ paused, job: { queue } }: ExplainFacts): Reason[] {
 }
 
 function noWorker({ job, workers }: ExplainFacts): Reason[] {
+  if (isServed(job, workers)) return [];
   const serving = workers.filter((worker) => serves(worker, job));
-  if (serving.some(isClaiming)) return [];
   const { queue, type } = job;
   const jobs = `jobs of type ${type} from queue ${queue}`;
   return [{ code: "no_worker", message: serving.length === 0 ? nobodyServes(jobs, job) : nobodyClaims(jobs, serving), queue, type }];

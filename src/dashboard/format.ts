@@ -1,5 +1,5 @@
 /** Numbers and times as people read them. */
-import { formatDuration } from "../core/duration.ts";
+import { formatDuration, formatSpan } from "../core/duration.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 
 /** Shown where there is no value. */
@@ -16,19 +16,6 @@ export function count(value: number): string {
 /** The same for small places: from 100,000 on "123.5K". */
 export function compact(value: number): string {
   return value < 100_000 ? count(value) : short.format(value);
-}
-
-/** A length of time in its two largest units: "45 s", "3 m 5 s", "2 h 10 m", "5 d 3 h". */
-export function span(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (ms < MINUTE_MS) return `${seconds} s`;
-  if (ms < HOUR_MS) return pair(Math.floor(ms / MINUTE_MS), "m", seconds % 60, "s");
-  if (ms < DAY_MS) return pair(Math.floor(ms / HOUR_MS), "h", Math.floor(ms / MINUTE_MS) % 60, "m");
-  return pair(Math.floor(ms / DAY_MS), "d", Math.floor(ms / HOUR_MS) % 24, "h");
-}
-
-function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
 /** A length of time in its largest unit only: "45 s", "3 m", "2 h", "5 d". */
@@ -51,7 +38,7 @@ export function took(ms: number | null): string {
   if (ms === null) return NOTHING;
   if (ms < 1000) return `${ms < 10 && !Number.isInteger(ms) ? ms.toFixed(1) : Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  return span(ms);
+  return formatSpan(ms);
 }
 
 /** A setting in milliseconds: "500ms", "30s", "none" for 0. */

@@ -1,10 +1,11 @@
 /**
  * LIVE UPDATES. Events come in by the stream and are collected; what they touch is fetched again, at the page's own pace, however many there
- * were. Events are only hints: without a stream, everything on the page is fetched every few seconds instead.
+ * were. Events are only hints: everything on the page is fetched every few seconds in any case, each query by its own age. So neither a job that
+ * reports progress every second nor a slow answer keeps the rest of the page from being current.
  *
  * States: `live` (the stream is open), `polling` (it is not), `paused` (by the user).
  */
-import type { QueryClient } from "@tanstack/react-query";
+import type { Query, QueryClient } from "@tanstack/react-query";
 import type { Event, SingleEvent } from "../core/event.ts";
 import { client, type Client } from "./api.ts";
 import { connection, noteStreamEnd } from "./connection.ts";
@@ -13,11 +14,11 @@ import { queries } from "./queries.ts";
 import { Watched } from "./watched.ts";
 
 /** The first part of a query's key: what it is about. */
-export type Topic = "stats" | "queues" | "workers" | "jobs" | "dead" | "job" | "schedules";
+export type Topic = "attention" | "stats" | "queues" | "workers" | "jobs" | "dead" | "job" | "schedules";
 
-/** How often touched data is fetched. */
+/** How often a query is fetched at most. */
 const PACE_MS = 1000;
-/** How often everything on the page is fetched, with a stream and without. */
+/** How often a query is fetched at least, with a stream and without. */
 const STREAM_POLL_MS = 5000;
 const POLL_MS = 3000;
 /** A hidden page stops listening after this. */
@@ -41,8 +42,10 @@ class Live {
   #isAllTouched = false;
   readonly #listeners = new Set<Listener>();
   #collected: Event[] = [];
-  #fetchedAt = 0;
-  #isFetching = false;
+  #notifiedAt = 0;
+  /** Queries whose data may have changed since they were fetched. */
+  readonly #outdated = new WeakSet<Query>();
+  readonly #fetchedAt = new WeakMap<Query, number>();
   #stream: AbortController | null = null;
   #hiding: number | undefined;
 
@@ -54,7 +57,7 @@ class Live {
   /** Starts to listen and to fetch; it ends with the page. */
   start(): void {
     this.#listen();
-    window.setInterval(() => void this.#tick(), PACE_MS / 4);
+    window.setInterval(() => this.#tick(), PACE_MS / 4);
     document.addEventListener("visibilitychange", () => this.#follow());
     isPaused.subscribe(() => this.#follow());
   }
@@ -68,9 +71,7 @@ class Live {
   /** Fetches everything on the page now, even while it is paused: the user did something, or came back. */
   async refresh(): Promise<void> {
     refreshes.set(refreshes.get() + 1);
-    this.#touchAll();
-    this.#fetchedAt = Date.now();
-    await this.#fetch();
+    await this.#queries.invalidateQueries();
     answeredRefreshes.set(answeredRefreshes.get() + 1);
   }
 
@@ -111,35 +112,45 @@ class Live {
     this.#isAllTouched = true;
   }
 
-  async #tick(): Promise<void> {
-    if (this.#isFetching || document.hidden || isPaused.get()) return;
-    const since = Date.now() - this.#fetchedAt;
-    if (since >= (connection.get().isStreaming ? STREAM_POLL_MS : POLL_MS)) this.#touchAll();
-    if (since < PACE_MS || !(this.#isAllTouched || this.#touched.size > 0 || this.#touchedJobs.size > 0)) return;
-    this.#isFetching = true;
-    this.#fetchedAt = Date.now();
-    this.#notify();
-    await this.#fetch();
-    this.#isFetching = false;
+  #tick(): void {
+    if (document.hidden || isPaused.get()) return;
+    const now = Date.now();
+    this.#notify(now);
+    this.#markOutdated();
+    const pollMs = connection.get().isStreaming ? STREAM_POLL_MS : POLL_MS;
+    for (const query of this.#queries.getQueryCache().findAll({ type: "active", fetchStatus: "idle" })) {
+      if (query.isDisabled()) continue;
+      const age = now - Math.max(this.#fetchedAt.get(query) ?? 0, query.state.dataUpdatedAt);
+      if (age >= pollMs || (age >= PACE_MS && this.#outdated.has(query))) this.#fetch(query, now);
+    }
   }
 
-  #notify(): void {
+  #notify(now: number): void {
+    if (now - this.#notifiedAt < PACE_MS || this.#collected.length === 0) return;
+    this.#notifiedAt = now;
     const events = this.#collected;
     this.#collected = [];
-    if (events.length > 0) for (const listener of this.#listeners) listener(events);
+    for (const listener of this.#listeners) listener(events);
   }
 
-  /** Fetches only what is on the page; the rest is marked as old, and fetched when it is shown. */
-  async #fetch(): Promise<void> {
-    const all = this.#isAllTouched;
-    const topics = new Set<unknown>(this.#touched);
-    const jobs = new Set<unknown>(this.#touchedJobs);
+  /** What is not on the page is marked too, and fetched when it is shown. */
+  #markOutdated(): void {
+    const isTouched = ({ queryKey: [topic, id] }: Query): boolean =>
+      this.#isAllTouched || this.#touched.has(topic as Topic) || (topic === "job" && this.#touchedJobs.has(id as string));
+    for (const query of this.#queries.getQueryCache().findAll({ predicate: isTouched })) {
+      this.#outdated.add(query);
+      if (!query.isActive()) query.invalidate();
+    }
     this.#isAllTouched = false;
     this.#touched.clear();
     this.#touchedJobs.clear();
-    await this.#queries.invalidateQueries({
-      predicate: ({ queryKey: [topic, id] }) => all || topics.has(topic) || (topic === "job" && jobs.has(id)),
-    });
+  }
+
+  #fetch(query: Query, now: number): void {
+    this.#outdated.delete(query);
+    this.#fetchedAt.set(query, now);
+    // A failure is in the state of the query, where the page shows it.
+    void this.#queries.refetchQueries({ queryKey: query.queryKey, exact: true });
   }
 }
 
@@ -153,17 +164,17 @@ function topicsOf(event: SingleEvent): readonly Topic[] {
     case "job:started":
     case "job:completed":
     case "job:failed":
-      return ["stats", "queues", "workers", "jobs", "schedules"];
+      return ["attention", "stats", "queues", "workers", "jobs", "schedules"];
     case "job:created":
     case "job:due":
     case "job:cancelled":
-      return ["stats", "queues", "jobs", "schedules"];
+      return ["attention", "stats", "queues", "jobs", "schedules"];
     case "job:dead":
     case "job:retried":
-      return ["stats", "queues", "workers", "jobs", "dead"];
+      return ["attention", "stats", "queues", "workers", "jobs", "dead"];
     case "queue:paused":
     case "queue:resumed":
-      return ["queues", "stats"];
+      return ["attention", "queues", "stats"];
     case "schedule:skipped":
       return ["schedules"];
   }

@@ -1,10 +1,11 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import { type Attempt, type Job, type JobSummary, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import {
   client,
   type ErrorGroups,
+  type Finding,
   type Explanation,
   type HistoryPoint,
   type JobFilter,
@@ -21,7 +22,6 @@ import { noteRefusal } from "./session.ts";
 /** Log lines have no events: they are polled while somebody reads them. */
 const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
-const PENDING_MS = 10_000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
 const EXPLAIN_MS = 3000;
@@ -82,13 +82,9 @@ export function useJobs(query: ListJobs): UseQueryResult<JobPage> {
   return useQuery({ queryKey: ["jobs", query], queryFn: () => client.list(query), placeholderData: keepPreviousData });
 }
 
-/** Some of the newest pending jobs, to find types that no worker handles. Polled now and then, not with every event. */
-export function usePending(): UseQueryResult<JobSummary[]> {
-  return useQuery({
-    queryKey: ["pending"],
-    queryFn: async () => (await client.list({ status: "pending", limit: 200 })).jobs,
-    refetchInterval: everyUnlessPaused(PENDING_MS),
-  });
+/** What needs attention. The server decides that; the page only draws it. */
+export function useAttention(): UseQueryResult<Finding[]> {
+  return useQuery({ queryKey: ["attention"], queryFn: () => client.attention(), placeholderData: keepPreviousData });
 }
 
 /** Types of the newest jobs, as suggestions. */

@@ -26,3 +26,6 @@ export type Schedule = Awaited<ReturnType<Client["schedules"]["list"]>>[number];
 export type ScheduleInput = Parameters<Client["schedules"]["upsert"]>[0];
 /** The options of a job. */
 export type EnqueueOptions = Omit<NonNullable<Parameters<Client["enqueueMany"]>[0][number]>, "type" | "payload" | "id">;
+
+/** Something that needs attention. */
+export type Finding = Awaited<ReturnType<Client["attention"]>>[number];

@@ -140,6 +140,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
     async remove(id) {
       await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query: { purge: "true" }, repeatable: false });
     },
+    attention: async () => (await transport.ask("GET /api/v1/attention", { repeatable: true })).body.findings,
     stats: async () => fromStatsWire((await transport.ask("GET /api/v1/stats", { repeatable: true })).body),
     async history(query) {
       const asked = queryOf(query, "a history");

@@ -121,6 +121,34 @@ export function manageSuite(promises: Promises): void {
     });
   });
 
+  describe("attention", () => {
+    promises("is asked for what is wrong, whatever else is stored", async (client) => {
+      expect(await client.attention()).toEqual([]);
+      await client.enqueueMany([{ type: "unhandled" }, { type: "mail", queue: "mail" }]);
+      await client.pause("mail");
+      expect(await client.attention()).toEqual([
+        {
+          code: "no_workers",
+          severity: "bad",
+          message: "No worker is running, and 1 job waits",
+          hint: "start one: millrace worker --handlers ./jobs.ts",
+          queue: null,
+          type: null,
+          count: 1,
+        },
+        {
+          code: "queue_paused",
+          severity: "warning",
+          message: "mail is paused",
+          hint: "1 job waits in it",
+          queue: "mail",
+          type: null,
+          count: 1,
+        },
+      ]);
+    });
+  });
+
   describe("dead letters", () => {
     promises("are listed, given a new life, and purged, all or by filter", async (client) => {
       await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "b" }]);
@@ -183,6 +211,7 @@ export function manageSuite(promises: Promises): void {
         client.get(MISSING_ID),
         client.list(),
         client.stats(),
+        client.attention(),
         client.dead.list(),
       ]) {
         await expect(call).rejects.toMatchObject({ code: "closed" });

@@ -138,6 +138,16 @@ export const STEPS: readonly Step[] = [
     talk: /^millrace: --search must be a string of 1 to 200/,
   },
   {
+    name: "attention says what is wrong",
+    args: "attention",
+    lines: [/^SEVERITY +FINDING +HINT$/, /^bad +No worker is running, and \d+ jobs wait +start one: millrace worker/],
+  },
+  {
+    name: "and as JSON",
+    args: "attention --json",
+    json: [{ code: "no_workers", severity: "bad", queue: null, type: null }],
+  },
+  {
     name: "explain says why a job is not running",
     args: ({ one }) => `explain ${one}`,
     lines: [/^no worker +no live worker handles jobs of type double from queue default/, /^position +about \d+ jobs? goe?s? before it$/],

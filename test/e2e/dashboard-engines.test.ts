@@ -17,7 +17,7 @@ describe.each(servers)("on %s", (_, storeUrl) => {
     await client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", type: "clean:up" });
 
     const page = await visit();
-    await page.getByText("1 dead letter waits").click();
+    await page.getByText("1 dead job needs review").click();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
     await page.locator(`[data-job="${id}"] a[data-open]`).click();
     await page.getByRole("heading", { name: "email:send dead" }).waitFor();

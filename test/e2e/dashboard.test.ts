@@ -25,10 +25,10 @@ describe("the overview", () => {
     await client.enqueue("report:make", {}, { queue: "reports" });
     const page = await visit();
     const attention = page.getByRole("region", { name: "What needs attention" });
-    await attention.getByText("1 dead letter waits").waitFor();
+    await attention.getByText("1 dead job needs review").waitFor();
     await attention.getByText("mail is paused").waitFor();
     await attention.getByText("No worker is running, and 1 job waits").waitFor();
-    await attention.getByText("1 dead letter waits").click();
+    await attention.getByText("1 dead job needs review").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
   });
@@ -45,6 +45,27 @@ describe("the overview", () => {
     await page.getByRole("button", { name: "Show as a table" }).click();
     const latest = page.getByRole("table", { name: "Jobs over time, the latest first" }).getByRole("row").nth(1);
     await eventually(() => latest.getByRole("cell").allTextContents()).toEqual([expect.stringMatching(/:00:00$/), "3", "2", "0", "0"]);
+  });
+
+  test("stays current while a job reports progress all the time", async () => {
+    const { client, visit } = await open();
+    const stop = new AbortController();
+    const noisy = async (_: unknown, { progress }: { progress: (percent: number) => void }): Promise<void> => {
+      for (let percent = 0; !stop.signal.aborted; percent = (percent + 1) % 100) {
+        progress(percent);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    await using _worker = client.work({ noisy });
+    const { id } = await client.enqueue("noisy");
+    const page = await visit("queues");
+    await page.locator("[data-queue=default]").waitFor();
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    await eventually(async () => (await client.get(id))?.progress?.percent ?? 0).toBeGreaterThan(0);
+    // No event tells of a new setting: the page shows it only if it still looks at everything.
+    await client.configure("quiet", { capacity: 5 });
+    await page.locator("[data-queue=quiet]").waitFor();
+    stop.abort();
   });
 
   test("follows what happens, without being asked to", async () => {
@@ -101,13 +122,13 @@ describe("queues", () => {
     const page = await visit("queues");
     await page.getByRole("button", { name: "Settings of mail" }).click();
     await page.getByLabel("Capacity").fill("250");
-    await page.getByLabel("Keep ended jobs for").fill("soon");
+    await page.getByLabel("Keep completed jobs for").fill("soon");
     await page.getByRole("button", { name: "Save" }).click();
     await page
       .getByRole("alert")
       .getByText(/^Retention.age must be/)
       .waitFor();
-    await page.getByLabel("Keep ended jobs for").fill("7d");
+    await page.getByLabel("Keep completed jobs for").fill("7d");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("[data-queue=mail]").getByText("1 of 250").waitFor();
     expect((await client.queues())[0]).toMatchObject({ capacity: 250, retention: { age: 7 * 86_400_000 } });

@@ -1,7 +1,7 @@
 import { RefreshCw, WifiOff } from "lucide-react";
 import type { ReactElement } from "react";
 import { connection } from "../connection.ts";
-import { span } from "../format.ts";
+import { formatSpan } from "../../core/duration.ts";
 import { live } from "../live.ts";
 import { isPaused } from "../paused.ts";
 import { Button } from "../parts/button.tsx";
@@ -51,7 +51,7 @@ function Away({ trouble }: { readonly trouble: string }): ReactElement {
       <p className="min-w-0 flex-1">
         <strong className="font-medium">{trouble}</strong>{" "}
         <span className="text-muted-foreground">
-          {lastGoodAt === null ? "No data was loaded yet." : `This data is ${span(Math.max(0, now - lastGoodAt))} old.`} Retrying…
+          {lastGoodAt === null ? "No data was loaded yet." : `This data is ${formatSpan(Math.max(0, now - lastGoodAt))} old.`} Retrying…
         </span>
       </p>
       <Button look="quiet" icon={RefreshCw} onClick={() => void live.refresh()}>

@@ -1,10 +1,9 @@
 /** THE OVERVIEW: you see within five seconds whether anything is wrong. */
 import type { ReactElement } from "react";
-import { usersWorkers } from "../attention.ts";
+import { usersWorkers } from "../../core/attention.ts";
 import { PageHead } from "../parts/card.tsx";
 import { Loaded, Skeleton } from "../parts/notices.tsx";
-import { useNow } from "../parts/time.tsx";
-import { usePending, useQueues, useStats, useWorkers } from "../queries.ts";
+import { useAttention, useQueues, useStats, useWorkers } from "../queries.ts";
 import { Attention } from "./overview/attention.tsx";
 import { FigureCards } from "./overview/figure-cards.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
@@ -16,8 +15,8 @@ export function Overview(): ReactElement {
   const stats = useStats();
   const queues = useQueues();
   const workers = useWorkers();
-  const pending = usePending();
-  const now = useNow();
+  const attention = useAttention();
+  const users = usersWorkers(workers.data ?? []);
   return (
     <>
       <PageHead title="Overview" />
@@ -27,12 +26,12 @@ export function Overview(): ReactElement {
             <FirstSteps />
           ) : (
             <div className="space-y-4">
-              {queues.data === undefined || workers.data === undefined || pending.data === undefined ? (
+              {queues.data === undefined || workers.data === undefined || attention.data === undefined ? (
                 <Skeleton lines={2} />
               ) : (
-                <Attention situation={{ stats: figures, queues: queues.data, workers: workers.data, pending: pending.data, now }} />
+                <Attention findings={attention.data} queues={queues.data.length} workers={users.length} />
               )}
-              <FigureCards stats={figures} workers={usersWorkers(workers.data ?? [])} queues={queues.data ?? []} />
+              <FigureCards stats={figures} workers={users} queues={queues.data ?? []} />
               <div className="grid gap-4 xl:grid-cols-5">
                 <div className="min-w-0 xl:col-span-3">
                   <Throughput />

@@ -3,22 +3,22 @@ import { Link } from "@tanstack/react-router";
 import { Cpu, OctagonAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { Worker } from "../api.ts";
-import { typesWithoutWorker, type UnhandledType, usersWorkers } from "../attention.ts";
+import { type Finding, usersWorkers } from "../../core/attention.ts";
 import { counted } from "../../core/counted.ts";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
 import { InternalSwitch } from "../parts/internal-switch.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
-import { usePending, useWorkers } from "../queries.ts";
+import { useAttention, useWorkers } from "../queries.ts";
 import { WorkerTable } from "./workers/worker-table.tsx";
 
 export function Workers(): ReactElement {
   const workers = useWorkers();
   const [isInternal, setInternal] = useState(false);
-  const { data: pending = [] } = usePending();
+  const { data: findings = [] } = useAttention();
   const listed = workers.data === undefined || isInternal ? workers.data : usersWorkers(workers.data);
   const { shown, hold } = useHeld(listed);
-  const unhandled = typesWithoutWorker({ workers: workers.data ?? [], pending });
+  const unhandled = findings.filter(({ code }) => code === "no_worker");
   return (
     <>
       <PageHead
@@ -66,7 +66,7 @@ function summaryOf(workers: readonly Worker[]): string {
   )} in the last minute.`;
 }
 
-function UnhandledTypes({ unhandled }: { readonly unhandled: readonly UnhandledType[] }): ReactElement {
+function UnhandledTypes({ unhandled }: { readonly unhandled: readonly Finding[] }): ReactElement {
   return (
     <section aria-label="Types without a live worker" className="rounded-xl border border-destructive/40 bg-card px-4 py-3">
       <h2 className="flex items-center gap-2 font-semibold">
@@ -75,17 +75,16 @@ function UnhandledTypes({ unhandled }: { readonly unhandled: readonly UnhandledT
       </h2>
       <p className="text-muted-foreground">Jobs of these types wait, but no worker of their queue handles them.</p>
       <ul className="mt-2 flex flex-wrap gap-2">
-        {unhandled.map(({ type, queue, jobs }) => (
+        {unhandled.map(({ type, queue, hint }) => (
           <li key={`${queue} ${type}`}>
             <Link
               to="/jobs"
-              search={{ status: "pending", type, queue }}
+              search={{ status: "pending", type: type ?? undefined, queue: queue ?? undefined }}
+              title={hint}
               className="inline-flex min-h-7 items-center gap-1.5 rounded-md bg-secondary px-2 hover:bg-accent"
             >
               <span className="font-medium">{type}</span>
-              <span className="text-muted-foreground">
-                in {queue}, {jobs} waiting
-              </span>
+              <span className="text-muted-foreground">in {queue}</span>
             </Link>
           </li>
         ))}

@@ -1,5 +1,6 @@
 /** Queues and statistics. */
 import { Type } from "typebox";
+import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { STATUSES } from "../../core/job.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Message, Milliseconds, moment, Name, nullable, oneOf, Time } from "./schemas.ts";
@@ -57,6 +58,16 @@ const Settings = closed({
   ),
 });
 
+const Finding = Type.Object({
+  code: Type.Enum(FINDING_CODES),
+  severity: Type.Enum(SEVERITIES),
+  message: Type.String({ description: "What is the case, in words." }),
+  hint: Type.String({ description: "What it means, or what to do." }),
+  queue: Type.Union([Name, Type.Null()], { description: "The queue that it is about, if it is about one." }),
+  type: Type.Union([Name, Type.Null()], { description: "The type of job that it is about, if it is about one." }),
+  count: countOf("How many jobs, workers or handlers it is about."),
+});
+
 const CREATE = closed({
   create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
 });
@@ -87,6 +98,16 @@ export const queueRoutes = {
           latency: Percentiles,
           wait: Percentiles,
         }),
+      },
+    },
+  },
+  "GET /api/v1/attention": {
+    summary: "What needs attention, the worst first",
+    scope: "read",
+    answers: {
+      200: {
+        when: "Empty when nothing does. Jobs, queues and workers of our own never count. No job is read, however many there are.",
+        is: Type.Object({ findings: Type.Array(Finding) }),
       },
     },
   },

@@ -13,6 +13,10 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok(toStatsWire(await client.stats()));
     },
 
+    async "GET /api/v1/attention"() {
+      return ok({ findings: await client.attention() });
+    },
+
     async "GET /api/v1/stats/history"({ query }) {
       return ok({ points: (await client.history(query)).map(toPointWire) });
     },

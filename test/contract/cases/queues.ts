@@ -9,6 +9,17 @@ const ofQueue: Case["ask"] = async (world) => {
 
 export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, readonly Case[]>>> = {
   "GET /api/v1/stats": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/attention": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const queue = world.name("queue");
+        await world.client.enqueue("unhandled", null, { queue });
+        await world.client.pause(queue);
+        return {};
+      },
+    },
+  ],
   "GET /api/v1/stats/history": [{ status: 200, ask: () => ({ query: "step=minute" }) }],
   "GET /api/v1/queues": [{ status: 200, ask: () => ({}) }],
   "PATCH /api/v1/queues/{queue}": [{ status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) }],

@@ -1,6 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Duration, formatDuration, MAX_DELAY_MS, parseDuration } from "../../../src/core/duration.ts";
+import { type Duration, formatDuration, formatSpan, MAX_DELAY_MS, parseDuration } from "../../../src/core/duration.ts";
+
+test.each([
+  [0, "0 s"],
+  [59_999, "59 s"],
+  [60_000, "1 m"],
+  [125_000, "2 m 5 s"],
+  [3_600_000, "1 h"],
+  [90_061_000, "1 d 1 h"],
+])("a span of %d ms is %s", (ms, wanted) => {
+  expect(formatSpan(ms)).toBe(wanted);
+});
 
 describe("parseDuration", () => {
   test.each<[Duration, number]>([

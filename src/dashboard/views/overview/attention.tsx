@@ -1,17 +1,43 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronRight, CircleCheck, OctagonAlert, TriangleAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
-import { type Finding, findings, type Situation, usersWorkers } from "../../attention.ts";
+import type { Finding } from "../../../core/attention.ts";
 import { counted } from "../../../core/counted.ts";
+import type { JobSearch } from "../../job-search.ts";
 import { Button } from "../../parts/button.tsx";
 
 const SHOWN = 4;
 
+interface AttentionProps {
+  readonly findings: readonly Finding[];
+  /** How many there are. */
+  readonly queues: number;
+  readonly workers: number;
+}
+
+type Page = "/jobs" | "/dead" | "/queues" | "/workers";
+
+/** Where to see more. */
+const PAGES: Readonly<Record<Finding["code"], Page>> = {
+  dead_jobs: "/dead",
+  no_workers: "/workers",
+  no_worker: "/jobs",
+  queue_full: "/queues",
+  queue_nearly_full: "/queues",
+  queue_behind: "/jobs",
+  queue_paused: "/queues",
+  worker_silent: "/workers",
+  handlers_abandoned: "/workers",
+};
+
+function searchOf({ code, queue, type }: Finding): JobSearch {
+  return PAGES[code] === "/jobs" ? { status: "pending", queue: queue ?? undefined, type: type ?? undefined } : {};
+}
+
 /** How many things need attention, and which. */
-export function Attention({ situation }: { readonly situation: Situation }): ReactElement {
-  const found = findings(situation);
+export function Attention({ findings: found, queues, workers }: AttentionProps): ReactElement {
   const [isWhole, setWhole] = useState(false);
-  if (found.length === 0) return <AllWell situation={situation} />;
+  if (found.length === 0) return <AllWell queues={queues} workers={workers} />;
   const shown = isWhole ? found : found.slice(0, SHOWN);
   return (
     <section aria-label="What needs attention" className="overflow-hidden rounded-xl border border-warning/35 bg-card">
@@ -21,7 +47,7 @@ export function Attention({ situation }: { readonly situation: Situation }): Rea
       </h2>
       <ul className="pb-1.5">
         {shown.map((finding) => (
-          <FindingRow key={finding.key} finding={finding} />
+          <FindingRow key={`${finding.code} ${finding.queue} ${finding.type}`} finding={finding} />
         ))}
       </ul>
       {found.length > SHOWN && (
@@ -36,14 +62,14 @@ export function Attention({ situation }: { readonly situation: Situation }): Rea
 }
 
 function FindingRow({ finding }: { readonly finding: Finding }): ReactElement {
-  const { text, hint, to, search = {}, severity } = finding;
+  const { code, message, hint, severity } = finding;
   const [Icon, colour] = severity === "bad" ? [OctagonAlert, "text-destructive"] : [TriangleAlert, "text-warning"];
   return (
     <li>
-      <Link to={to} search={search} className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60">
+      <Link to={PAGES[code]} search={searchOf(finding)} className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60">
         <Icon aria-hidden className={`size-3.5 shrink-0 ${colour}`} />
         <span className="min-w-0 flex-1 sm:flex sm:items-baseline sm:gap-2">
-          <span className="block font-medium break-words">{text}</span>
+          <span className="block font-medium break-words">{message}</span>
           <span className="block text-muted-foreground">{hint}</span>
         </span>
         <ChevronRight aria-hidden className="size-4 shrink-0 text-muted-foreground transition-transform group-hover:translate-x-0.5" />
@@ -52,14 +78,14 @@ function FindingRow({ finding }: { readonly finding: Finding }): ReactElement {
   );
 }
 
-function AllWell({ situation: { queues, workers } }: { readonly situation: Situation }): ReactElement {
+function AllWell({ queues, workers }: Pick<AttentionProps, "queues" | "workers">): ReactElement {
   return (
     <section aria-label="What needs attention" className="flex items-center gap-2.5 rounded-xl border bg-card px-4 py-3">
       <CircleCheck aria-hidden className="size-5 shrink-0 text-success" />
       <p className="min-w-0">
         <strong className="font-semibold">Nothing needs attention.</strong>{" "}
         <span className="text-muted-foreground">
-          {counted(queues.length, "queue")} and {counted(usersWorkers(workers).length, "worker")} are fine.
+          {counted(queues, "queue")} and {counted(workers, "worker")} are fine.
         </span>
       </p>
     </section>

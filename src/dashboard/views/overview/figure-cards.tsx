@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { Queue, Stats, Worker } from "../../api.ts";
-import { OLD_MS } from "../../attention.ts";
+import { OLD_MS } from "../../../core/attention.ts";
 import { counted } from "../../../core/counted.ts";
 import { compact, count, NOTHING, percent, rate, roughSpan, took } from "../../format.ts";
 import type { JobSearch } from "../../job-search.ts";

@@ -3,7 +3,7 @@ import { Pause, Play, SlidersHorizontal } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { Status } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
-import { OLD_MS } from "../../attention.ts";
+import { OLD_MS } from "../../../core/attention.ts";
 import { compact, count, NOTHING, roughSpan } from "../../format.ts";
 import { Meter, PausedBadge, QueueLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";

@@ -1,7 +1,7 @@
 import { CircleDot, Hourglass, type LucideIcon, Moon, TriangleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Worker } from "../../api.ts";
-import { LATE_BEAT_MS } from "../../attention.ts";
+import { LATE_BEAT_MS } from "../../../core/attention.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
 import { JobLink, Meter, QueueLink } from "../../parts/bits.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";

@@ -1,0 +1,174 @@
+/** WHAT NEEDS ATTENTION: what somebody on call must see first, the worst at the top. Pure: statistics in, findings out. */
+import { count as grouped, counted } from "./counted.ts";
+import { formatSpan } from "./duration.ts";
+import { isServed } from "./explain.ts";
+import { isInternalWorker } from "./internal.ts";
+import type { WorkerEntry } from "./worker-entry.ts";
+
+/** Every code that a finding can have. The list is closed. */
+export const FINDING_CODES = [
+  "dead_jobs",
+  "no_workers",
+  "no_worker",
+  "queue_full",
+  "queue_nearly_full",
+  "queue_behind",
+  "queue_paused",
+  "worker_silent",
+  "handlers_abandoned",
+] as const;
+
+/** How bad a finding is: `bad` loses work or time now, `warning` may. */
+export const SEVERITIES = ["bad", "warning"] as const;
+
+/** Something that is wrong, or may be. */
+export interface Finding {
+  readonly code: (typeof FINDING_CODES)[number];
+  readonly severity: (typeof SEVERITIES)[number];
+  readonly message: string;
+  /** What it means, or what to do. */
+  readonly hint: string;
+  /** The queue that it is about, if it is about one. */
+  readonly queue: string | null;
+  /** The type of job that it is about, if it is about one. */
+  readonly type: string | null;
+  /** How many jobs, workers or handlers it is about. */
+  readonly count: number;
+}
+
+export interface Situation {
+  readonly now: number;
+  /** Of the users' queues. */
+  readonly queues: readonly {
+    readonly name: string;
+    readonly paused: boolean;
+    readonly capacity: number | null;
+    /** Jobs that wait: pending, scheduled and retrying. */
+    readonly waiting: number;
+    readonly pending: number;
+    readonly dead: number;
+  }[];
+  /** How many jobs ended dead or failed since midnight UTC. */
+  readonly failedToday: number;
+  /** Each queue and type with pending jobs, and when the longest due of them was due. */
+  readonly lanes: readonly { readonly queue: string; readonly type: string; readonly runAt: number }[];
+  /** Live workers, our own too. */
+  readonly workers: readonly (WorkerEntry & { readonly heartbeatAt: number })[];
+}
+
+/** A worker sends a heartbeat every 5 s. */
+export const LATE_BEAT_MS = 15_000;
+const NEARLY_FULL = 0.9;
+/** A pending job that has been due for longer than this is worth a look. */
+export const OLD_MS = 5 * 60_000;
+/** How many types without a worker are listed at most. */
+const MOST_TYPES = 50;
+
+/** Everything that needs attention, the worst first. */
+export function findings(situation: Situation): Finding[] {
+  const found = [
+    ...deadJobs(situation),
+    ...typesWithoutWorker(situation),
+    ...fullQueues(situation),
+    ...queuesBehind(situation),
+    ...silentWorkers(situation),
+    ...abandonedHandlers(situation),
+    ...pausedQueues(situation),
+  ];
+  return found.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+function finding(
+  code: Finding["code"],
+  severity: Finding["severity"],
+  message: string,
+  hint: string,
+  about: Partial<Pick<Finding, "queue" | "type" | "count">>,
+): Finding {
+  return { code, severity, message, hint, queue: null, type: null, count: 1, ...about };
+}
+
+function deadJobs({ queues, failedToday }: Situation): Finding[] {
+  const count = queues.reduce((sum, { dead }) => sum + dead, 0);
+  if (count === 0) return [];
+  const message = `${counted(count, "dead job needs", "dead jobs need")} review`;
+  if (failedToday === 0) return [finding("dead_jobs", "warning", message, "none failed since midnight UTC", { count })];
+  return [finding("dead_jobs", "bad", message, `${counted(failedToday, "job")} failed for good since midnight UTC`, { count })];
+}
+
+/** Workers that users started, without those that servers run. */
+export function usersWorkers<Worker extends Pick<WorkerEntry, "queues" | "types">>(workers: readonly Worker[]): Worker[] {
+  return workers.filter((worker) => !isInternalWorker(worker));
+}
+
+/** Paused queues have a finding of their own, and internal queues are not the users'. */
+function unservedLanes({ lanes, workers, queues }: Situation): Situation["lanes"] {
+  const open = new Set(queues.filter(({ paused }) => !paused).map(({ name }) => name));
+  return lanes.filter((lane) => open.has(lane.queue) && !isServed(lane, workers));
+}
+
+/** By the rule of `explain`, so that both say the same of a job. */
+function typesWithoutWorker(situation: Situation): Finding[] {
+  const { now, queues, workers } = situation;
+  const unserved = unservedLanes(situation);
+  if (unserved.length > 0 && usersWorkers(workers).length === 0) {
+    const names = new Set(unserved.map(({ queue }) => queue));
+    const count = queues.reduce((sum, { name, pending }) => sum + (names.has(name) ? pending : 0), 0);
+    const message = `No worker is running, and ${counted(count, "job waits", "jobs wait")}`;
+    return [finding("no_workers", "bad", message, "start one: millrace worker --handlers ./jobs.ts", { count })];
+  }
+  return unserved
+    .toSorted((a, b) => a.runAt - b.runAt)
+    .slice(0, MOST_TYPES)
+    .map(({ queue, type, runAt }) => {
+      const hint = `its oldest job has waited for ${formatSpan(Math.max(0, now - runAt))}`;
+      return finding("no_worker", "bad", `No live worker handles ${type} in ${queue}`, hint, { queue, type });
+    });
+}
+
+function fullQueues({ queues }: Situation): Finding[] {
+  return queues.flatMap(({ name: queue, capacity, waiting: count }): Finding[] => {
+    if (capacity === null || count < capacity * NEARLY_FULL) return [];
+    const hint = `${counted(count, "job waits", "jobs wait")}; the capacity is ${grouped(capacity)}`;
+    return count >= capacity
+      ? [finding("queue_full", "bad", `${queue} is full: new jobs are refused`, hint, { queue, count })]
+      : [finding("queue_nearly_full", "warning", `${queue} is nearly full`, hint, { queue, count })];
+  });
+}
+
+/** Paused queues, and types without a worker, have findings of their own. */
+function queuesBehind(situation: Situation): Finding[] {
+  const { now, queues, lanes, workers } = situation;
+  return queues.flatMap(({ name: queue, paused, pending: count }): Finding[] => {
+    const due = lanes.filter((lane) => lane.queue === queue && isServed(lane, workers)).map(({ runAt }) => runAt);
+    const waitedMs = now - Math.min(...due);
+    if (paused || !(waitedMs >= OLD_MS)) return [];
+    const message = `${queue} is behind: its oldest job has waited for ${formatSpan(waitedMs)}`;
+    return [finding("queue_behind", "warning", message, `${counted(count, "job waits", "jobs wait")} in it`, { queue, count })];
+  });
+}
+
+function silentWorkers({ workers, now }: Situation): Finding[] {
+  const late = usersWorkers(workers).filter(({ heartbeatAt }) => now - heartbeatAt > LATE_BEAT_MS);
+  const [first] = late;
+  if (first === undefined) return [];
+  const message = late.length === 1 ? `Worker ${first.id} on ${first.host} is silent` : `${late.length} workers are silent`;
+  const hint = `last heartbeat ${formatSpan(now - first.heartbeatAt)} ago; other workers get its jobs when their leases run out`;
+  return [finding("worker_silent", "warning", message, hint, { count: late.length })];
+}
+
+function abandonedHandlers({ workers }: Situation): Finding[] {
+  const count = usersWorkers(workers).reduce((sum, { abandoned }) => sum + abandoned, 0);
+  if (count === 0) return [];
+  const message = counted(count, "handler ignored its abort and still runs", "handlers ignored their abort and still run");
+  return [finding("handlers_abandoned", "warning", message, "a handler should end when its signal aborts", { count })];
+}
+
+function pausedQueues({ queues }: Situation): Finding[] {
+  return queues
+    .filter(({ paused }) => paused)
+    .map(({ name: queue, pending: count }) => {
+      const hint = count === 0 ? "no job waits in it" : `${counted(count, "job waits", "jobs wait")} in it`;
+      return finding("queue_paused", "warning", `${queue} is paused`, hint, { queue, count });
+    });
+}
