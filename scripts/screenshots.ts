@@ -66,7 +66,7 @@ function picturesOf({ running, dead, waiting }: Readonly<Record<"running" | "dea
     { name: "jobs", address: "jobs?status=completed,dead", fact: "on this page", act: selectTwo },
     { name: "job-running", address: `jobs/${running}`, fact: "rung 2160p, segment 24 of 63", height: 1120 },
     { name: "job-dead", address: `jobs/${dead}`, fact: "Ended dead", theme: "light", height: 1120 },
-    { name: "job-waiting", address: `jobs/${waiting}`, fact: "No live worker takes jobs" },
+    { name: "job-waiting", address: `jobs/${waiting}`, fact: "No live worker handles jobs" },
     { name: "dead", address: "dead", fact: "By error", height: 1000 },
     { name: "schedules", address: "schedules", fact: "weekday-digest", act: (page) => click(page, "Details of weekday-digest") },
     { name: "schedule-new", address: "schedules", fact: "weekday-digest", act: writeSchedule },
