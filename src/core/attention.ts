@@ -101,16 +101,10 @@ export function usersWorkers<Worker extends Pick<WorkerEntry, "queues" | "types"
   return workers.filter((worker) => !isInternalWorker(worker));
 }
 
-/** Paused queues have a finding of their own, and internal queues are not the users'. */
-function unservedLanes({ lanes, workers, queues }: Situation): Situation["lanes"] {
+/** By the rule of `explain`, so that both say the same of a job. Paused queues have a finding of their own, and internal ones are not the users'. */
+function typesWithoutWorker({ now, queues, lanes, workers }: Situation): Finding[] {
   const open = new Set(queues.filter(({ paused }) => !paused).map(({ name }) => name));
-  return lanes.filter((lane) => open.has(lane.queue) && !isServed(lane, workers));
-}
-
-/** By the rule of `explain`, so that both say the same of a job. */
-function typesWithoutWorker(situation: Situation): Finding[] {
-  const { now, queues, workers } = situation;
-  const unserved = unservedLanes(situation);
+  const unserved = lanes.filter((lane) => open.has(lane.queue) && !isServed(lane, workers));
   if (unserved.length > 0 && usersWorkers(workers).length === 0) {
     const names = new Set(unserved.map(({ queue }) => queue));
     const count = queues.reduce((sum, { name, pending }) => sum + (names.has(name) ? pending : 0), 0);
@@ -137,12 +131,16 @@ function fullQueues({ queues }: Situation): Finding[] {
 }
 
 /** Paused queues, and types without a worker, have findings of their own. */
-function queuesBehind(situation: Situation): Finding[] {
-  const { now, queues, lanes, workers } = situation;
+function queuesBehind({ now, queues, lanes, workers }: Situation): Finding[] {
+  const oldest = new Map<string, number>();
+  for (const lane of lanes) {
+    const { queue, runAt } = lane;
+    if (now - runAt >= OLD_MS && runAt < (oldest.get(queue) ?? Infinity) && isServed(lane, workers)) oldest.set(queue, runAt);
+  }
   return queues.flatMap(({ name: queue, paused, pending: count }): Finding[] => {
-    const due = lanes.filter((lane) => lane.queue === queue && isServed(lane, workers)).map(({ runAt }) => runAt);
-    const waitedMs = now - Math.min(...due);
-    if (paused || !(waitedMs >= OLD_MS)) return [];
+    const runAt = oldest.get(queue);
+    if (paused || runAt === undefined) return [];
+    const waitedMs = now - runAt;
     const message = `${queue} is behind: its oldest job has waited for ${formatSpan(waitedMs)}`;
     return [finding("queue_behind", "warning", message, `${counted(count, "job waits", "jobs wait")} in it`, { queue, count })];
   });

@@ -126,7 +126,7 @@ const GROUPED = QUEUE_SETTINGS.filter(({ group }) => group !== undefined);
 
 /** Makes settings of the value of each. */
 export function settingsFrom(valueOf: (setting: QueueSetting, index: number) => SettingValue): QueueSettings {
-  return gather(QUEUE_SETTINGS.map((setting, index) => [setting.group, setting.key, valueOf(setting, index)])) as unknown as QueueSettings;
+  return gather("key", valueOf) as unknown as QueueSettings;
 }
 
 /** The value of one setting, or undefined if a change does not name it. */
@@ -147,12 +147,10 @@ export function changeSettings(settings: QueueSettings, change: QueueChange): Qu
 
 /** The settings as people see them. */
 export function shownSettings(settings: QueueSettings): Record<string, unknown> {
-  return gather(
-    QUEUE_SETTINGS.map((setting) => {
-      const stored = settingIn(settings, setting)!;
-      return [setting.group, setting.name, setting.show === undefined ? stored : setting.show(stored)];
-    }),
-  );
+  return gather("name", (setting) => {
+    const stored = settingIn(settings, setting)!;
+    return setting.show === undefined ? stored : setting.show(stored);
+  });
 }
 
 /** Checks the names of settings, not their values. */
@@ -169,15 +167,13 @@ export function readSettingNames(input: unknown): {
 /** Reads the settings that the caller names, in stored form. Throws `invalid_input` at the first bad or unknown field. */
 export function readQueueOptions(input: unknown): QueueChange {
   const options = readSettingNames(input);
-  const read = QUEUE_SETTINGS.flatMap((setting): [Group, string, SettingValue][] => {
-    const { name, group, key, mustBe } = setting;
+  return gather("key", ({ name, group, mustBe, read }) => {
     const given = group === undefined ? options[name] : options[group]?.[name];
-    if (given === undefined) return [];
-    const value = setting.read(given);
+    if (given === undefined) return undefined;
+    const value = read(given);
     if (value === undefined) throw invalid(group === undefined ? name : `${group}.${name}`, mustBe, given);
-    return [[group, key, value]];
+    return value;
   });
-  return gather(read);
 }
 
 /** Whether to make a queue that does not exist; `usual` if the caller does not say. */
@@ -188,13 +184,15 @@ export function readCreate(options: unknown, usual: boolean): boolean {
   return create;
 }
 
-type Group = QueueSetting["group"];
-
-function gather(fields: readonly (readonly [group: Group, name: string, value: unknown])[]): Record<string, unknown> {
+/** An object with the value of each setting, in its group; undefined ones are left out. A loop, because SQLite reads settings in every transaction. */
+function gather(as: "key" | "name", valueOf: (setting: QueueSetting, index: number) => SettingValue | undefined): Record<string, unknown> {
   const gathered: Record<string, unknown> = {};
-  for (const [group, name, value] of fields) {
-    const holder = group === undefined ? gathered : ((gathered[group] ??= {}) as Record<string, unknown>);
-    holder[name] = value;
+  for (let index = 0; index < QUEUE_SETTINGS.length; index++) {
+    const setting = QUEUE_SETTINGS[index]!;
+    const value = valueOf(setting, index);
+    if (value === undefined) continue;
+    const holder = setting.group === undefined ? gathered : ((gathered[setting.group] ??= {}) as Record<string, unknown>);
+    holder[setting[as]] = value;
   }
   return gathered;
 }

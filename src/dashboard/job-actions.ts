@@ -1,6 +1,7 @@
 /** ACTIONS ON JOBS. Only actions that the job's status allows are offered. */
 import { Ban, Play, RotateCw, Trash2 } from "lucide-react";
 import { isTerminal, type JobSummary, type Status } from "../core/job.ts";
+import { RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import { act } from "./act.ts";
 import { client } from "./api.ts";
 import { ask } from "./ask.ts";
@@ -14,16 +15,13 @@ export const JOB_ACTIONS = ["retry", "start", "cancel", "delete"] as const;
 /** `start` starts a scheduled or retrying job now. */
 export type JobAction = (typeof JOB_ACTIONS)[number];
 
-const RETRIED: readonly Status[] = ["dead", "failed", "cancelled"];
-const STARTED: readonly Status[] = ["scheduled", "retrying"];
-
 /** Whether the status allows the action. */
 export function isValid(action: JobAction, status: Status): boolean {
   switch (action) {
     case "retry":
-      return RETRIED.includes(status);
+      return RETRY.from.includes(status);
     case "start":
-      return STARTED.includes(status);
+      return RUN_NOW.from.includes(status);
     case "cancel":
       return !isTerminal(status);
     case "delete":
