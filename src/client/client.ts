@@ -108,7 +108,7 @@ export interface Client extends AsyncDisposable {
 
   /** Starts a worker in this process. */
   work(handlers: Handlers, options?: WorkOptions): WorkerHandle;
-  /** What workers use: claim, extend, report. */
+  /** @internal What our own workers and servers use: claim, extend, report. Input is not checked: a server checks what comes from outside. */
   readonly leases: Leases;
 
   /**

@@ -34,7 +34,6 @@ import { gatheringFor } from "./gathering.ts";
 import { typesOf } from "./handler-types.ts";
 import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
-import { checkedLeases } from "./lease-input.ts";
 import { Manager } from "./manage.ts";
 import { QueueBounds } from "./queue-bounds.ts";
 import { configureQueue, listQueues, setPaused } from "./queues.ts";
@@ -138,7 +137,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
 
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker(trusted, handlers, options, {
+    const worker = env.startWorker({ leases, get }, handlers, options, {
       onStopped: (isOutOfTime) => workerStopped(worker, isOutOfTime),
       afterGraceMs: () => (isSilent() ? 0 : AFTER_GRACE_MS),
     });
@@ -190,15 +189,11 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     await (closed ??= shutDown(stopOptions));
   }
 
-  const leases = env.watchLeases?.(createLeases(parts)) ?? createLeases(parts);
-  /** For our own workers, whose calls need no checks. */
-  const trusted = {
-    leases: guardLeases(leases, whileOpen, ending.signal),
-    get: whileOpen((id: string) => manager.get(id)) as Client["get"],
-  };
+  const leases = guardLeases(env.watchLeases?.(createLeases(parts)) ?? createLeases(parts), whileOpen, ending.signal);
+  const get = whileOpen((id: string) => manager.get(id)) as Client["get"];
 
   const bulkWorker = new BulkWorker({
-    handler: bulkHandler({ ...parts, leases: trusted.leases }),
+    handler: bulkHandler({ ...parts, leases }),
     work,
     whenEnded: (id) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, { timeout: MAX_DELAY_MS }),
     pause: () => new Promise((resolve) => void clock.setTimer(resolve, LOOK_AGAIN_MS)),
@@ -210,7 +205,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     enqueueMany: whileOpen(async (jobs, options) =>
       enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
     ),
-    get: trusted.get,
+    get,
     list: whileOpen((query) => manager.list(query)),
     count: whileOpen((filter) => countJobs(store, readJobFilter(filter))),
     attempts: whileOpen((id) => manager.attempts(id)),
@@ -238,7 +233,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
       return openEvents(parts, options);
     },
     work,
-    leases: guardLeases(checkedLeases(leases), whileOpen, ending.signal),
+    leases,
     close,
     [MARKS]: guardAll(
       { mark: (name, ttlMs) => store.mark(name, ttlMs), marked: (names) => store.marked(names) } satisfies Marks,

@@ -2,8 +2,7 @@
 import { invalid } from "./errors.ts";
 import type { JobOptions } from "./job-options.ts";
 import { MAX_COUNT } from "./queue.ts";
-import { readFields } from "./read-fields.ts";
-import { type Check, integer, is } from "./shape.ts";
+import { readFields, readInteger } from "./read-fields.ts";
 import type { OnTrouble } from "./trouble.ts";
 import { MAX_POOL_SIZE, MAX_RETENTION_DAYS } from "./work-limits.ts";
 
@@ -33,17 +32,26 @@ export interface ClientOptions {
   readonly onTrouble?: OnTrouble | undefined;
 }
 
-const yesOrNo = is("true or false", (given) => typeof given === "boolean");
+interface Rule {
+  readonly mustBe: string;
+  readonly allows: (given: unknown) => boolean;
+}
 
-const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Check>> = {
+const yesOrNo: Rule = { mustBe: "true or false", allows: (given) => typeof given === "boolean" };
+const upTo = (max: number): Rule => ({
+  mustBe: `a whole number from 1 to ${max}`,
+  allows: (given) => readInteger(given, 1, max) !== undefined,
+});
+
+const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Rule>> = {
   strictTypes: yesOrNo,
-  poolSize: integer(1, MAX_POOL_SIZE),
-  queueCapacity: integer(1, MAX_COUNT),
-  metricsRetentionDays: integer(1, MAX_RETENTION_DAYS),
+  poolSize: upTo(MAX_POOL_SIZE),
+  queueCapacity: upTo(MAX_COUNT),
+  metricsRetentionDays: upTo(MAX_RETENTION_DAYS),
   // The code that opens the store checks the ranges: only it loads the address rules.
-  webhookAllow: is("a list of addresses or ranges, such as 10.0.0.0/8", Array.isArray),
+  webhookAllow: { mustBe: "a list of addresses or ranges, such as 10.0.0.0/8", allows: Array.isArray },
   upkeep: yesOrNo,
-  onTrouble: is("a function", (given) => typeof given === "function"),
+  onTrouble: { mustBe: "a function", allows: (given) => typeof given === "function" },
 };
 
 /** Options that only a client over a store has: a client over HTTP refuses them. */
@@ -55,8 +63,7 @@ export const STORE_ONLY_OPTIONS = Object.keys(RULES).filter((name) => name !== "
  */
 export function checkClientOptions(options: ClientOptions, what: string, others: readonly string[]): void {
   const given = readFields(options, what, [...others, "defaults", ...Object.keys(RULES)]);
-  for (const [name, check] of Object.entries(RULES)) {
-    const fault = given[name] === undefined ? null : check(given[name]);
-    if (fault !== null) throw invalid(name, fault.mustBe, fault.got);
+  for (const [name, { mustBe, allows }] of Object.entries(RULES)) {
+    if (given[name] !== undefined && !allows(given[name])) throw invalid(name, mustBe, given[name]);
   }
 }

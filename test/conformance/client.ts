@@ -30,7 +30,7 @@ export function clientSuite(source: ClientSource): void {
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
-    inputSuite(promises, source);
+    inputSuite(promises);
   });
 }
 

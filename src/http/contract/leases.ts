@@ -11,7 +11,9 @@ import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name
 
 export const MAX_WAIT_MS = 30_000;
 
-const Lease = { id: Id, fence: Type.Integer({ minimum: 0, description: "the fence that came with the job" }) };
+/** Whole numbers that JavaScript keeps as they are. */
+const EXACT = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+const Lease = { id: Id, fence: Type.Integer({ ...EXACT, description: "the fence that came with the job" }) };
 const aLease = duration('a time from 1s to 1h, in milliseconds or as "30s"');
 
 const ErrorInput = Type.Union(
@@ -92,7 +94,7 @@ const ENTRY = {
   slots: Count,
   queues: Queues,
   types: Types,
-  started_at: Type.Union([Time, Type.Integer()], { description: "a time, ISO 8601 or in milliseconds since the epoch" }),
+  started_at: Type.Union([Time, Type.Integer(EXACT)], { description: "a time, ISO 8601 or in milliseconds since the epoch" }),
   running: Type.Array(Id, { maxItems: MAX_RUNNING_SHOWN, description: `the ids of at most ${MAX_RUNNING_SHOWN} jobs` }),
   running_count: Count,
   processed: Count,

@@ -17,7 +17,7 @@ const ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 export const Id = Type.String({ pattern: ID_PATTERN, description: "the id of a job, a UUIDv7 in lower case" });
 export const Name = Type.String({ pattern: NAME.source, description: NAME_RULE });
-export const Count = Type.Integer({ minimum: 0 });
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Amount = Type.Number({ minimum: 0 });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 export const Milliseconds = Type.Number({ minimum: 0, description: "milliseconds" });

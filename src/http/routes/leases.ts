@@ -1,8 +1,10 @@
 /** WORK OVER HTTP: claim, extend, settle, note; and the registry of workers. */
 import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
+import { MAX_LOG_LINE_BYTES } from "../../core/job.ts";
+import { utf8Length } from "../../core/json.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
-import { readDuration } from "../../core/read-fields.ts";
+import { isName, NAME_RULE, readDuration } from "../../core/read-fields.ts";
 import { readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
 import type { BodyIn } from "../contract.ts";
@@ -41,7 +43,7 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
     },
 
     async "POST /api/v1/leases/note"({ body: { notes } }) {
-      const results = await leases.note(await Promise.all(notes.map((note) => actions.completeNote(note))));
+      const results = await leases.note(await Promise.all(notes.map((note, index) => actions.completeNote(note, `notes[${index}]`))));
       return ok({ results: toResults(notes, results) });
     },
 
@@ -53,12 +55,12 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
 
     async "PUT /api/v1/workers/{worker}"({ params: { worker }, body: { ttl = DEFAULT_TTL_MS, ...entry } }) {
       const ttlMs = readDuration(ttl, "ttl", 'a time of at most 24 hours, in milliseconds or as "15s"', MAX_TTL_MS, 1);
-      await leases.register(fromEntryWire(worker, entry), ttlMs);
+      await leases.register(fromEntryWire(readWorkerId(worker), entry), ttlMs);
       return ok({ message: "Worker registered", worker_id: worker, ttl: ttlMs });
     },
 
     async "DELETE /api/v1/workers/{worker}"({ params: { worker } }) {
-      await leases.unregister(worker);
+      await leases.unregister(readWorkerId(worker));
       return ok({ message: "Worker removed", worker_id: worker });
     },
   };
@@ -109,9 +111,11 @@ class LeaseActions {
     return this.#settled(reports, results);
   }
 
-  /** Adds type and queue of the job, which only events need. */
-  async completeNote(note: BodyIn<"POST /api/v1/leases/note">["notes"][number]): Promise<LeaseNote> {
+  /** Adds type and queue of the job, which only events need. `place` names the note in errors. */
+  async completeNote(note: BodyIn<"POST /api/v1/leases/note">["notes"][number], place: string): Promise<LeaseNote> {
     const { id, fence, progress = null, lines = [] } = note;
+    for (const [index, line] of lines.entries()) demandLine(line, `${place}.lines[${index}]`);
+    if (typeof progress?.note === "string") demandLine(progress.note, `${place}.progress.note`);
     const known = this.grants.get(note)?.facts ?? (await this.#client.get(id));
     const { type = "unknown", queue = DEFAULT_QUEUE } = known ?? {};
     return {
@@ -156,6 +160,16 @@ function readClaim(body: ClaimBody): ClaimRequest {
     throw new MillraceError("invalid_input", "wait and again cannot be combined: again answers at once", { field: "wait" });
   }
   return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
+}
+
+function readWorkerId(worker: string): string {
+  if (!isName(worker)) throw invalid("worker", NAME_RULE, worker);
+  return worker;
+}
+
+/** The contract bounds characters; the store's bound is in bytes. */
+function demandLine(line: string, field: string): void {
+  if (utf8Length(line) > MAX_LOG_LINE_BYTES) throw invalid(field, `a string of at most ${MAX_LOG_LINE_BYTES} bytes`, line);
 }
 
 function toResults(leases: readonly LeaseRef[], results: readonly LeaseAnswer[]): LeaseResultWire[] {

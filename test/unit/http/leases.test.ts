@@ -245,6 +245,8 @@ describe.each(WAYS)("by %s: the rest of a lease", (way) => {
       [{ notes: [{ ...note, progress: { percent: 101 } }] }, "notes[0].progress.percent"],
       [{ notes: [{ ...note, lines: ["x".repeat(5000)] }] }, "notes[0].lines"],
       [{ notes: [{ ...note, lines: ["ü".repeat(4000)] }] }, "notes[0].lines[0]"],
+      [{ notes: [{ ...note, progress: { percent: 1, note: "ü".repeat(4000) } }] }, "notes[0].progress.note"],
+      [{ notes: [{ ...note, fence: 1e300 }] }, "notes[0].fence"],
       [{ notes: {} }, "notes"],
     ] as const) {
       expect(await refuse("POST /api/v1/leases/note", { json }, "invalid_input")).toMatchObject({ field });
@@ -289,10 +291,13 @@ describe("workers", () => {
     [{ ...entry, ttl: 0 }, "ttl"],
     [{ ...entry, running: ["x"] }, "running[0]"],
     [{ ...entry, started_at: "yesterday" }, "started_at"],
+    [{ ...entry, started_at: -5 }, "started_at"],
+    [{ ...entry, pid: 1e300 }, "pid"],
     [{ ...entry, extra: 1 }, "extra"],
   ])("422: entry %# names its field", async (json, field) => {
     const { refuse } = await openApi();
     expect(await refuse("PUT /api/v1/workers/{worker}", { params: { worker: "w" }, json }, "invalid_input")).toMatchObject({ field });
+    await refuse("PUT /api/v1/workers/{worker}", { params: { worker: "a b" }, json: entry }, "invalid_input");
     await refuse("DELETE /api/v1/workers/{worker}", { params: { worker: "a b" } }, "invalid_input");
   });
 });
