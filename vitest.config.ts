@@ -23,8 +23,9 @@ export default defineConfig({
     ],
     // Processes, not threads: tests kill workers, start threads of their own and open databases.
     pool: "forks",
-    // One more than the cores that we count on: a test of processes and servers waits for them a third of its time.
-    maxWorkers: 3,
+    // Twice the cores that we count on: tests of processes, servers and browsers wait for these a third of their time. Three workers left a
+    // quarter of two cores unused.
+    maxWorkers: 4,
     globalSetup: "test/servers/first-data.ts",
     sequence: { sequencer: LongFilesFirst },
     globals: false,
