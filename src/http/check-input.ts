@@ -76,7 +76,9 @@ const TYPES: Readonly<Record<string, string>> = {
 export function wordsOfType(schema: TSchema): string {
   const { type, anyOf, minimum, maximum } = schema as { type?: string; anyOf?: TSchema[]; minimum?: number; maximum?: number };
   if (anyOf !== undefined) return anyOf.map(wordsOfType).join(" or ");
-  const bounds = [minimum === undefined ? "" : ` of at least ${minimum}`, maximum === undefined ? "" : ` of at most ${maximum}`];
+  // The largest whole number that JavaScript keeps is no bound that a caller meets.
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  const bounds = [minimum === undefined ? "" : ` of at least ${minimum}`, most === undefined ? "" : ` of at most ${most}`];
   return `${TYPES[type ?? ""] ?? "another value"}${bounds.filter((bound) => bound !== "").join(" and")}`;
 }
 
