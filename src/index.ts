@@ -21,5 +21,5 @@ export type { Outcome } from "./core/lifecycle.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export { verifyWebhook } from "./webhook/verify.ts";
 export type { ReceivedWebhook, VerifiedWebhook } from "./webhook/verify.ts";
-export type { WorkerEntry } from "./core/worker-entry.ts";
+export type { FormerWorker, WorkerEntry } from "./core/worker-entry.ts";
 export type { Clock } from "./lib/clock.ts";

@@ -18,6 +18,7 @@ import type {
 } from "./contract/jobs.ts";
 import type { DeadLetters, HistoryPoint, HistoryQuery, NewQueueOptions, QueueInfo, QueueOptions, Stats } from "./contract/queues.ts";
 import type { Schedules } from "./contract/schedules.ts";
+import type { FormerWorker } from "../core/worker-entry.ts";
 import type { Handlers, JobDefinition, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
 
 export type * from "./contract/jobs.ts";
@@ -99,6 +100,8 @@ export interface Client extends AsyncDisposable {
   readonly schedules: Schedules;
   /** Live workers in all processes. `internal` adds those that servers start for webhooks, bulk operations and `http:request`. */
   workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
+  /** Workers that stopped or were lost in the last 24 hours, as they last reported: the latest 200, the last to end first. */
+  formerWorkers(options?: { readonly internal?: boolean | undefined }): Promise<FormerWorker[]>;
 
   /**
    * Events of all processes as they happen. They are news, not history: a `gap` says that some were missed. Above 1,000 events a second, a process

@@ -44,7 +44,7 @@ import { readStats } from "./stats.ts";
 import { readAttention } from "./attention.ts";
 import { waitForEnd } from "./wait.ts";
 import { createLeases } from "./work.ts";
-import { listWorkers } from "./workers.ts";
+import { listFormerWorkers, listWorkers } from "./workers.ts";
 
 /** How long to wait before an unreachable store is asked again about a bulk operation. */
 const LOOK_AGAIN_MS = 1000;
@@ -228,6 +228,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => bulkWorker.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
     workers: whileOpen((options) => listWorkers(store, options)),
+    formerWorkers: whileOpen((options) => listFormerWorkers(store, options)),
     events: (options) => {
       ending.signal.throwIfAborted();
       return openEvents(parts, options);

@@ -1,3 +1,5 @@
+import { DAY_MS } from "./time-units.ts";
+
 /** What a worker reports about itself. */
 export interface WorkerEntry {
   /** Random for each start, so that a restarted worker has a new id. */
@@ -17,4 +19,29 @@ export interface WorkerEntry {
   readonly perMinute: number;
   /** Handlers that ignored their abort and still run. */
   readonly abandoned: number;
+}
+
+/** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */
+export const STOPPED = "stopped";
+
+/** How long a worker that stopped or was lost is remembered, and how many of them are listed. */
+export const FORMER_WORKERS_MS: number = DAY_MS;
+export const MAX_FORMER_WORKERS = 200;
+
+/** A worker that is no longer live, as it last reported. */
+export interface FormerWorker extends Omit<WorkerEntry, "state"> {
+  readonly heartbeatAt: number;
+  /** Whether it stopped by itself, or was not heard of until its entry expired: then its process died or was cut off. */
+  readonly end: "stopped" | "lost";
+  /** When it stopped, or when its entry expired. */
+  readonly endedAt: number;
+}
+
+/** Makes a former worker of its stored entry. */
+export function formerOf(
+  { state, ...entry }: Omit<WorkerEntry, "state"> & { readonly state: string },
+  heartbeatAt: number,
+  endedAt: number,
+): FormerWorker {
+  return { ...entry, heartbeatAt, end: state === STOPPED ? "stopped" : "lost", endedAt };
 }

@@ -6,6 +6,7 @@ import {
   client,
   type ErrorGroups,
   type Finding,
+  type FormerWorker,
   type Explanation,
   type HistoryPoint,
   type JobFilter,
@@ -68,6 +69,11 @@ export function useQueues(): UseQueryResult<Queue[]> {
 /** All workers, internal ones included. Pages choose which to show. */
 export function useWorkers(): UseQueryResult<Worker[]> {
   return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
+}
+
+/** Workers that stopped or were lost in the last day, internal ones included. */
+export function useFormerWorkers(): UseQueryResult<FormerWorker[]> {
+  return useQuery({ queryKey: ["workers", "former"], queryFn: () => client.formerWorkers({ internal: true }) });
 }
 
 /** Makes no copy: the texts of payload and result belong to the object that came. */

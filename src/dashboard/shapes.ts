@@ -9,6 +9,7 @@ export type Queue = Awaited<ReturnType<Client["queues"]>>[number];
 /** Queue settings. */
 export type QueueOptions = Parameters<Client["configure"]>[1];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
+export type FormerWorker = Awaited<ReturnType<Client["formerWorkers"]>>[number];
 export type JobPage = Awaited<ReturnType<Client["list"]>>;
 /** A filter and a page. */
 export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;

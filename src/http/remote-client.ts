@@ -29,7 +29,7 @@ import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
-import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
+import { fromPointWire, fromQueueWire, fromStatsWire, fromFormerWire, fromWorkerWire } from "./wire/queue.ts";
 import { fromReasonWire } from "./wire/reason.ts";
 
 export interface RemoteOptions {
@@ -166,6 +166,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
     async workers(workerOptions) {
       const query = queryOf(workerOptions, "the options of workers");
       return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
+    },
+    async formerWorkers(workerOptions) {
+      const query = queryOf(workerOptions, "the options of formerWorkers");
+      return (await transport.ask("GET /api/v1/workers/former", { query, repeatable: true })).body.workers.map(fromFormerWire);
     },
     events(eventOptions) {
       transport.ending.throwIfAborted();

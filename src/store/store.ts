@@ -38,7 +38,7 @@ import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
-import type { WorkerEntry } from "../core/worker-entry.ts";
+import type { FormerWorker, WorkerEntry } from "../core/worker-entry.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 
 export type { LeaseAnswer } from "../core/lease.ts";
@@ -185,7 +185,7 @@ export interface Store extends Feed, Shared {
   prune(rules: readonly PruneRule[], limit: number): Promise<{ removed: number }>;
 
   /**
-   * Drops up to `limit` of each: expired keys and worker entries, minutes and hours of counters past their retention, news that everyone
+   * Drops up to `limit` of each: expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention, news that everyone
    * had time to read, allowances that are unused, and expired marks.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
@@ -261,8 +261,15 @@ export interface Store extends Feed, Shared {
 interface Shared {
   /** Writes a worker's entry, which expires after `ttlMs` unless it is written again. */
   register(worker: WorkerEntry, ttlMs: number): Promise<void>;
+  /** Ends a worker's entry: it has stopped. No error if there is none. */
   unregister(workerId: string): Promise<void>;
+  /** Workers whose entry has neither expired nor ended. */
   workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
+  /**
+   * Workers whose entry ended or expired within FORMER_WORKERS_MS, the latest end first, MAX_FORMER_WORKERS at most. One that registers
+   * again is no longer among them.
+   */
+  formerWorkers(): Promise<FormerWorker[]>;
 
   /**
    * Takes a share of each named allowance, which all processes on this store share: a tenth of what is left, at least one unit (see

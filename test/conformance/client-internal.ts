@@ -98,6 +98,11 @@ export function internalSuite(promises: Promises): void {
       expect(await ids({ internal: false })).toEqual(["mine"]);
       expect(await ids({ internal: true })).toEqual(expect.arrayContaining(["mine", "requests"]));
       expect((await client.stats()).activeWorkers).toBe(1);
+      await client.leases.unregister("mine");
+      await client.leases.unregister("requests");
+      expect((await client.formerWorkers()).map(({ id }) => id)).toEqual(["mine"]);
+      expect((await client.formerWorkers({ internal: true })).map(({ id }) => id)).toEqual(expect.arrayContaining(["mine", "requests"]));
+      await expect(client.formerWorkers({ internal: 1 as never })).rejects.toMatchObject({ code: "invalid_input", field: "internal" });
       await expect(client.workers({ internal: 1 as never })).rejects.toMatchObject({ code: "invalid_input", field: "internal" });
     });
   });

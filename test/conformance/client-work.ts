@@ -129,6 +129,7 @@ export function workSuite(promises: Promises, source: ClientSource): void {
       expect(await client.workers()).toMatchObject([{ id: worker.id, queues: ["a", "b"], types: ["t"], slots: 3, pid: process.pid }]);
       await worker.stop();
       expect(await client.workers()).toEqual([]);
+      expect(await client.formerWorkers()).toMatchObject([{ id: worker.id, queues: ["a", "b"], types: ["t"], slots: 3, end: "stopped" }]);
       expect([(await client.get(there.id))?.status, (await client.get(other.id))?.status]).toEqual(["pending", "pending"]);
     });
 

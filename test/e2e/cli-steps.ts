@@ -279,6 +279,7 @@ export const STEPS: readonly Step[] = [
   { name: "schedules remove of none", args: "schedules remove nightly --yes", code: 3, talk: /^millrace: there is no schedule nightly$/ },
   // ── Figures ──
   { name: "no workers", args: "workers", lines: [], talk: /^no workers/ },
+  { name: "no former workers", args: "workers --former", lines: [], talk: /^no worker stopped or was lost/ },
   {
     name: "top looks once",
     args: "top --once",

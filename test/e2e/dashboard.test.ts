@@ -423,6 +423,23 @@ describe("workers", () => {
     await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
   });
 
+  test("that stopped or were lost lately are remembered, with what they ran then", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("slow");
+    const stopped = client.work({ other: () => null });
+    const page = await visit("workers");
+    await page.locator(`[data-worker="${stopped.id}"]`).waitFor();
+    const [entry] = await client.workers();
+    await client.leases.register({ ...entry!, id: "w-lost", running: [id], runningCount: 1 }, 1);
+    await stopped.stop();
+    const former = page.getByRole("table", { name: "Workers that stopped or were lost" });
+    await former.getByRole("row").filter({ hasText: stopped.id }).getByText("stopped").waitFor();
+    const lost = former.getByRole("row").filter({ hasText: "w-lost" });
+    await lost.getByText("lost", { exact: true }).waitFor();
+    await lost.getByRole("link", { name: /^[0-9a-f]{8}$/ }).waitFor();
+    await page.getByText("1 stopped, 1 lost").waitFor();
+  });
+
   test("that servers bring are shown by the switch, and a worker of all queues leaves no type alone", async () => {
     const { client, visit } = await open();
     await client.pause("default");

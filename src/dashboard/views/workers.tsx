@@ -1,4 +1,4 @@
-/** WORKERS: which are live, what they do, and which types no worker handles. */
+/** WORKERS: which are live, what they do, which types no worker handles, and which workers ended lately. */
 import { Link } from "@tanstack/react-router";
 import { Cpu, OctagonAlert } from "lucide-react";
 import { type ReactElement, useState } from "react";
@@ -9,7 +9,8 @@ import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
 import { InternalSwitch } from "../parts/internal-switch.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
-import { useAttention, useWorkers } from "../queries.ts";
+import { useAttention, useFormerWorkers, useWorkers } from "../queries.ts";
+import { FormerWorkers } from "./workers/former-workers.tsx";
 import { WorkerTable } from "./workers/worker-table.tsx";
 
 export function Workers(): ReactElement {
@@ -18,6 +19,8 @@ export function Workers(): ReactElement {
   const { data: findings = [] } = useAttention();
   const listed = workers.data === undefined || isInternal ? workers.data : usersWorkers(workers.data);
   const { shown, hold } = useHeld(listed);
+  const { data: former = [] } = useFormerWorkers();
+  const gone = isInternal ? former : usersWorkers(former);
   const unhandled = findings.filter(({ code }) => code === "no_worker");
   return (
     <>
@@ -51,6 +54,7 @@ export function Workers(): ReactElement {
             </Loaded>
           </Card>
         </div>
+        {gone.length > 0 && <FormerWorkers workers={gone} />}
       </div>
     </>
   );

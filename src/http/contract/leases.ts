@@ -5,6 +5,7 @@ import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
+import { MAX_FORMER_WORKERS } from "../../core/worker-entry.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
@@ -111,6 +112,15 @@ const Worker = Type.Object({
   heartbeat_at: Time,
 });
 
+const { state: _state, ...lastReport } = Worker.properties;
+const FormerWorker = Type.Object({
+  ...lastReport,
+  end: Type.Enum(["stopped", "lost"], {
+    description: "stopped by itself, or lost: not heard of until its entry expired, because its process died or was cut off",
+  }),
+  ended_at: Time,
+});
+
 const INPUT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"] as const;
 
 export const leaseRoutes = {
@@ -196,6 +206,15 @@ export const leaseRoutes = {
         when: "Live workers; with internal, also those that servers run for webhooks, bulk operations and http:request.",
         is: Type.Object({ workers: Type.Array(Worker) }),
       },
+    },
+    problems: ["invalid_input"],
+  },
+  "GET /api/v1/workers/former": {
+    summary: "List workers that stopped or were lost in the last 24 hours, as they last reported",
+    scope: "read",
+    query: closed({ internal: Internal }),
+    answers: {
+      200: { when: `At most ${MAX_FORMER_WORKERS}, the last to end first.`, is: Type.Object({ workers: Type.Array(FormerWorker) }) },
     },
     problems: ["invalid_input"],
   },

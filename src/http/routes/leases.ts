@@ -12,7 +12,7 @@ import { Grants } from "../grants.ts";
 import { LongPolls } from "../long-polls.ts";
 import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { leasedText, written } from "../wire/job-text.ts";
-import { fromEntryWire, toWorkerWire } from "../wire/queue.ts";
+import { fromEntryWire, toFormerWire, toWorkerWire } from "../wire/queue.ts";
 import { readOutcomes } from "./outcomes.ts";
 import { watchStream } from "./watch.ts";
 
@@ -51,6 +51,10 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
 
     async "GET /api/v1/workers"({ query }) {
       return ok({ workers: (await client.workers(query)).map(toWorkerWire) });
+    },
+
+    async "GET /api/v1/workers/former"({ query }) {
+      return ok({ workers: (await client.formerWorkers(query)).map(toFormerWire) });
     },
 
     async "PUT /api/v1/workers/{worker}"({ params: { worker }, body: { ttl = DEFAULT_TTL_MS, ...entry } }) {

@@ -1,6 +1,6 @@
 /** Queues, statistics and workers on the wire, both ways. */
 import type { HistoryPoint, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { FormerWorker, WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, toTime } from "./values.ts";
 
@@ -8,6 +8,7 @@ type StatsWire = AnswerFrom<"GET /api/v1/stats">;
 type PointWire = AnswerFrom<"GET /api/v1/stats/history">["points"][number];
 type QueueWire = AnswerFrom<"PATCH /api/v1/queues/{queue}">;
 type WorkerWire = AnswerFrom<"GET /api/v1/workers">["workers"][number];
+type FormerWire = AnswerFrom<"GET /api/v1/workers/former">["workers"][number];
 type EntryWire = Omit<BodyIn<"PUT /api/v1/workers/{worker}">, "ttl">;
 
 export function toStatsWire(stats: Stats): StatsWire {
@@ -106,4 +107,14 @@ export function toWorkerWire(worker: WorkerInfo): WorkerWire {
 
 export function fromWorkerWire(wire: WorkerWire): WorkerInfo {
   return { ...fromEntryWire(wire.id, wire), heartbeatAt: fromTime(wire.heartbeat_at) };
+}
+
+export function toFormerWire({ heartbeatAt, end, endedAt, ...entry }: FormerWorker): FormerWire {
+  const { state: _state, ...lastReport } = toWorkerWire({ ...entry, state: "idle", heartbeatAt });
+  return { ...lastReport, end, ended_at: toTime(endedAt) };
+}
+
+export function fromFormerWire({ end, ended_at, ...wire }: FormerWire): FormerWorker {
+  const { state: _state, ...lastReport } = fromWorkerWire({ ...wire, state: "idle" });
+  return { ...lastReport, end, endedAt: fromTime(ended_at) };
 }

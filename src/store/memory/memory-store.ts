@@ -9,7 +9,7 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { livingWorkers, registerWorker, spendShare } from "./shared.ts";
+import { formerWorkers, livingWorkers, registerWorker, spendShare, unregisterWorker } from "./shared.ts";
 import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
@@ -71,8 +71,9 @@ const VERBS: Verbs<Context> = {
   dueSchedules,
   tick: (memory, ticks) => ticks.map((tick) => takeTick(memory, tick)),
   register: registerWorker,
-  unregister: ({ shared }, workerId) => shared.workers.delete(workerId),
+  unregister: unregisterWorker,
   workers: livingWorkers,
+  formerWorkers,
   spend: (memory, spends) => spends.map((spend) => spendShare(memory, spend)),
   mark: ({ shared, now }, name, ttlMs) => shared.marks.set(name, true, now + ttlMs),
   marked: ({ shared, now }, names) => names.map((name) => shared.marks.has(name, now)),

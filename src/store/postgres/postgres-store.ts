@@ -18,7 +18,7 @@ import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.t
 import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
-import { livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
+import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
 import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
@@ -152,6 +152,7 @@ const VERBS: Verbs<Context> = {
   register: registerWorker,
   unregister: unregisterWorker,
   workers: livingWorkers,
+  formerWorkers,
   spend: spendShares,
   mark: setMark,
   marked: readMarks,

@@ -1,5 +1,5 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
+import { formerOf, type FormerWorker, type WorkerEntry } from "../../core/worker-entry.ts";
 import { encodeText } from "./codec.ts";
 import { type Context, readNumbers } from "./context.ts";
 
@@ -9,12 +9,19 @@ export async function registerWorker(context: Context, worker: WorkerEntry, ttlM
 }
 
 export async function unregisterWorker(context: Context, workerId: string): Promise<void> {
-  await context.connections.call(context.sql.deleteWorker, [encodeText(workerId)]);
+  await context.connections.call(context.sql.stopWorker, [context.now(), encodeText(workerId)]);
 }
 
 export async function livingWorkers(context: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
   const rows = await context.connections.call(context.sql.liveWorkers, [context.now()]);
   return rows.map(([entry, heartbeatAt]) => ({ ...(JSON.parse(entry as string) as WorkerEntry), heartbeatAt: heartbeatAt as number }));
+}
+
+export async function formerWorkers(context: Context): Promise<FormerWorker[]> {
+  const rows = await context.connections.call(context.sql.formerWorkers, [context.now()]);
+  return rows.map(([entry, heartbeatAt, endedAt]) =>
+    formerOf(JSON.parse(entry as string) as WorkerEntry, heartbeatAt as number, endedAt as number),
+  );
 }
 
 export async function spendShares(context: Context, spends: readonly Spend[]): Promise<Spent[]> {

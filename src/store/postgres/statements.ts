@@ -5,6 +5,7 @@
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
+import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
@@ -261,19 +262,23 @@ const others = (s: string, digest: string) => ({
   /** In: now, id, entry, ttl. */
   putWorker: `insert into ${s}.worker (id, entry, heartbeat_at, expires_at) select $2, $3, n.now, n.now + $4::bigint from (select ${NOW} as now) n
     on conflict (id) do update set entry = excluded.entry, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at`,
-  /** In: id. */
-  deleteWorker: `delete from ${s}.worker where id = $1`,
+  /** In: now, id. The entry is JSON that we wrote, so its state can be found as text; inside a string the quotes would be escaped. */
+  stopWorker: `update ${s}.worker set expires_at = ${NOW}, entry = regexp_replace(entry, '"state":"[a-z]+"', '"state":"${STOPPED}"')
+    where id = $2 and expires_at > ${NOW}`,
   /** In: now. */
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
+  /** In: now. */
+  formerWorkers: `select entry, heartbeat_at, expires_at from ${s}.worker where expires_at <= ${NOW} and expires_at > ${NOW} - ${FORMER_WORKERS_MS}
+    order by expires_at desc limit ${MAX_FORMER_WORKERS}`,
   /** In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped. */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
-    , dead_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW}`)})
+    , former_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW} - ${FORMER_WORKERS_MS}`)})
     , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint`)})
     , hours as (${dropSome(`${s}.count`, `step = ${STEP.hour} and at < ${NOW} - $4::bigint`)})
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
-    select (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
+    select (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
       + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,

@@ -1,23 +1,35 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
-import { listOf, numberOf, textOf } from "./codec.ts";
+import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
+import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { MARK, REGISTER, SPEND } from "./statements/shared.ts";
+import { MARK, REGISTER, SPEND, STOP_WORKER, WORKERS } from "./statements/shared.ts";
 
 export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
   await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
 }
 
 export async function unregisterWorker({ session, keys }: Context, workerId: string): Promise<void> {
-  await session.command("HDEL", keys.workers, workerId);
+  await session.run(STOP_WORKER, keys.workers, [workerId]);
 }
 
 export async function livingWorkers({ session, keys }: Context): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]> {
-  const [entries, now] = await Promise.all([session.command("HVALS", keys.workers), session.now()]);
-  return listOf(entries).flatMap((entry) => {
-    const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
-    return Number(until) > now ? [{ ...(JSON.parse(json!) as WorkerEntry), heartbeatAt: Number(heartbeatAt) }] : [];
-  });
+  const entries = listOf(await session.run(WORKERS, keys.workers, ["0"])).map(readEntry);
+  return entries.map(({ entry, heartbeatAt }) => ({ ...entry, heartbeatAt }));
+}
+
+export async function formerWorkers({ session, keys }: Context): Promise<FormerWorker[]> {
+  const [entries, now] = await Promise.all([session.run(WORKERS, keys.workers, ["1"]), session.now()]);
+  return listOf(entries)
+    .map(readEntry)
+    .filter(({ until }) => until > now - FORMER_WORKERS_MS)
+    .sort((a, b) => b.until - a.until)
+    .slice(0, MAX_FORMER_WORKERS)
+    .map(({ entry, heartbeatAt, until }) => formerOf(entry, heartbeatAt, until));
+}
+
+function readEntry(text: Reply): { readonly entry: WorkerEntry; readonly heartbeatAt: number; readonly until: number } {
+  const [, until, heartbeatAt, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(text))!;
+  return { entry: JSON.parse(json!) as WorkerEntry, heartbeatAt: Number(heartbeatAt), until: Number(until) };
 }
 
 /** One script per name, sent together: on a Cluster each name has its own slot. */

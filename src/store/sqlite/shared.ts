@@ -1,20 +1,35 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
-import type { WorkerEntry } from "../../core/worker-entry.ts";
-import { DELETE_WORKER, LIVE_WORKERS, PUT_MARK, PUT_WORKER, READ_ALLOWANCE, READ_MARK, WRITE_ALLOWANCE } from "./statements.ts";
+import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
+import {
+  FORMER_WORKERS,
+  LIVE_WORKERS,
+  PUT_MARK,
+  PUT_WORKER,
+  READ_ALLOWANCE,
+  READ_MARK,
+  STOP_WORKER,
+  WRITE_ALLOWANCE,
+} from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
 export function registerWorker({ on, now }: Transaction, worker: WorkerEntry, ttlMs: number): void {
   on.run(PUT_WORKER, worker.id, JSON.stringify(worker), now, now + ttlMs);
 }
 
-export function unregisterWorker({ on }: Transaction, workerId: string): void {
-  on.run(DELETE_WORKER, workerId);
+export function unregisterWorker({ on, now }: Transaction, workerId: string): void {
+  on.run(STOP_WORKER, now, workerId, now);
 }
 
 export function livingWorkers({ on, now }: View): (WorkerEntry & { readonly heartbeatAt: number })[] {
   return on
     .all(LIVE_WORKERS, now)
     .map(([entry, heartbeatAt]) => ({ ...(JSON.parse(entry as string) as WorkerEntry), heartbeatAt: heartbeatAt as number }));
+}
+
+export function formerWorkers({ on, now }: View): FormerWorker[] {
+  return on
+    .all(FORMER_WORKERS, now, now - FORMER_WORKERS_MS, MAX_FORMER_WORKERS)
+    .map(([entry, heartbeatAt, endedAt]) => formerOf(JSON.parse(entry as string) as WorkerEntry, heartbeatAt as number, endedAt as number));
 }
 
 export function spendShare({ on, now }: Transaction, spend: Spend): Spent {

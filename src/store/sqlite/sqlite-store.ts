@@ -13,7 +13,7 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { livingWorkers, readMarks, registerWorker, setMark, spendShare, unregisterWorker } from "./shared.ts";
+import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShare, unregisterWorker } from "./shared.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";
@@ -105,6 +105,7 @@ const VERBS: Verbs<Writer> = {
   register: withoutSync(registerWorker),
   unregister: withoutSync(unregisterWorker),
   workers: reading(livingWorkers),
+  formerWorkers: reading(formerWorkers),
   spend: withoutSync((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
   mark: durably(setMark),
   marked: reading(readMarks),

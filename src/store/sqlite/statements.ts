@@ -6,6 +6,7 @@
  */
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
+import { STOPPED } from "../../core/worker-entry.ts";
 import { STATE } from "../numbers.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
@@ -262,7 +263,7 @@ export const HIGHEST_SEQ = "select coalesce(max(seq), 0) from millrace_job";
 export const DROP_OLD_COUNTS = `delete from millrace_count where (step, at, queue, metric) in
   (select step, at, queue, metric from millrace_count where step = ? and at < ? limit ?)`;
 /** In: now, limit. */
-export const DROP_DEAD_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
+export const DROP_FORMER_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
 /** In: before, limit. */
 export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq from millrace_news where at < ? order by seq limit ?)";
 /** In: now, limit. */
@@ -306,9 +307,12 @@ export const SET_LAST_JOB = "update millrace_schedule set last_job = ? where nam
 /** In: id, entry, heartbeat_at, expires_at. */
 export const PUT_WORKER = "insert or replace into millrace_worker (id, entry, heartbeat_at, expires_at) values (?, ?, ?, ?)";
 /** In: id. */
-export const DELETE_WORKER = "delete from millrace_worker where id = ?";
+export const STOP_WORKER = `update millrace_worker set entry = json_set(entry, '$.state', '${STOPPED}'), expires_at = ? where id = ? and expires_at > ?`;
 /** In: now. */
 export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker where expires_at > ? order by id";
+
+export const FORMER_WORKERS =
+  "select entry, heartbeat_at, expires_at from millrace_worker where expires_at <= ? and expires_at > ? order by expires_at desc limit ?";
 
 // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,10 +1,11 @@
 import { rank } from "../../core/rank.ts";
+import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
 import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import { deleteJob } from "./manage.ts";
 import {
-  DROP_DEAD_WORKERS,
+  DROP_FORMER_WORKERS,
   DROP_EXPIRED_KEYS,
   DROP_OLD_COUNTS,
   DROP_OLD_MARKS,
@@ -107,7 +108,7 @@ const NEWS_KEPT_MS = 60_000;
 export function sweep(tx: Transaction, keep: { readonly minutesMs: number; readonly hoursMs: number }, limit: number): { removed: number } {
   const removed =
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
-    tx.on.run(DROP_DEAD_WORKERS, tx.now, limit) +
+    tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEP.minute, tx.now - keep.minutesMs, limit) +
     tx.on.run(DROP_OLD_COUNTS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +

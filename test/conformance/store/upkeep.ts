@@ -3,7 +3,6 @@ import { MAX_BATCH, type PruneRule } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn, LEASE_MS, type World } from "../world.ts";
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 function ruleOf(change: Partial<PruneRule> = {}): PruneRule {
@@ -308,28 +307,6 @@ export function upkeepSuite(engine: Engine): void {
       do rounds.push((await world.store.sweep(KEEP, 10)).removed);
       while (rounds.at(-1)! > 0 && rounds.length < 20);
       expect(rounds).toEqual([10, 10, 5, 0]);
-    });
-
-    keeps("drops workers whose entry has expired, and no others", async (world) => {
-      const entry = {
-        host: "h",
-        pid: 1,
-        state: "idle",
-        slots: 1,
-        queues: ["default"],
-        types: "*",
-        startedAt: 0,
-        running: [],
-        runningCount: 0,
-        processed: 0,
-        perMinute: 0,
-        abandoned: 0,
-      } as const;
-      await world.store.register({ ...entry, id: "short" }, 1_000);
-      await world.store.register({ ...entry, id: "long" }, MINUTE_MS);
-      world.clock.advance(2_000);
-      await world.store.sweep(KEEP, MAX_BATCH);
-      expect((await world.store.workers()).map(({ id }) => id)).toEqual(["long"]);
     });
 
     keeps("of an empty store removes nothing", async (world) => {

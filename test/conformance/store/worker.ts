@@ -1,7 +1,9 @@
 import { describe, expect } from "vitest";
-import type { WorkerEntry } from "../../../src/core/worker-entry.ts";
+import { FORMER_WORKERS_MS, type WorkerEntry } from "../../../src/core/worker-entry.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn } from "../world.ts";
+
+const KEEP = { minutesMs: 48 * 3_600_000, hoursMs: 30 * 86_400_000 };
 
 function entryOf(id: string, change: Partial<WorkerEntry> = {}): WorkerEntry {
   return {
@@ -61,6 +63,45 @@ export function workerSuite(engine: Engine): void {
       await world.store.unregister("a");
       await world.store.unregister("a");
       await world.store.unregister("never was there");
+      expect((await world.store.workers()).map(({ id }) => id)).toEqual(["b"]);
+    });
+
+    keeps("remembers for a day who stopped and who was lost, the latest end first, and what they last said", async (world) => {
+      const other = await world.elsewhere();
+      const host = 'a "state":"idle" \\ host';
+      const stopped = entryOf("stopped", { host, state: "busy", running: [world.newId()], runningCount: 1 });
+      const { state: _state, ...said } = stopped;
+      await world.store.register(entryOf("lost"), 10_000);
+      await world.store.register(stopped, 60_000);
+      await world.store.register(entryOf("live"), 3_600_000);
+      const start = world.clock.now();
+      expect(await world.store.formerWorkers()).toEqual([]);
+      world.clock.advance(20_000);
+      await world.store.unregister("stopped");
+      await world.store.unregister("stopped");
+      await world.store.unregister("lost");
+      const former = await other.store.formerWorkers();
+      expect(former.map(({ id, end, endedAt }) => ({ id, end, endedAt }))).toEqual([
+        { id: "stopped", end: "stopped", endedAt: start + 20_000 },
+        { id: "lost", end: "lost", endedAt: start + 10_000 },
+      ]);
+      expect(former[0]).toEqual({ ...said, heartbeatAt: start, end: "stopped", endedAt: start + 20_000 });
+      expect((await world.store.workers()).map(({ id }) => id)).toEqual(["live"]);
+    });
+
+    keeps("lists a former worker no longer when it is back, or a day after its end, and drops it then", async (world) => {
+      await world.store.register(entryOf("a"), 10_000);
+      await world.store.register(entryOf("b"), 10_000);
+      await world.store.unregister("a");
+      await world.store.unregister("b");
+      await world.store.register(entryOf("b"), FORMER_WORKERS_MS * 2);
+      expect((await world.store.formerWorkers()).map(({ id }) => id)).toEqual(["a"]);
+      world.clock.advance(FORMER_WORKERS_MS - 1);
+      expect(await world.store.sweep(KEEP, 100)).toEqual({ removed: 0 });
+      expect((await world.store.formerWorkers()).map(({ id }) => id)).toEqual(["a"]);
+      world.clock.advance(1);
+      expect(await world.store.formerWorkers()).toEqual([]);
+      expect(await world.store.sweep(KEEP, 100)).toEqual({ removed: 1 });
       expect((await world.store.workers()).map(({ id }) => id)).toEqual(["b"]);
     });
 

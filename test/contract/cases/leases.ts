@@ -21,6 +21,22 @@ const ENTRY = {
   abandoned: 0,
 };
 
+const WORKER = {
+  id: "w2",
+  host: "h",
+  pid: 1,
+  state: "idle",
+  slots: 1,
+  queues: ["default"],
+  types: ["task"],
+  startedAt: 1_700_000_000_000,
+  running: [],
+  runningCount: 0,
+  processed: 0,
+  perMinute: 0,
+  abandoned: 0,
+} as const;
+
 export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, readonly Case[]>>> = {
   "POST /api/v1/leases": [
     {
@@ -41,6 +57,16 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
   ],
   "GET /api/v1/leases/watch": [{ status: 200, ask: () => ({}) }],
   "GET /api/v1/workers": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/workers/former": [
+    {
+      status: 200,
+      ask: async ({ client }) => {
+        await client.leases.register(WORKER, 60_000);
+        await client.leases.unregister(WORKER.id);
+        return {};
+      },
+    },
+  ],
   "PUT /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" }, json: ENTRY }) }],
   "DELETE /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" } }) }],
 };

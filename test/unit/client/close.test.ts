@@ -22,6 +22,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   pause: (client) => client.pause("q"),
   resume: (client) => client.resume("q"),
   workers: (client) => client.workers(),
+  formerWorkers: (client) => client.formerWorkers(),
   "dead.list": (client) => client.dead.list(),
   "dead.retry": (client) => client.dead.retry(),
   "dead.purge": (client) => client.dead.purge(),

@@ -14,14 +14,7 @@ const COLUMNS: readonly Column<Worker>[] = [
   {
     id: "worker",
     title: "Worker",
-    cell: ({ id, host, pid }) => (
-      <span className="block py-1.5">
-        <span className="block truncate font-medium">{visible(host)}</span>
-        <span className="block truncate font-mono text-xs font-normal text-muted-foreground">
-          {visible(id)} · pid {pid}
-        </span>
-      </span>
-    ),
+    cell: (worker) => <WorkerName worker={worker} />,
     className: "max-w-56",
     place: "title",
     sortBy: ({ host, id }) => `${host} ${id}`,
@@ -38,13 +31,7 @@ const COLUMNS: readonly Column<Worker>[] = [
   {
     id: "queues",
     title: "Queues",
-    cell: ({ queues }) => (
-      <span className="flex flex-wrap gap-x-2">
-        {queues.map((queue) => (
-          <QueueLink key={queue} name={queue} />
-        ))}
-      </span>
-    ),
+    cell: ({ queues }) => <Queues queues={queues} />,
     className: "max-w-48",
   },
   { id: "types", title: "Types", cell: ({ types }) => <Types types={types} />, className: "max-w-56" },
@@ -101,7 +88,33 @@ function State({ worker }: { readonly worker: Worker }): ReactElement {
   );
 }
 
-function RunningJobs({ worker: { running, runningCount } }: { readonly worker: Worker }): ReactElement {
+export function WorkerName({ worker: { id, host, pid } }: { readonly worker: Pick<Worker, "id" | "host" | "pid"> }): ReactElement {
+  return (
+    <span className="block py-1.5">
+      <span className="block truncate font-medium">{visible(host)}</span>
+      <span className="block truncate font-mono text-xs font-normal text-muted-foreground">
+        {visible(id)} · pid {pid}
+      </span>
+    </span>
+  );
+}
+
+export function Queues({ queues }: Pick<Worker, "queues">): ReactElement {
+  return (
+    <span className="flex flex-wrap gap-x-2">
+      {queues.map((queue) => (
+        <QueueLink key={queue} name={queue} />
+      ))}
+    </span>
+  );
+}
+
+/** The jobs that a worker runs, or ran when it was last heard of. */
+export function RunningJobs({
+  worker: { running, runningCount },
+}: {
+  readonly worker: Pick<Worker, "running" | "runningCount">;
+}): ReactElement {
   if (runningCount === 0) return <span className="text-muted-foreground">{NOTHING}</span>;
   const rest = runningCount - Math.min(running.length, SHOWN_JOBS);
   return (

@@ -1,5 +1,6 @@
 /** What processes share besides jobs: workers, allowances, marks. Each script uses one key outside the partitions. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
+import { FORMER_WORKERS_MS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
 
@@ -11,7 +12,35 @@ export const REGISTER: Script = plainScript(
   `redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f %.0f ', now + tonumber(ARGV[3]), now) .. ARGV[4])`,
 );
 
-/** Drops workers whose entry has expired. In: now; limit. Out: how many. */
+/** Ends a worker's entry, even if memory is full. In: now; id. */
+export const STOP_WORKER: Script = plainScript(
+  "stopWorker",
+  TIME,
+  `
+redis.call('HDEL', KEYS[1], '')
+local entry = redis.call('HGET', KEYS[1], ARGV[2])
+if entry and tonumber(string.match(entry, '^%d+')) > now then
+  -- JSON that we wrote: inside a string the quotes would be escaped.
+  entry = string.gsub(string.match(entry, '^%d+(.*)$'), '"state":"%l+"', '"state":"${STOPPED}"', 1)
+  redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. entry)
+end
+`,
+);
+
+/** Entries by whether they have ended. In: now; 1 for those that have. */
+export const WORKERS: Script = plainScript(
+  "workers",
+  TIME,
+  `
+local found = {}
+for _, entry in ipairs(redis.call('HVALS', KEYS[1])) do
+  if (tonumber(string.match(entry, '^%d+')) <= now) == (ARGV[2] == '1') then found[#found + 1] = entry end
+end
+return found
+`,
+);
+
+/** Drops workers whose entry ended long ago. In: now; limit. Out: how many. */
 export const SWEEP_WORKERS: Script = plainScript(
   "sweepWorkers",
   TIME,
@@ -19,7 +48,7 @@ export const SWEEP_WORKERS: Script = plainScript(
 local removed, all = 0, redis.call('HGETALL', KEYS[1])
 for index = 1, #all, 2 do
   if removed == tonumber(ARGV[2]) then break end
-  if tonumber(string.match(all[index + 1], '^%d+')) <= now then
+  if tonumber(string.match(all[index + 1], '^%d+')) <= now - ${FORMER_WORKERS_MS} then
     redis.call('HDEL', KEYS[1], all[index])
     removed = removed + 1
   end
