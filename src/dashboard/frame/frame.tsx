@@ -29,7 +29,9 @@ export function Frame(): ReactElement {
     ...Object.fromEntries(PAGES.map(({ key, to }) => [`g ${key}`, () => void navigate({ to: to ?? "/" })])),
     "Mod+k": () => overlay.set({ kind: "palette" }),
     "?": () => overlay.set({ kind: "shortcuts" }),
-    e: () => overlay.set({ kind: "enqueue" }),
+    e: () => {
+      if (session.get().role === "operator") overlay.set({ kind: "enqueue" });
+    },
     l: () => isPaused.set(!isPaused.get()),
     t: () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "dark"),
     "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
