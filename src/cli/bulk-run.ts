@@ -9,7 +9,7 @@ import { withProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
 
 export function matchedText({ matched, matchedIsCapped }: BulkPreview, one = "job"): string {
-  return matchedIsCapped ? `more than ${count(matched)} ${one}s` : counted(matched, one);
+  return matchedIsCapped ? `at least ${counted(matched, one)}` : counted(matched, one);
 }
 
 /** Asks for confirmation with the number of jobs, unless `--yes` was given. */

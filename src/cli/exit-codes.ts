@@ -27,6 +27,7 @@ const BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   unauthorized: EXIT.noAccess,
   forbidden: EXIT.noAccess,
   key_conflict: EXIT.conflict,
+  schedule_exists: EXIT.conflict,
   wrong_status: EXIT.conflict,
   stale_lease: EXIT.conflict,
   queue_full: EXIT.busy,

@@ -1,7 +1,8 @@
 /** The filter options of `list`, `bulk`, `retry-dead` and `purge-dead`. */
 import type { JobFilter } from "../client/client.ts";
 import { parseDuration } from "../core/duration.ts";
-import { numberOr, type Option, text, toggle } from "./command.ts";
+import { STATUS_WORDS } from "../core/status-filter.ts";
+import { numberOr, type Option, text, texts, toggle } from "./command.ts";
 import { priority } from "./job-input.ts";
 
 /** A time as the client takes it; a duration means that long ago. */
@@ -14,6 +15,12 @@ function since(about: string): Option<JobFilter["from"]> {
     },
   };
 }
+
+export const STATUS_FILTER = texts(
+  "<status>",
+  "only jobs in this status; separate several by commas. failed also means dead, failed_only does not",
+  STATUS_WORDS,
+);
 
 export const JOB_FILTER = {
   type: text("<type>", "only jobs of this type"),

@@ -4,12 +4,13 @@ import { invalid, MillraceError } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
+import { statusWords } from "../core/status-filter.ts";
 import type { JobFilter } from "./client.ts";
 import { readJobFilter } from "./filter.ts";
 
 export interface Wanted {
   readonly action: BulkAction;
-  /** For people: with statuses named, and times in milliseconds. */
+  /** Stored, shown and read again: with statuses named, and times in milliseconds. */
   readonly filter: JobFilter;
   readonly query: Filter;
 }
@@ -40,7 +41,7 @@ export function readWanted(action: BulkAction, filter: unknown): Wanted {
     throw invalid("filter.status", `a status of jobs that can be ${DONE[action]}: ${possible.join(", ")}`, query.status.join(", "));
   }
   const status = query.status ?? (action === "retry" ? RETRIED_UNASKED : possible);
-  return { action, filter: { ...asGiven(filter), ...timesOf(query), status }, query: { ...query, status } };
+  return { action, filter: { ...asGiven(filter), ...timesOf(query), status: statusWords(status) }, query: { ...query, status } };
 }
 
 /** The past participle of each action. */

@@ -5,10 +5,9 @@ import type { ListQuery } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
-import { readDeadFilter, readDeadQuery, readGroupFilter } from "./filter.ts";
+import { groupErrors } from "./error-groups.ts";
+import { readDeadFilter, readDeadQuery } from "./filter.ts";
 import { listJobs, listToChange } from "./search.ts";
-
-const MAX_GROUPS = 100;
 
 export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
@@ -18,7 +17,7 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
       return { jobs: jobs.map(toJobSummary), cursor };
     },
     async groups(filter) {
-      return store.errorGroups({ ...readGroupFilter(filter), status: ["dead"], limit: MAX_GROUPS });
+      return groupErrors(store, readDeadFilter(filter));
     },
     retry: (filter) => changeAll(parts, "retry", readDeadFilter(filter)),
     purge: (filter) => changeAll(parts, "delete", readDeadFilter(filter)),

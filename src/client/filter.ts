@@ -10,11 +10,10 @@ import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
 import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
-import type { GroupQuery, ListQuery } from "../store/store.ts";
+import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
 const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", "from", "to"] as const;
-const GROUP_FIELDS = ["type", "queue", "internal", "priority", "tag", "from", "to"] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
@@ -32,10 +31,6 @@ export function readDeadQuery(input: unknown): ListQuery {
 export function readDeadFilter(input: unknown): ListQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
   return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
-}
-
-export function readGroupFilter(input: unknown): Omit<GroupQuery, "status" | "limit"> {
-  return readFields(readOptions(input, "a filter of groups", GROUP_FIELDS));
 }
 
 export function readJobFilter(input: unknown): Filter {

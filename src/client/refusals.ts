@@ -18,6 +18,10 @@ export function scheduleNotFound(name: string): MillraceError {
   return new MillraceError("not_found", `there is no schedule ${name}`, { field: "name" });
 }
 
+export function scheduleExists(name: string): MillraceError {
+  return new MillraceError("schedule_exists", `schedule ${name} already exists`, { field: "name" });
+}
+
 /** How many names to list: usually enough to find the right one. */
 const MOST_NAMES = 20;
 

@@ -16,7 +16,7 @@ import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
-import { queueFull, readOptions, scheduleNotFound } from "./refusals.ts";
+import { queueFull, readOptions, scheduleExists, scheduleNotFound } from "./refusals.ts";
 
 /** How often we try again when others change a schedule between our read and our write. */
 const MAX_TRIES = 50;
@@ -36,6 +36,7 @@ export interface ScheduleParts extends ClientParts {
 export function createSchedules(parts: ScheduleParts): Schedules {
   const { store } = parts;
   return {
+    create: (input) => create(parts, input),
     upsert: (input) => upsert(parts, input),
     async get(name) {
       const { present } = await look(store, name);
@@ -53,17 +54,35 @@ export function createSchedules(parts: ScheduleParts): Schedules {
   };
 }
 
+async function create(parts: ScheduleParts, input: unknown): Promise<Schedule> {
+  const wanted = await readWanted(parts, input);
+  let hasTried = false;
+  return write(parts.store, wanted.name, (present, now) => {
+    // If we have tried to write this very schedule, it is ours: the answer was lost, and the repeat was refused.
+    if (present !== null && hasTried && sameSchedule(present, wanted)) return null;
+    if (present !== null) throw scheduleExists(wanted.name);
+    hasTried = true;
+    return { spec: { ...wanted, paused: false }, next: nextAfterChange(null, wanted, now) };
+  });
+}
+
 async function upsert(parts: ScheduleParts, input: unknown): Promise<Schedule> {
-  const { store, clock, defaults, payloadChecks, checkWebhookUrl, knownTypes, bounds } = parts;
+  const wanted = await readWanted(parts, input);
+  return write(parts.store, wanted.name, (present, now) => {
+    if (present !== null && sameSchedule(present, wanted)) return null;
+    return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };
+  });
+}
+
+/** Reads a schedule and checks it as a job is checked at enqueue. */
+async function readWanted(parts: ScheduleParts, input: unknown): Promise<ReturnType<typeof readSchedule>> {
+  const { clock, defaults, payloadChecks, checkWebhookUrl, knownTypes, bounds } = parts;
   const wanted = readSchedule(input, defaults, clock.now());
   if (wanted.job.webhookUrl !== null) await checkWebhookUrl(wanted.job.webhookUrl);
   await knownTypes?.check(wanted.job.type);
   await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
   await bounds?.ensure(wanted.job.queue);
-  return write(store, wanted.name, (present, now) => {
-    if (present !== null && sameSchedule(present, wanted)) return null;
-    return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };
-  });
+  return wanted;
 }
 
 /** A schedule with unchanged timing keeps its next tick, even one that is due: otherwise an edit could skip a run. */

@@ -5,6 +5,7 @@ export const ERROR_CODES = [
   "not_found", // no job, schedule or queue with that name or id
   "key_conflict", // the idempotency key belongs to a job with a different type or payload
   "queue_full", // the queue's capacity is reached; try again later
+  "schedule_exists", // another schedule has this name; `upsert` would replace it
   "wrong_status", // the job's status does not allow this change
   "stale_lease", // the lease ended, or another worker holds it
   "unknown_type", // strict mode: no handler or definition of that type

@@ -160,7 +160,7 @@ function setbackInWords(job: JobSummaryRecord): string {
 /** `startsNext`: only the jobs before it keep it from starting. */
 function position({ ahead }: ExplainFacts, startsNext: boolean): Reason {
   const aheadIsCapped = ahead >= MOST_AHEAD;
-  const first = startsNext ? "it is the next job to start" : "no other job goes before it";
+  const first = startsNext ? "it is next in line" : "no other job goes before it";
   const about = ahead === 0 ? first : `about ${counted(ahead, "job goes", "jobs go")} before it`;
   const message = aheadIsCapped ? `at least ${count(MOST_AHEAD)} jobs go before it` : about;
   return { code: "position", message, ahead, aheadIsCapped };

@@ -1,6 +1,9 @@
 import { invalid } from "./errors.ts";
 import { type Status, STATUSES } from "./job.ts";
 
+/** The filter word for jobs in status `failed`, without dead ones. */
+const FAILED_ONLY = "failed_only";
+
 /** Names from other queues. `failed` also finds dead jobs, because it usually means all jobs that failed for good. */
 const ALIASES: Readonly<Record<string, readonly Status[]>> = {
   queued: ["pending"],
@@ -10,7 +13,11 @@ const ALIASES: Readonly<Record<string, readonly Status[]>> = {
   dead_letter: ["dead"],
   dead_lettered: ["dead"],
   failed: ["failed", "dead"],
+  [FAILED_ONLY]: ["failed"],
 };
+
+/** The words that are offered for filters: the statuses, and the exact one for `failed`. */
+export const STATUS_WORDS: readonly string[] = [...STATUSES, FAILED_ONLY];
 
 const OTHER_NAMES = Object.keys(ALIASES).filter((name) => !(STATUSES as readonly string[]).includes(name));
 const MUST_BE = `one of ${STATUSES.join(", ")}, or an alias: ${OTHER_NAMES.join(", ")}`;
@@ -28,4 +35,10 @@ function readName(name: unknown): readonly Status[] {
   if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower]!;
   if ((STATUSES as readonly string[]).includes(lower)) return [lower as Status];
   throw invalid("status", MUST_BE, name);
+}
+
+/** The filter words that mean exactly these statuses: read again, they are the same ones. */
+export function statusWords(statuses: readonly Status[]): string[] {
+  const isExact = statuses.includes("dead");
+  return statuses.map((status) => (status === "failed" && !isExact ? FAILED_ONLY : status));
 }

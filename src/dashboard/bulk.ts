@@ -2,14 +2,18 @@
  * BULK OPERATIONS: a change of all jobs that match. The page counts them and asks, then the server changes them in batches, even after the
  * page is closed. While it is open, the page shows the progress and can stop it.
  */
-import { type BulkAction, STATUSES_OF } from "../core/bulk.ts";
-import type { Status } from "../core/job.ts";
+import { createElement } from "react";
+import { BULK_QUEUE, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
+import type { JobSummary, Status } from "../core/job.ts";
+import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import { act } from "./act.ts";
-import { type BulkOperation, client, type JobFilter } from "./api.ts";
+import { type BulkOperation, type BulkPreview, client, type JobFilter } from "./api.ts";
 import { ask } from "./ask.ts";
+import { BulkQuestion, matchedText } from "./bulk-question.tsx";
 import { counted } from "../core/counted.ts";
-import { count } from "./format.ts";
+import { filterWords } from "./filter-words.ts";
 import { live } from "./live.ts";
+import { SAMPLE } from "./job-actions.ts";
 import { messageOf } from "./parts/notices.tsx";
 import { noteRefusal } from "./session.ts";
 import { toast } from "./toasts.ts";
@@ -20,28 +24,17 @@ export const bulk = new Watched<BulkOperation | null>(null);
 
 const LOOK_MS = 400;
 
-const WORDS: Readonly<Record<BulkAction, { readonly verb: string; readonly done: string; readonly body: string }>> = {
-  retry: {
-    verb: "Retry",
-    done: "will run again",
-    body: "They are pending at once, and their retries count from 0 again. If the cause is not fixed, they will fail again.",
-  },
-  cancel: {
-    verb: "Cancel",
-    done: "cancelled",
-    body: "Waiting jobs will not run. Running handlers are told to stop; what they have done so far is not undone.",
-  },
-  delete: {
-    verb: "Delete",
-    done: "deleted",
-    body: "Their payloads, results, errors and logs are deleted, too. This cannot be undone.",
-  },
+const WORDS: Readonly<Record<BulkAction, { readonly verb: string; readonly done: string }>> = {
+  retry: { verb: "Retry", done: "queued for retry" },
+  cancel: { verb: "Cancel", done: "cancelled" },
+  delete: { verb: "Delete", done: "deleted" },
 };
 
-/** Those of the given statuses (or of all) that allow the action; null if none does. */
-export function statusesFor(action: BulkAction, given: readonly string[] | undefined): readonly Status[] | null {
-  const able = STATUSES_OF[action].filter((status) => given === undefined || given.includes(status));
-  return able.length === 0 ? null : able;
+/** The filter for those of the given statuses (or of all) that allow the action; null if none does. */
+export function filterFor(action: BulkAction, filter: JobFilter, given: readonly Status[] | undefined): JobFilter | null {
+  if (given === undefined) return filter;
+  const able = STATUSES_OF[action].filter((status) => given.includes(status));
+  return able.length === 0 ? null : { ...filter, status: statusWords(able) };
 }
 
 /** Counts, asks, starts, and shows the progress until the end. Returns whether it was started. */
@@ -56,7 +49,7 @@ export async function changeAll(action: BulkAction, filter: JobFilter): Promise<
       toast("No job matches any more.");
       return false;
     }
-    if (!(await isConfirmed(action, preview.matched, preview.matchedIsCapped))) return false;
+    if (!(await isConfirmed(preview))) return false;
     void follow(await client.bulk.start({ action, filter, all: true }));
     return true;
   } catch (error) {
@@ -74,12 +67,27 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
   );
 }
 
-function isConfirmed(action: BulkAction, matched: number, isCapped: boolean): Promise<boolean> {
-  const { verb, body } = WORDS[action];
-  const which = isCapped ? `more than ${count(matched)} jobs` : counted(matched, "job");
+async function isConfirmed(preview: BulkPreview): Promise<boolean> {
+  const { action, filter, matched, matchedIsCapped } = preview;
+  const { verb } = WORDS[action];
+  const running = action === "cancel" ? await countRunning(filter) : null;
+  const body = createElement(BulkQuestion, { words: filterWords(filter, Date.now()), preview, running, sample: await sampleOf(filter) });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";
-  const question = { title: `${verb} ${which}?`, body, yes: `${verb} them`, no, danger: action !== "retry" };
-  return ask(action === "delete" ? { ...question, typed: isCapped ? "delete" : String(matched) } : question);
+  const yes = matched === 1 && !matchedIsCapped ? `${verb} it` : `${verb} them`;
+  const question = { title: `${verb} ${matchedText(preview)}?`, body, yes, no, danger: action !== "retry" };
+  return ask(action === "delete" ? { ...question, typed: matchedIsCapped ? "delete" : String(matched) } : question);
+}
+
+async function countRunning(filter: JobFilter): Promise<BulkPreview | null> {
+  const statuses = readStatusFilter(filter.status);
+  if (statuses?.includes("running") === false) return null;
+  return client.bulk.preview({ action: "cancel", filter: { ...filter, status: "running" } });
+}
+
+/** Some of the jobs. An operation changes no operations, so they are not among them. */
+async function sampleOf(filter: JobFilter): Promise<JobSummary[]> {
+  const { jobs } = await client.list({ ...filter, limit: filter.internal === true ? 10 * SAMPLE : SAMPLE });
+  return jobs.filter(({ queue }) => queue !== BULK_QUEUE).slice(0, SAMPLE);
 }
 
 async function follow(started: BulkOperation): Promise<void> {
@@ -102,9 +110,6 @@ async function follow(started: BulkOperation): Promise<void> {
 
 function showEnd({ action, status, succeeded, failed, failures, error }: BulkOperation): void {
   if (status === "failed") toast(`The bulk operation failed: ${messageOf(error ?? "the reason is unknown")}`, { kind: "failed" });
-  else if (succeeded > 0 || failed === 0) {
-    const { done } = WORDS[action];
-    toast(`${counted(succeeded, "job")} ${action === "retry" ? done : `${succeeded === 1 ? "is" : "are"} ${done}`}`);
-  }
+  else if (succeeded > 0 || failed === 0) toast(`${counted(succeeded, "job is", "jobs are")} ${WORDS[action].done}`);
   if (failed > 0) toast(`${counted(failed, "job")} could not be changed. ${messageOf(failures[0]?.message ?? "")}`, { kind: "failed" });
 }

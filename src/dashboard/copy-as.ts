@@ -1,7 +1,7 @@
 /** THE SAME JOB AS CODE: how to enqueue it with curl, on the command line, or in TypeScript. */
 import { formatDuration } from "../core/duration.ts";
 import { type JobSummary, USUAL_JOB, usualMaxLost } from "../core/job.ts";
-import { jsonOf, payloadOf } from "../core/json-text.ts";
+import { JsonText, jsonOf, payloadOf, prettyJson } from "../core/json-text.ts";
 import type { EnqueueOptions } from "./api.ts";
 import { priorityName } from "./parts/priority.tsx";
 import { API_URL } from "./places.ts";
@@ -34,12 +34,15 @@ const SERVER = API_URL.href.replace(/\/$/, "");
 export function asCurl({ type, payload, options }: JobRequest): string {
   const others = JSON.stringify(Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value])));
   const body = `{"type":${JSON.stringify(type)},"payload":${jsonOf(payload)}${others === "{}" ? "}" : `,${others.slice(1)}`}`;
-  return [
+  const { before, argument } = byFileIfLarge(body);
+  const command = [
     `curl ${quote(`${SERVER}/api/v1/jobs`)}`,
     `--header "X-API-Key: $API_KEY"`,
     "--header 'Content-Type: application/json'",
-    `--data ${quote(body)}`,
-  ].join(" \\\n  ");
+    // Of a file, --data would leave out the line breaks.
+    before === "" ? `--data ${argument}` : `--data-binary ${argument}`,
+  ];
+  return before + command.join(" \\\n  ");
 }
 
 export function asCommand({ type, payload, options }: JobRequest): string {
@@ -52,16 +55,33 @@ export function asCommand({ type, payload, options }: JobRequest): string {
     ...(meta === undefined || meta === null ? [] : [`--meta ${quote(JSON.stringify(meta))}`]),
     `--url ${quote(SERVER)}`,
   ];
-  return [`millrace enqueue ${quote(type)} ${quote(jsonOf(payload))}`, ...flags].join(" \\\n  ");
+  const { before, argument } = byFileIfLarge(jsonOf(payload));
+  return before + [`millrace enqueue ${quote(type)} ${argument}`, ...flags].join(" \\\n  ");
+}
+
+/** A shell takes no argument of any length: larger JSON goes by a file. */
+const MAX_ARGUMENT = 8 * 1024;
+const FILE = "payload.json";
+/** No line of JSON is this word alone. */
+const END = "END_OF_JSON";
+
+function byFileIfLarge(json: string): { readonly before: string; readonly argument: string } {
+  if (new Blob([json]).size <= MAX_ARGUMENT) return { before: "", argument: quote(json) };
+  return { before: `cat > ${FILE} <<'${END}'\n${json}\n${END}\n`, argument: `@${FILE}` };
 }
 
 export function asTypeScript({ type, payload, options }: JobRequest): string {
   const given = Object.keys(options).length === 0 ? "" : `, ${literal(options)}`;
   return `import { connect } from "millrace";
-
+${isExact(payload) ? "" : "\n// JavaScript cannot hold every number of this payload: curl and the command line keep them as they are.\n"}
 const client = await connect(${JSON.stringify(SERVER)}, { apiKey: process.env.API_KEY });
 await client.enqueue(${JSON.stringify(type)}, ${literal(payload)}${given});
 `;
+}
+
+/** Whether JavaScript writes the numbers of a payload as they came. */
+function isExact(payload: unknown): boolean {
+  return !(payload instanceof JsonText) || prettyJson(payload) === prettyJson(payload.value);
 }
 
 /** Each format with its name. */

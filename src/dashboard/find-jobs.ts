@@ -1,4 +1,5 @@
 /** READS A SEARCH FOR JOBS. An id opens its job; `name:value` pairs are filters of the list, and all other words are text to search for. */
+import { MAX_SEARCH_LENGTH } from "../core/search.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch } from "./job-search.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -8,6 +9,7 @@ export function isId(text: string): boolean {
 }
 
 export function readQuery(text: string): JobSearch {
+  if (isJson(text)) return { q: searchText(text) };
   const found: [FilterName, string][] = [];
   const others: string[] = [];
   for (const word of wordsOf(text)) {
@@ -16,8 +18,29 @@ export function readQuery(text: string): JobSearch {
     if (FILTER_NAMES.includes(name)) found.push([name, unquoted(word.slice(colon + 1))]);
     else others.push(unquoted(word));
   }
-  if (others.length > 0) found.push(["q", others.join(" ")]);
+  if (others.length > 0) found.push(["q", searchText(others.join(" "))]);
   return Object.fromEntries(found);
+}
+
+/** A text as the API searches for it: JSON without space between its parts, as payloads are stored; and no longer than a search may be. */
+export function searchText(text: string): string {
+  const compact = isJson(text) ? text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1") : text;
+  return compact
+    .trim()
+    .slice(0, MAX_SEARCH_LENGTH)
+    .replace(/[\ud800-\udbff]$/, "");
+}
+
+/** Whether the text is an object, a list, or fields of an object. A text in quotes is a phrase. */
+function isJson(text: string): boolean {
+  const fields = text.trim().replace(/,$/, "");
+  return [fields, `{${fields}}`].some((json) => {
+    try {
+      return typeof JSON.parse(json) === "object" && fields.length > 1 && /^[{["]/.test(fields);
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** Spaces divide words, except inside quotes. */

@@ -53,6 +53,11 @@ export function rate(perSecond: number): string {
   return `${compact(Math.round(perSecond))}/s`;
 }
 
+/** A number with at most one decimal: 33.333 is "33.3". */
+export function shortDecimal(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
 /** A part of a whole: "98.2 %", never 100 if something is missing. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return NOTHING;
@@ -68,17 +73,19 @@ export function bytes(size: number): string {
   return `${(size / 1024 / 1024).toFixed(1)} MB`;
 }
 
-/** "2026-03-01 10:00:00" in the reader's time zone. */
+const DAY = { year: "numeric", month: "short", day: "numeric" } as const;
+const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+const local = new Intl.DateTimeFormat(undefined, { ...DAY, ...TIME });
+const localExact = new Intl.DateTimeFormat(undefined, { ...DAY, ...TIME, fractionalSecondDigits: 3 });
+
+/** Date and time as the reader's language writes them, in the reader's time zone: "Mar 1, 2026, 10:00:00 AM". */
 export function localTime(at: number): string {
-  const date = new Date(at);
-  const part = (value: number): string => String(value).padStart(2, "0");
-  const day = `${date.getFullYear()}-${part(date.getMonth() + 1)}-${part(date.getDate())}`;
-  return `${day} ${part(date.getHours())}:${part(date.getMinutes())}:${part(date.getSeconds())}`;
+  return local.format(at);
 }
 
 /** The same with milliseconds, and in UTC: the tooltip of a short time. */
 export function fullTime(at: number): string {
-  return `${localTime(at)}.${String(new Date(at).getMilliseconds()).padStart(3, "0")}\n${new Date(at).toISOString()}`;
+  return `${localExact.format(at)}\n${new Date(at).toISOString()}`;
 }
 
 /** The end of an id: ids of the same minute start alike. */

@@ -14,7 +14,8 @@ export function useHeld<Value>(value: Value): { readonly shown: Value; readonly 
   const isHeld = by.pointer || by.focus;
   // What the user did or asked for is shown at once.
   const isNews = held !== null && held.asked !== asked && held.value !== value;
-  if (isHeld && (held === null || isNews)) setHeld({ value, asked });
+  // Nothing yet is not held: what comes then is the first to be read.
+  if (isHeld && value !== undefined && (held === null || isNews)) setHeld({ value, asked });
   if (!isHeld && held !== null) setHeld(null);
   return {
     shown: isHeld && held !== null && !isNews ? held.value : value,

@@ -1,4 +1,5 @@
 /** ACTIONS ON JOBS. Only actions that the job's status allows are offered. */
+import { createElement, type ReactNode } from "react";
 import { Ban, Play, RotateCw, Trash2 } from "lucide-react";
 import { isTerminal, type JobSummary, type Status } from "../core/job.ts";
 import { RETRY, RUN_NOW } from "../core/lifecycle.ts";
@@ -8,6 +9,7 @@ import { ask } from "./ask.ts";
 import { counted } from "../core/counted.ts";
 import { shortId } from "./format.ts";
 import { messageOf } from "./parts/notices.tsx";
+import { TextAndSample } from "./parts/sample-jobs.tsx";
 import { toast } from "./toasts.ts";
 import { Watched } from "./watched.ts";
 
@@ -43,7 +45,7 @@ function perform(action: JobAction, id: string): Promise<unknown> {
 }
 
 const DONE: Readonly<Record<JobAction, string>> = {
-  retry: "will run again",
+  retry: "is queued for retry",
   start: "starts now",
   cancel: "is cancelled",
   delete: "is deleted",
@@ -54,7 +56,10 @@ export const ACTION_ICONS = { retry: RotateCw, start: Play, cancel: Ban, delete:
 /** The labels of the buttons. */
 export const ACTION_WORDS: Readonly<Record<JobAction, string>> = { retry: "Retry", start: "Start now", cancel: "Cancel", delete: "Delete" };
 
-type Target = Pick<JobSummary, "id" | "type" | "status">;
+type Target = Pick<JobSummary, "id" | "type" | "status" | "error">;
+
+/** How many of the jobs a question shows. */
+export const SAMPLE = 3;
 
 /** Asks if it cannot be undone, makes the change, and reports it. Returns whether it was made. */
 export async function changeJob(action: JobAction, job: Target): Promise<boolean> {
@@ -71,14 +76,19 @@ export async function changeJob(action: JobAction, job: Target): Promise<boolean
 function isConfirmed(action: JobAction, jobs: readonly Target[], what: string): Promise<boolean> {
   const running = jobs.filter(({ status }) => status === "running").length;
   if (action === "delete") {
-    const body = "This also deletes payload, result, attempts and log. It cannot be undone.";
+    const body = bodyOf("This also deletes payload, result, attempts and log. It cannot be undone.", jobs);
     return ask({ title: `Delete ${what}?`, body, yes: "Delete", danger: true });
   }
   if (action === "cancel" && running > 0) {
-    const body = `${running === 1 ? "It is running" : `${running} of them are running`}: the handler is told to stop; what it has done so far is not undone.`;
+    const which = jobs.length === 1 ? "It is running" : counted(running, "of them is running", "of them are running");
+    const body = bodyOf(`${which}: the handler is told to stop; what it has done so far is not undone.`, jobs);
     return ask({ title: `Cancel ${what}?`, body, yes: jobs.length === 1 ? "Cancel it" : "Cancel them", no: "Do not cancel", danger: true });
   }
   return Promise.resolve(true);
+}
+
+function bodyOf(text: string, jobs: readonly Target[]): ReactNode {
+  return jobs.length === 1 ? text : createElement(TextAndSample, { text, jobs: jobs.slice(0, SAMPLE) });
 }
 
 export interface Progress {

@@ -1,5 +1,7 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
-import { PRIORITY_LEVELS } from "../core/job.ts";
+import { isInternalQueue } from "../core/internal.ts";
+import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
+import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
 
 /** The filters of a list, as texts. */
@@ -24,6 +26,25 @@ export interface JobSearch {
 /** The filters that users set; the cursor is only a position. */
 export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to"] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
+
+/** The value of the filter `status` for exactly this one: `failed` alone would also find dead jobs. */
+export function statusWord(status: Status): string {
+  return statusWords([status])[0] ?? status;
+}
+
+/** The statuses that the filter means; undefined for all, or if the API would refuse it. */
+export function statusesIn(status: string | undefined): readonly Status[] | undefined {
+  try {
+    return readStatusFilter(status?.split(","));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The jobs of a queue. A list leaves out internal ones unless it is asked for them. */
+export function searchOfQueue(queue: string): JobSearch {
+  return isInternalQueue(queue) ? { queue, internal: "true" } : { queue };
+}
 
 /** Reads the URL of the list of jobs. */
 export function readJobSearch(search: Record<string, unknown>): JobSearch {

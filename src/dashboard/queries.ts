@@ -108,12 +108,14 @@ export function useDead(query: Omit<ListJobs, "status">): UseQueryResult<JobPage
 }
 
 /** Dead letters by error. They are counted each time, so they are polled now and then, not fetched with every event. */
-export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">): UseQueryResult<ErrorGroups> {
+export function useErrorGroups(filter: Omit<JobFilter, "status">): UseQueryResult<ErrorGroups> {
   return useQuery({
     queryKey: ["groups", filter],
     queryFn: () => client.dead.groups(filter),
     refetchInterval: everyUnlessPaused(GROUPS_MS),
     placeholderData: keepPreviousData,
+    // An old answer would be held back as soon as the pointer is on it.
+    gcTime: 0,
   });
 }
 

@@ -7,6 +7,7 @@ import { lazyPage } from "./frame/lazy-page.tsx";
 import { readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
 import { Empty, Skeleton, Trouble } from "./parts/notices.tsx";
 import { PAGE_URL } from "./places.ts";
+import { useTitle } from "./title.ts";
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
 
@@ -67,6 +68,7 @@ export const router = createRouter({
 });
 
 function NotFound(): ReactElement {
+  useTitle("No such page");
   return (
     <Empty icon={Compass} title="There is no such page">
       <Link to="/" className="text-primary underline underline-offset-2">

@@ -19,6 +19,8 @@ export type ErrorGroups = Awaited<ReturnType<Client["dead"]["groups"]>>;
 export type ErrorGroup = ErrorGroups["groups"][number];
 /** Which jobs a bulk operation changes. */
 export type JobFilter = NonNullable<Parameters<Client["bulk"]["start"]>[0]["filter"]>;
+/** How many jobs a bulk operation would change. */
+export type BulkPreview = Awaited<ReturnType<Client["bulk"]["preview"]>>;
 export type BulkOperation = Awaited<ReturnType<Client["bulk"]["start"]>>;
 /** Why a job is not running. */
 export type Explanation = Awaited<ReturnType<Client["explain"]>>;

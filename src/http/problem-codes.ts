@@ -28,6 +28,11 @@ const LIBRARY_PROBLEMS: Readonly<Record<ErrorCode, ProblemKind>> = {
     title: "The queue is full",
     hint: "Wait as long as Retry-After says and send the request again, or raise the queue's capacity.",
   },
+  schedule_exists: {
+    status: 409,
+    title: "A schedule has this name",
+    hint: "Choose another name, or replace the schedule with PUT /api/v1/schedules/{name}.",
+  },
   wrong_status: {
     status: 409,
     title: "The job's status does not allow this",

@@ -143,7 +143,8 @@ export interface Store extends Feed, Shared {
 
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
-   * MAX_CANDIDATES jobs at most. `isCapped`: there were more jobs than that, or more groups.
+   * MAX_CANDIDATES jobs at most. `isCapped`: there were more jobs than that, or more groups, and each
+   * count means at least that many.
    */
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 

@@ -29,6 +29,12 @@ export function bulkSuite(promises: Promises): void {
       expect((await client.attempts(users.sampleJobId))[0]?.error).toMatchObject({ group: users.group });
       expect((await client.dead.groups({ type: "sms" })).groups.map(({ count }) => count)).toEqual([1, 1]);
 
+      expect((await client.dead.groups({ group: disk.group })).groups).toEqual([disk]);
+      expect(await client.dead.groups({ q: "NO USER" })).toEqual({ groups: [users], isCapped: false });
+      expect((await client.dead.groups({ q: "user", type: "mail" })).groups).toMatchObject([{ group: users.group, count: 2 }]);
+      expect(await client.dead.groups({ q: "nowhere" })).toEqual({ groups: [], isCapped: false });
+      expect((await client.dead.groups({ q: disk.sampleJobId })).groups).toEqual([disk]);
+
       expect((await client.list({ group: users.group })).jobs).toHaveLength(3);
       expect((await client.dead.list({ group: users.group, type: "sms" })).jobs).toHaveLength(1);
       expect(await client.dead.retry({ group: disk.group })).toBe(1);
@@ -37,6 +43,22 @@ export function bulkSuite(promises: Promises): void {
       for (const bad of ["nonsense", "", 7, "ABCDEFABCDEF"]) {
         await expect(client.list({ group: bad as string })).rejects.toMatchObject({ code: "invalid_input", field: "group" });
       }
+    });
+  });
+
+  describe("the filter failed_only", () => {
+    promises("names failed jobs without dead ones, in lists, counts and what is changed", async (client) => {
+      await die(client, [{ type: "mail", message: "boom" }]);
+      await client.configure("default", { deadLetters: false });
+      await die(client, [{ type: "sms", message: "boom" }]);
+      const types = async (status: string): Promise<string[]> => (await client.list({ status })).jobs.map(({ type }) => type).sort();
+      expect(await types("failed")).toEqual(["mail", "sms"]);
+      expect(await types("Failed_Only")).toEqual(["sms"]);
+      expect(await client.count({ status: "failed_only" })).toMatchObject({ count: 1 });
+      const filter = { status: "failed_only" };
+      expect(await client.bulk.preview({ action: "retry", filter })).toMatchObject({ matched: 1, filter: { status: ["failed_only"] } });
+      expect(await run(client, { action: "delete", filter })).toMatchObject({ matched: 1, succeeded: 1, failed: 0 });
+      expect(await statuses(client)).toEqual({ dead: 1 });
     });
   });
 

@@ -52,6 +52,21 @@ export function scheduleSuite(promises: Promises): void {
       expect(await client.schedules.get("nightly")).toBeNull();
     });
 
+    promises("are made only if no other has the name", async (client) => {
+      const nightly = { name: "nightly", cron: "30 2 * * *", type: "report", payload: { day: 1 } };
+      const made = await client.schedules.create(nightly);
+      expect(made).toMatchObject({ ...nightly, paused: false });
+      for (const second of [nightly, { name: "nightly", every: "1h", type: "other" } as const]) {
+        await expect(client.schedules.create(second)).rejects.toMatchObject({ code: "schedule_exists", field: "name" });
+      }
+      expect(await client.schedules.get("nightly")).toEqual(made);
+      const tries = await Promise.allSettled(
+        [1, 2, 3, 4].map((day) => client.schedules.create({ name: "race", every: "1h", type: "report", payload: { day } })),
+      );
+      expect(tries.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected", "rejected"]);
+      await expect(client.schedules.create({ name: "bad name", every: "1h", type: "report" })).rejects.toMatchObject({ field: "name" });
+    });
+
     promises("are paused, resumed, run by hand and previewed", async (client) => {
       await client.schedules.upsert({ name: "s", every: "1h", type: "report", payload: 7 });
       expect(await client.schedules.pause("s")).toMatchObject({ paused: true, nextRunAt: null });

@@ -239,7 +239,12 @@ export const STEPS: readonly Step[] = [
     name: "schedules create refuses a name that is taken",
     args: "schedules create nightly --every 5s --type clean",
     code: 5,
-    talk: /^millrace: schedule nightly already exists: change it with "schedules update"$/,
+    talk: /^millrace: schedule nightly already exists: change it with "schedules update", or pass --replace$/,
+  },
+  {
+    name: "schedules create replaces one if told to",
+    args: `schedules create nightly --every 5s --type clean --payload {"deep":true} --replace --json`,
+    json: [{ name: "nightly", every: 5000, cron: null }],
   },
   { name: "schedules create wants a type", args: "schedules create other --every 5s", code: 2, talk: /--type/ },
   { name: "schedules create wants a time", args: "schedules create other --type a", code: 2, talk: /^millrace: a schedule needs a time/ },

@@ -60,7 +60,7 @@ describe("a job", () => {
     await attempts.locator("pre", { hasText: "dashboard-job.test.ts" }).waitFor();
     await page.getByRole("button", { name: "Error of attempt 1" }).click();
     await attempts.locator("pre", { hasText: "attempt 1 broke" }).waitFor();
-    await page.getByText("Waited for the retry").waitFor();
+    await page.getByText("Backoff before retry").waitFor();
   });
 
   test("that was lost tells how often, and how often it may be", async () => {

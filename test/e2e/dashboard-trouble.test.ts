@@ -176,7 +176,7 @@ describe("users", () => {
     await page.getByLabel("User name").fill("ann");
     await page.getByLabel("Password").fill("the wheel");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("The user name or password is wrong.").waitFor();
+    await page.getByText("Wrong user name or password.").waitFor();
     await page.getByLabel("Password").fill("the mill");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.locator("tr[data-job] a[data-open]").click();

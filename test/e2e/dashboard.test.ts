@@ -44,7 +44,7 @@ describe("the overview", () => {
     await page.getByRole("slider", { name: "Jobs per hour, point by point" }).press("ArrowLeft");
     await page.getByRole("button", { name: "Show as a table" }).click();
     const latest = page.getByRole("table", { name: "Jobs over time, the latest first" }).getByRole("row").nth(1);
-    await eventually(() => latest.getByRole("cell").allTextContents()).toEqual([expect.stringMatching(/:00:00$/), "3", "2", "0", "0"]);
+    await eventually(() => latest.getByRole("cell").allTextContents()).toEqual([expect.stringMatching(/:00:00\b/), "3", "2", "0", "0"]);
   });
 
   test("stays current while a job reports progress all the time", async () => {
@@ -199,26 +199,26 @@ describe("jobs", () => {
     await page.locator(`tr[data-job="${id}"]`).waitFor();
     expect(page.url()).toContain("?status=pending&q=grace.kim");
     await page.getByRole("combobox", { name: "Text in the job" }).fill("nobody of this name");
-    await page.getByText("No jobs match these filters").waitFor();
+    await page.getByText("No matches").waitFor();
   });
 
   test("are changed all that match, however many pages they fill", async () => {
     const { client, visit } = await open();
     await client.enqueueMany(Array.from({ length: 130 }, (_, index) => ({ type: index < 120 ? "old:import" : "new:import" })));
     const page = await visit("jobs?type=old:import");
-    await page.getByRole("button", { name: "All that match" }).click();
-    await page.getByRole("menuitem", { name: "Cancel all that match" }).click();
+    await page.getByRole("button", { name: "Bulk actions" }).click();
+    await page.getByRole("menuitem", { name: "Cancel all matches" }).click();
     await page.getByRole("dialog", { name: "Cancel 120 jobs?" }).getByRole("button", { name: "Cancel them" }).click();
     await page.locator("[data-toast=done]", { hasText: "120 jobs are cancelled" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ cancelled: 120, pending: 10 });
     await page.getByRole("link", { name: "Cancelled", exact: true }).click();
-    await page.getByRole("button", { name: "All that match" }).click();
-    expect(await page.getByRole("menuitem", { name: "Cancel all that match" }).getAttribute("aria-disabled")).toBe("true");
-    await page.getByRole("menuitem", { name: "Delete all that match" }).click();
+    await page.getByRole("button", { name: "Bulk actions" }).click();
+    expect(await page.getByRole("menuitem", { name: "Cancel all matches" }).getAttribute("aria-disabled")).toBe("true");
+    await page.getByRole("menuitem", { name: "Delete all matches" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 120 jobs?" });
     await dialog.getByRole("textbox").fill("120");
     await dialog.getByRole("button", { name: "Delete them" }).click();
-    await page.getByText("No jobs match these filters").waitFor();
+    await page.getByText("No matches").waitFor();
     expect((await client.list({ type: "old:import" })).jobs).toEqual([]);
     expect((await client.list({ type: "new:import" })).jobs.length).toBe(10);
   });
@@ -249,8 +249,8 @@ describe("jobs", () => {
       times.ended_at = times.updated_at;
       return route.fulfill(answer(idIn(route.request().url())));
     });
-    await page.getByRole("button", { name: "All that match" }).click();
-    await page.getByRole("menuitem", { name: "Cancel all that match" }).click();
+    await page.getByRole("button", { name: "Bulk actions" }).click();
+    await page.getByRole("menuitem", { name: "Cancel all matches" }).click();
     await page.getByRole("button", { name: "Cancel them" }).click();
     await page.getByText("Cancelling 2 of 5 jobs").waitFor();
     await page.getByRole("link", { name: "Queues" }).click();
@@ -315,7 +315,7 @@ describe("jobs", () => {
     await page.getByRole("button", { name: "Cancel 1" }).waitFor();
     await page.getByRole("button", { name: "Delete 2" }).waitFor();
     await page.getByRole("button", { name: "Retry 2" }).click();
-    await page.locator("[data-toast=done]", { hasText: "2 jobs will run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs are queued for retry" }).waitFor();
     await eventually(async () => (await client.stats()).counts).toMatchObject({ pending: 3, dead: 0 });
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -366,14 +366,14 @@ describe("dead letters", () => {
     expect(page.url()).toMatch(/dead\?group=[0-9a-f]{12}$/);
     await full.getByRole("button", { name: "Retry 3" }).click();
     await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry them" }).click();
-    await page.locator("[data-toast=done]", { hasText: "3 jobs will run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "3 jobs are queued for retry" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 1 });
     await page.getByRole("button", { name: "Remove the filter error group" }).click();
     await eventually(() => groups.count()).toBe(1);
     await groups.getByRole("button", { name: "Delete 1 dead letter with this error" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
     await dialog.getByRole("textbox").fill("1");
-    await dialog.getByRole("button", { name: "Delete them" }).click();
+    await dialog.getByRole("button", { name: "Delete it" }).click();
     await page.getByText("No dead letters").waitFor();
   });
 
@@ -383,9 +383,9 @@ describe("dead letters", () => {
     await letDie(client, "a", "no");
     await letDie(client, "b", "no");
     const page = await visit("dead?type=a");
-    await page.getByRole("button", { name: "Retry all that match" }).click();
+    await page.getByRole("button", { name: "Retry all matches" }).click();
     await page.getByRole("button", { name: "Retry them" }).click();
-    await page.locator("[data-toast=done]", { hasText: "2 jobs will run again" }).waitFor();
+    await page.locator("[data-toast=done]", { hasText: "2 jobs are queued for retry" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 2, dead: 1 });
   });
 

@@ -1,13 +1,12 @@
 import type { BulkOperation, BulkRequest } from "../../client/client.ts";
 import { type BulkAction, type BulkStatus } from "../../core/bulk.ts";
-import { STATUSES } from "../../core/job.ts";
 import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
 import { confirmMatched, demandOperation, matchedText, runOperation, printFailures } from "../bulk-run.ts";
-import { type CommandGroup, defineVerb, required, texts, toggle, type Verb } from "../command.ts";
+import { type CommandGroup, defineVerb, required, toggle, type Verb } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, moment } from "../figures.ts";
-import { filterOf, JOB_FILTER } from "../job-filter.ts";
+import { filterOf, JOB_FILTER, STATUS_FILTER } from "../job-filter.ts";
 import type { Output } from "../output.ts";
 import type { Column, Style } from "../table.ts";
 
@@ -80,7 +79,7 @@ function action(name: BulkAction, summary: string, { about, examples, ask, doing
     about,
     examples,
     options: {
-      status: texts("<status>", "only jobs in this status; separate several by commas", STATUSES),
+      status: STATUS_FILTER,
       ...JOB_FILTER,
       all: toggle("every job, if you give no filter"),
       dryRun: toggle("only print how many match"),

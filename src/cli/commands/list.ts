@@ -1,11 +1,11 @@
 import type { Client, ListJobs } from "../../client/client.ts";
-import { type JobSummary, STATUSES } from "../../core/job.ts";
+import type { JobSummary } from "../../core/job.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
 import { toPriority } from "../../http/wire/values.ts";
-import { defineCommand, number, text, texts, toggle } from "../command.ts";
+import { defineCommand, number, text, toggle } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { age, NOTHING, took } from "../figures.ts";
-import { filterOf, JOB_FILTER } from "../job-filter.ts";
+import { filterOf, JOB_FILTER, STATUS_FILTER } from "../job-filter.ts";
 import { STATUS_STYLES } from "../job-view.ts";
 import type { Column } from "../table.ts";
 
@@ -21,7 +21,7 @@ export const list = defineCommand({
     "millrace list --status dead --ids",
   ],
   options: {
-    status: texts("<status>", "only jobs in this status; separate several by commas", STATUSES),
+    status: STATUS_FILTER,
     ...JOB_FILTER,
     limit: number(`how many at most (default: ${DEFAULT_LIMIT})`),
     cursor: text("<cursor>", "continue where the previous list ended"),

@@ -1,5 +1,6 @@
 import type { Schedule, ScheduleTiming } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
+import { MillraceError } from "../../core/errors.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
 import { toScheduleWire } from "../../http/wire/schedule.ts";
 import { toPriority } from "../../http/wire/values.ts";
@@ -42,21 +43,20 @@ export const schedules: CommandGroup = {
       },
     }),
     create: defineVerb("Make a schedule", {
-      about: "Makes a schedule. If one of that name exists, it is refused (exit code 5): use `update`.",
+      about:
+        "Makes a schedule. If one of that name exists, it is refused (exit code 5), unless you pass --replace. To change some options only, use `update`.",
       examples: [
         `millrace schedules create nightly --cron "0 3 * * *" --time-zone Europe/Berlin --type clean:up`,
         "millrace schedules create poll --every 10s --type inbox:poll --overlap skip",
+        "millrace schedules create poll --every 1m --type inbox:poll --replace",
       ],
       arguments: { name },
-      options: SCHEDULE_INPUT,
+      options: { ...SCHEDULE_INPUT, replace: toggle("replace a schedule that has this name") },
       async run(input, session) {
         if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
         const wanted = await readScheduleInput(input.name, input, session);
-        await session.withClient(async (client) => {
-          if ((await client.schedules.get(input.name)) !== null)
-            throw new CommandRefused(`schedule ${input.name} already exists: change it with "schedules update"`, EXIT.conflict);
-          print(await client.schedules.upsert(wanted), session.output);
-        });
+        const made = session.withClient(({ schedules }) => (input.replace ? schedules.upsert(wanted) : schedules.create(wanted)));
+        print(await made.catch(refuseTaken), session.output);
       },
     }),
     update: defineVerb("Change a schedule", {
@@ -132,6 +132,11 @@ export const schedules: CommandGroup = {
     }),
   },
 };
+
+function refuseTaken(error: unknown): never {
+  if (!(error instanceof MillraceError) || error.code !== "schedule_exists") throw error;
+  throw new MillraceError(error.code, `${error.message}: change it with "schedules update", or pass --replace`, { field: "name" });
+}
 
 function unknownSchedule(name: string): CommandRefused {
   return new CommandRefused(`there is no schedule ${name}`, EXIT.notFound);

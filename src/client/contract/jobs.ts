@@ -39,7 +39,8 @@ export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
 export type EnqueueResult = { readonly ok: true; readonly job: EnqueuedJob } | { readonly ok: false; readonly error: MillraceError };
 
 /** Status filters also accept the names of other queues, in any case. `failed` matches failed and dead. */
-export type StatusFilter = Status | "queued" | "processing" | "active" | "done" | "dead_letter" | "dead_lettered" | (string & {});
+export type StatusFilter =
+  Status | "queued" | "processing" | "active" | "done" | "dead_letter" | "dead_lettered" | "failed_only" | (string & {});
 
 /** Selects jobs. Absent fields do not matter. */
 export interface JobFilter {

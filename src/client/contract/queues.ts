@@ -120,8 +120,8 @@ export interface Percentiles {
 export interface DeadLetters {
   /** Jobs in status `dead`, newest first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
-  /** Dead letters by error, largest group first. Looks at the 10,000 that died last. */
-  groups(filter?: Omit<JobFilter, "status" | "group" | "q">): Promise<ErrorGroups>;
+  /** Dead letters by error, largest group first: those that match. Looks at the latest 10,000. */
+  groups(filter?: Omit<JobFilter, "status">): Promise<ErrorGroups>;
   /** Retries all that match; returns how many. */
   retry(filter?: Omit<JobFilter, "status">): Promise<number>;
   /** Deletes all that match; returns how many. */
@@ -132,6 +132,6 @@ export interface DeadLetters {
 export interface ErrorGroups {
   /** At most 100. */
   readonly groups: readonly ErrorGroup[];
-  /** Whether there are more dead letters than were looked at, or more groups than are listed. */
+  /** Whether there are more dead letters than were looked at, or more groups than are listed. Then each count means at least that many. */
   readonly isCapped: boolean;
 }

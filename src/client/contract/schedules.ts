@@ -3,7 +3,7 @@ import type { Duration } from "../../core/duration.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { EnqueuedJob } from "./jobs.ts";
 
-/** What `schedules.upsert` takes. */
+/** What `schedules.upsert` and `schedules.create` take. */
 export type ScheduleInput = {
   readonly name: string;
   readonly type: string;
@@ -51,6 +51,8 @@ export interface Schedule {
 
 /** Recurring jobs, by name. */
 export interface Schedules {
+  /** Makes a schedule. Fails with `schedule_exists` if there is one with that name. */
+  create(schedule: ScheduleInput): Promise<Schedule>;
   /** Makes or changes the schedule with that name. Repeating it changes nothing and keeps the next tick. */
   upsert(schedule: ScheduleInput): Promise<Schedule>;
   get(name: string): Promise<Schedule | null>;

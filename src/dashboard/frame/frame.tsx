@@ -29,7 +29,9 @@ export function Frame(): ReactElement {
     ...Object.fromEntries(PAGES.map(({ key, to }) => [`g ${key}`, () => void navigate({ to: to ?? "/" })])),
     "Mod+k": () => overlay.set({ kind: "palette" }),
     "?": () => overlay.set({ kind: "shortcuts" }),
-    e: () => overlay.set({ kind: "enqueue" }),
+    e: () => {
+      if (session.get().role === "operator") overlay.set({ kind: "enqueue" });
+    },
     l: () => isPaused.set(!isPaused.get()),
     t: () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "dark"),
     "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
@@ -76,7 +78,7 @@ function Content(): ReactElement {
       id="content"
       ref={ref}
       tabIndex={-1}
-      className="mx-auto w-full max-w-[100rem] flex-1 p-4 outline-none max-sm:pb-20 sm:px-6 sm:pt-5"
+      className="mx-auto w-full max-w-[100rem] flex-1 p-4 outline-none max-lg:pb-[calc(1rem+var(--toasts))] max-sm:pb-[calc(5rem+var(--toasts))] sm:px-6 sm:pt-5"
     >
       <Outlet />
     </main>

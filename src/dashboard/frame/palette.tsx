@@ -4,6 +4,7 @@ import { CornerDownLeft, Filter, Hash, Layers, type LucideIcon, Pause, Play, Plu
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import { STATUSES } from "../../core/job.ts";
 import { isId, readQuery } from "../find-jobs.ts";
+import { searchOfQueue, statusWord } from "../job-search.ts";
 import { isPaused } from "../paused.ts";
 import { closeOverlay, overlay } from "../overlay.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -148,13 +149,13 @@ function useEntries(): Entry[] {
     name: `Jobs that are ${status}`,
     group: "Jobs",
     icon: STATUS_ICONS[status],
-    run: () => void navigate({ to: "/jobs", search: { status } }),
+    run: () => void navigate({ to: "/jobs", search: { status: statusWord(status) } }),
   }));
   const byQueue = queues.map(({ name }): Entry => ({
     name: `Jobs in ${name}`,
     group: "Queues",
     icon: Layers,
-    run: () => void navigate({ to: "/jobs", search: { queue: name } }),
+    run: () => void navigate({ to: "/jobs", search: searchOfQueue(name) }),
   }));
   const changes = queues.map(({ name, paused: isHeld }): Entry =>
     isHeld

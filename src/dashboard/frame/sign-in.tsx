@@ -4,6 +4,7 @@ import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { adoptKey, session, signedOutOnlyHere, signIn, storedKey } from "../session.ts";
+import { useTitle } from "../title.ts";
 import { useWatched } from "../watched.ts";
 import { Mark } from "./nav.tsx";
 
@@ -11,6 +12,7 @@ import { Mark } from "./nav.tsx";
 export function SignIn(): ReactElement {
   const hasUsers = useWatched(session).signIn === "password";
   const [byKey, setByKey] = useState(!hasUsers);
+  useTitle("Sign in");
   return (
     <main className="grid min-h-dvh place-items-center p-4">
       <div className="w-full max-w-sm rounded-xl border bg-card p-6">
@@ -70,7 +72,7 @@ function PasswordForm(): ReactElement {
     setBusy(true);
     try {
       if (await signIn(username, password)) location.reload();
-      else setProblem("The user name or password is wrong.");
+      else setProblem("Wrong user name or password.");
     } catch (error) {
       setProblem(messageOf(error));
     }

@@ -8,7 +8,10 @@ const SHOWN_MS = { done: 5000, news: 6000, failed: 12_000 };
 const ICONS = { done: CircleCheck, news: Radio, failed: CircleAlert };
 const COLOURS = { done: "text-primary", news: "text-scheduled", failed: "text-destructive" };
 
-/** Messages at the lower right. Screen readers read them; they stay while the pointer is on them. */
+/**
+ * Messages. They cover no controls: on a wide screen they are below the navigation, where nothing else is; elsewhere the page ends above them
+ * (`--toasts`). Screen readers read them; they stay while the pointer is on them.
+ */
 export function ToastList(): ReactElement {
   const shown = useWatched(toasts);
   const place = useRef<HTMLDivElement>(null);
@@ -16,6 +19,8 @@ export function ToastList(): ReactElement {
     // Shown again, so that messages are above a dialog that has opened since.
     place.current?.hidePopover();
     place.current?.showPopover();
+    const top = place.current?.getBoundingClientRect().top ?? 0;
+    document.documentElement.style.setProperty("--toasts", shown.length === 0 ? "0px" : `${Math.ceil(innerHeight - top)}px`);
   });
   return (
     <div
@@ -24,7 +29,7 @@ export function ToastList(): ReactElement {
       role="region"
       aria-label="Messages"
       aria-live="polite"
-      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex overflow-visible border-0 bg-transparent p-0 text-foreground w-96 max-w-[calc(100vw-2rem)] flex-col gap-2 max-sm:bottom-18"
+      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex w-96 max-w-[calc(100vw-2rem)] flex-col justify-end gap-2 overflow-visible border-0 bg-transparent p-0 text-foreground max-sm:bottom-18 lg:right-auto lg:left-2 lg:max-h-[calc(100dvh-18rem)] lg:w-48 lg:overflow-hidden"
     >
       {shown.map((toast) => (
         <ToastItem key={toast.id} toast={toast} />
@@ -49,13 +54,14 @@ function ToastItem({ toast }: { readonly toast: Toast }): ReactElement {
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
       data-toast={kind}
-      className="appear pointer-events-auto flex items-center gap-2.5 rounded-lg border bg-popover py-1.5 pr-1.5 pl-3 shadow-popover"
+      className="appear pointer-events-auto flex items-center gap-2.5 rounded-lg lg:flex-wrap border bg-popover py-1.5 pr-1.5 pl-3 shadow-popover"
     >
       <Icon aria-hidden className={`size-4 shrink-0 ${COLOURS[kind]}`} />
-      <div className="min-w-0 flex-1 py-1 break-words">{text}</div>
+      <div className="min-w-0 flex-1 basis-24 py-1 break-words">{text}</div>
       {undo !== undefined && (
         <Button
           look="quiet"
+          className="lg:order-last lg:ml-4"
           onClick={() => {
             dismiss(id);
             undo();

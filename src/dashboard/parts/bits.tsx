@@ -4,6 +4,7 @@ import { Copy, Pause } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
+import { searchOfQueue } from "../job-search.ts";
 import { IconButton } from "./button.tsx";
 
 interface JobLinkProps {
@@ -31,7 +32,7 @@ export function JobLink({ id, children, opensRow = false }: JobLinkProps): React
 /** The name of a queue, as a link to its jobs. */
 export function QueueLink({ name }: { readonly name: string }): ReactElement {
   return (
-    <Link to="/jobs" search={{ queue: name }} className="inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline">
+    <Link to="/jobs" search={searchOfQueue(name)} className="inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline">
       {name}
     </Link>
   );

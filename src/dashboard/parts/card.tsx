@@ -1,4 +1,5 @@
 import type { ReactElement, ReactNode } from "react";
+import { useTitle } from "../title.ts";
 
 interface CardProps {
   readonly title?: ReactNode;
@@ -24,16 +25,17 @@ export function Card({ title, aside, children, className = "", flush = false }: 
   );
 }
 
-/** The head of a page: its title, a sentence, and actions. */
+/** The head of a page: its title, also that of the browser tab, a sentence, and actions. */
 export function PageHead({
   title,
   children,
   actions,
 }: {
-  readonly title: ReactNode;
+  readonly title: string;
   readonly children?: ReactNode;
   readonly actions?: ReactNode;
 }): ReactElement {
+  useTitle(title);
   return (
     <div className="mb-4 flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
       <div className="min-w-0">

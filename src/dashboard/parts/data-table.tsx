@@ -3,6 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { type ComponentType, Fragment, type HTMLAttributes, type ReactElement, type ReactNode, useState } from "react";
 import { useIsNarrow } from "./narrow.ts";
 import { type Sorting, SortTh, Table, Td, Th } from "./table.tsx";
+import { useYielding } from "./yielding.ts";
 
 export interface Column<Row> {
   readonly id: string;
@@ -12,6 +13,8 @@ export interface Column<Row> {
   readonly className?: string;
   /** Its place in a card, if not among the named values. */
   readonly place?: "title" | "corner";
+  /** Moves below the title if the table is too wide: the lowest number first. Absent: never. */
+  readonly yields?: number;
   /** The value to sort by. Absent: rows cannot be sorted by this column. */
   readonly sortBy?: (row: Row) => string | number;
 }
@@ -71,9 +74,13 @@ function Rows<Row>({
   sorting,
   onSort,
 }: RowsProps<Row>): ReactElement {
-  const width = columns.length + Number(lead !== undefined) + Number(Actions !== undefined) + Number(details !== undefined);
+  const able = columns.filter(({ yields }) => yields !== undefined).sort((a, b) => (a.yields ?? 0) - (b.yields ?? 0));
+  const { place, yielding } = useYielding(able.length);
+  const below = able.slice(0, yielding);
+  const shown = columns.filter((column) => !below.includes(column));
+  const width = shown.length + Number(lead !== undefined) + Number(Actions !== undefined) + Number(details !== undefined);
   return (
-    <Table caption={caption}>
+    <Table caption={caption} place={place}>
       <thead>
         <tr>
           {details !== undefined && (
@@ -82,7 +89,7 @@ function Rows<Row>({
             </Th>
           )}
           {lead !== undefined && <Th className="w-px">{lead.head}</Th>}
-          {columns.map(({ id, title, end = false, sortBy }) =>
+          {shown.map(({ id, title, end = false, sortBy }) =>
             sortBy === undefined ? (
               <Th key={id} end={end}>
                 {title}
@@ -109,9 +116,10 @@ function Rows<Row>({
                 <tr {...marks} className={`border-t transition-colors hover:bg-muted/60 ${className}`}>
                   {opener !== null && <Td>{opener}</Td>}
                   {lead !== undefined && <Td>{lead.cell(row)}</Td>}
-                  {columns.map(({ id, cell, end = false, className: look = "" }) => (
+                  {shown.map(({ id, cell, end = false, className: look = "", place: at }) => (
                     <Td key={id} end={end} className={look}>
                       {cell(row)}
+                      {at === "title" && below.length > 0 && <Below row={row} columns={below} />}
                     </Td>
                   ))}
                   {Actions !== undefined && (
@@ -126,6 +134,20 @@ function Rows<Row>({
         ))}
       </tbody>
     </Table>
+  );
+}
+
+/** The values of columns that had no room. */
+function Below<Row>({ row, columns }: { readonly row: Row; readonly columns: readonly Column<Row>[] }): ReactElement {
+  return (
+    <dl className="flex flex-wrap gap-x-3 pb-1 text-xs font-normal text-muted-foreground">
+      {columns.map(({ id, title, cell }) => (
+        <div key={id} className="flex items-center gap-1">
+          <dt>{title}</dt>
+          <dd>{cell(row)}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -147,7 +169,8 @@ function OpenableRow<Row>({ row, details, width, children }: OpenableRowProps<Ro
       {children(isThere ? <Opener label={label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} /> : <span />)}
       {isOpen && isThere && (
         <tr>
-          <td colSpan={width} className="px-4 pb-4">
+          {/* Long lines scroll inside it: they must not widen the table. */}
+          <td colSpan={width} className="max-w-0 px-4 pb-4">
             <Body row={row} />
           </td>
         </tr>

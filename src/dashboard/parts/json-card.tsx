@@ -1,7 +1,7 @@
 /** A JSON value, as a tree or as text, to copy or to download. */
 import { Download } from "lucide-react";
 import { type ReactElement, useMemo, useState } from "react";
-import { asWritten, prettyJson } from "../../core/json-text.ts";
+import { asWritten, jsonOf, prettyJson } from "../../core/json-text.ts";
 import { bytes } from "../format.ts";
 import { visible } from "../safe-text.ts";
 import { CopyButton } from "./bits.tsx";
@@ -24,10 +24,12 @@ export function JsonCard({ title, value, file }: JsonCardProps): ReactElement {
   const [isText, setText] = useState(false);
   const text = useMemo(() => prettyJson(value), [value]);
   const shown = useMemo(() => asWritten(value), [value]);
+  // Of the stored text: the shown one has more space in it.
+  const size = useMemo(() => new Blob([jsonOf(value)]).size, [value]);
   const what = title.toLowerCase();
   const controls = (
     <div className="flex items-center gap-1">
-      <span className="mr-1 text-xs text-muted-foreground">{bytes(new Blob([text]).size)}</span>
+      <span className="mr-1 text-xs text-muted-foreground">{bytes(size)}</span>
       <div role="group" aria-label={`How the ${what} is shown`} className="flex gap-0.5 rounded-md bg-muted p-0.5">
         {["Tree", "Text"].map((name) => (
           <button

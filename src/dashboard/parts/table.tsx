@@ -1,11 +1,18 @@
 /** Tables, with a caption for screen readers. */
 import { ArrowDown, ArrowUp } from "lucide-react";
-import type { ReactElement, ReactNode, ThHTMLAttributes } from "react";
+import type { ReactElement, ReactNode, RefObject, ThHTMLAttributes } from "react";
 
-export function Table({ caption, children }: { readonly caption: string; readonly children: ReactNode }): ReactElement {
+interface TableProps {
+  readonly caption: string;
+  readonly children: ReactNode;
+  /** The element that scrolls if the table is too wide. */
+  readonly place?: RefObject<HTMLDivElement | null>;
+}
+
+export function Table({ caption, children, place }: TableProps): ReactElement {
   return (
     // Can have the focus, so that the keyboard can scroll it.
-    <div className="scroll-x relative" role="region" aria-label={caption} tabIndex={0}>
+    <div ref={place} className="scroll-x relative" role="region" aria-label={caption} tabIndex={0}>
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{caption}</caption>
         {children}

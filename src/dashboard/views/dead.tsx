@@ -63,7 +63,8 @@ export function Dead(): ReactElement {
       <div className="mb-3">
         <FilterBar search={search} fixed={["status"]} />
       </div>
-      <ErrorGroups filter={toFilter(query)} search={search} />
+      {/* Other filters, other groups: they are not held back, even under the pointer. */}
+      <ErrorGroups key={JSON.stringify(filters)} filter={toFilter(query)} search={search} />
       <JobList
         list={list}
         caption="Dead letters"
@@ -71,7 +72,7 @@ export function Dead(): ReactElement {
         limit={limit}
         actions={RowActions}
         empty={
-          <Empty icon={PartyPopper} title={isFiltered ? "No dead letters match these filters" : "No dead letters"}>
+          <Empty icon={PartyPopper} title={isFiltered ? "No matches" : "No dead letters"}>
             {isFiltered ? "Remove a filter, or choose another time." : "Jobs that fail for good will appear here."}
           </Empty>
         }
@@ -101,10 +102,10 @@ function BulkActions({ filter, isFiltered }: { readonly filter: JobFilter; reado
   return (
     <>
       <Button icon={RotateCw} onClick={() => void changeAll("retry", dead)}>
-        {isFiltered ? "Retry all that match" : "Retry all"}
+        {isFiltered ? "Retry all matches" : "Retry all"}
       </Button>
       <Button icon={Trash2} onClick={() => void changeAll("delete", dead)}>
-        {isFiltered ? "Delete all that match" : "Delete all"}
+        {isFiltered ? "Delete all matches" : "Delete all"}
       </Button>
     </>
   );

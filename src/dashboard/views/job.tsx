@@ -1,13 +1,14 @@
 /** ONE JOB: its fields, its history, and actions. */
 import { getRouteApi } from "@tanstack/react-router";
 import { FileQuestion } from "lucide-react";
-import { type ReactElement, useEffect } from "react";
+import type { ReactElement } from "react";
 import { payloadOf, resultOf } from "../../core/json-text.ts";
 import type { Job } from "../../core/job.ts";
 import { Card } from "../parts/card.tsx";
 import { JsonCard } from "../parts/json-card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useAttempts, useJob } from "../queries.ts";
+import { useTitle } from "../title.ts";
 import { Attempts } from "./job/attempts.tsx";
 import { Explain } from "./job/explain.tsx";
 import { JobFacts } from "./job/job-facts.tsx";
@@ -34,6 +35,7 @@ export function JobPage(): ReactElement {
 }
 
 function NoJob({ text }: { readonly text: string }): ReactElement {
+  useTitle("No such job");
   return (
     <Card>
       <Empty icon={FileQuestion} title="There is no such job">
@@ -45,6 +47,7 @@ function NoJob({ text }: { readonly text: string }): ReactElement {
 
 function JobView({ job }: { readonly job: Job }): ReactElement {
   const attempts = useAttempts(job.id);
+  // The title shows the end of the job while you are in another tab.
   useTitle(`${MARKS[job.status] ?? "·"} ${job.type}`);
   return (
     <>
@@ -66,14 +69,4 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
       </div>
     </>
   );
-}
-
-/** The title of the browser tab: it shows the end of the job while you are in another tab. */
-function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Millrace`;
-    return () => {
-      document.title = "Millrace";
-    };
-  }, [title]);
 }

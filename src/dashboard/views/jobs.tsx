@@ -3,13 +3,14 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Columns3, Inbox, ListChecks } from "lucide-react";
 import { type ReactElement, useMemo } from "react";
 import { BULK_ACTIONS } from "../../core/bulk.ts";
+import type { Status } from "../../core/job.ts";
 import type { ListJobs } from "../api.ts";
-import { changeAll, statusesFor } from "../bulk.ts";
+import { changeAll, filterFor } from "../bulk.ts";
 import { counted } from "../../core/counted.ts";
 import { ACTION_ICONS, ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
-import { toFilter, toListQuery } from "../job-search.ts";
+import { statusesIn, toFilter, toListQuery } from "../job-search.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { Menu, MenuCheck, MenuItem } from "../parts/menu.tsx";
@@ -39,7 +40,7 @@ export function Jobs(): ReactElement {
         title="Jobs"
         actions={
           <>
-            {isOperator && (list.rows?.length ?? 0) > 0 && <AllThatMatch query={query} />}
+            {isOperator && (list.rows?.length ?? 0) > 0 && <BulkActions query={query} statuses={statusesIn(search.status)} />}
             <ColumnMenu />
           </>
         }
@@ -67,21 +68,21 @@ export function Jobs(): ReactElement {
 }
 
 /** Changes all jobs that match, also beyond this page. Jobs whose status does not allow it stay as they are. */
-function AllThatMatch({ query }: { readonly query: ListJobs }): ReactElement {
-  const { status, ...filter } = toFilter(query);
+function BulkActions({ query, statuses }: { readonly query: ListJobs; readonly statuses: readonly Status[] | undefined }): ReactElement {
+  const { status: _, ...filter } = toFilter(query);
   return (
-    <Menu trigger={<Button icon={ListChecks}>All that match</Button>}>
+    <Menu trigger={<Button icon={ListChecks}>Bulk actions</Button>}>
       {BULK_ACTIONS.map((action) => {
-        const able = statusesFor(action, status as string[] | undefined);
+        const able = filterFor(action, filter, statuses);
         return (
           <MenuItem
             key={action}
             icon={ACTION_ICONS[action]}
             danger={action === "delete"}
             disabled={able === null}
-            onClick={() => void changeAll(action, status === undefined ? filter : { ...filter, status: able ?? [] })}
+            onClick={() => void (able !== null && changeAll(action, able))}
           >
-            {ACTION_WORDS[action]} all that match…
+            {ACTION_WORDS[action]} all matches…
           </MenuItem>
         );
       })}
@@ -98,7 +99,7 @@ function NothingFound({ isFiltered, goesOn }: { readonly isFiltered: boolean; re
     );
   }
   return (
-    <Empty icon={Inbox} title="No jobs match these filters">
+    <Empty icon={Inbox} title="No matches">
       {goesOn ? "10,000 jobs were searched. Use Older to search further back." : "Remove a filter, or choose another time."}
     </Empty>
   );

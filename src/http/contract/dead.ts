@@ -3,8 +3,6 @@ import { Type } from "typebox";
 import type { Route } from "./route.ts";
 import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, Time } from "./schemas.ts";
 
-const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
-
 const ErrorGroups = Type.Object({
   groups: Type.Array(
     Type.Object({
@@ -18,7 +16,9 @@ const ErrorGroups = Type.Object({
       sample_job_id: Id,
     }),
   ),
-  is_capped: Type.Boolean({ description: "There are more dead letters than were read, or more groups than are shown." }),
+  is_capped: Type.Boolean({
+    description: "There are more dead letters than were read, or more groups than are shown: every count means at least that many.",
+  }),
 });
 
 export const deadRoutes = {
@@ -32,8 +32,8 @@ export const deadRoutes = {
   "GET /api/v1/dead/groups": {
     summary: "List dead letters by error, the largest group first",
     scope: "read",
-    query: closed({ type, queue, internal, priority, tag, from, to }),
-    answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
+    query: closed(JOB_FILTER),
+    answers: { 200: { when: "At most 100 groups, of the latest 10,000 dead letters.", is: ErrorGroups } },
     problems: ["invalid_input"],
   },
   "DELETE /api/v1/dead": {

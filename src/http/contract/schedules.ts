@@ -70,12 +70,12 @@ export const scheduleRoutes = {
     answers: { 200: { when: "Sorted by name.", is: Type.Object({ schedules: Type.Array(Schedule) }) } },
   },
   "POST /api/v1/schedules": {
-    summary: "Create or update the schedule with the given name",
+    summary: "Create a schedule",
     scope: "admin",
     body: closed({ name: Name, ...SCHEDULE_FIELDS }),
     keepsText: { fields: ["payload"] },
-    answers: UPSERTED,
-    problems: UPSERT_PROBLEMS,
+    answers: { 201: UPSERTED[201] },
+    problems: [...UPSERT_PROBLEMS, "schedule_exists"],
   },
   "POST /api/v1/schedules/preview": {
     summary: "Preview the next runs of a timing, without a schedule",

@@ -203,7 +203,8 @@ export const JOB_FILTER = {
 
 /** One status or several. */
 export const StatusList = Type.Array(Type.String({ maxLength: 20 }), {
-  description: "statuses or their aliases, separated by commas, in any case; failed matches failed and dead",
+  description:
+    "statuses or their aliases, separated by commas, in any case; failed matches failed and dead, failed_only matches failed alone",
 });
 
 /** How far page numbers reach: all jobs before the page are read. */

@@ -13,6 +13,7 @@ import { wireText } from "./wire-text.ts";
 
 export function createRemoteSchedules(transport: Transport): Schedules {
   return {
+    create: (schedule) => create(transport, schedule),
     upsert: (schedule) => upsert(transport, schedule),
     get: (name) => get(transport, name),
 
@@ -51,12 +52,24 @@ export function createRemoteSchedules(transport: Transport): Schedules {
   };
 }
 
+/** Is not repeated: after a lost answer, the repeat would be refused because of the first. */
+async function create(transport: Transport, input: ScheduleInput): Promise<Schedule> {
+  const { name, ...rest } = readInput(input);
+  return scheduleIn(
+    await transport.ask("POST /api/v1/schedules", { body: wireText({ name: readName(name), ...rest }), repeatable: false }),
+  );
+}
+
 async function upsert(transport: Transport, input: ScheduleInput): Promise<Schedule> {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
-  const { name, ...rest } = input;
+  const { name, ...rest } = readInput(input);
   return scheduleIn(
     await transport.ask("PUT /api/v1/schedules/{name}", { params: { name: readName(name) }, body: wireText(rest), repeatable: true }),
   );
+}
+
+function readInput(input: ScheduleInput): ScheduleInput {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
+  return input;
 }
 
 async function get(transport: Transport, name: string): Promise<Schedule | null> {

@@ -17,7 +17,10 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
       return ok(writtenOf({ schedules: (await client.schedules.list()).map(toScheduleWire) }));
     },
 
-    "POST /api/v1/schedules": ({ body: { name, ...body } }) => upsert(client, name, body),
+    async "POST /api/v1/schedules"({ body: { name, ...body } }) {
+      const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput);
+      return { status: 201, body: writtenOf(toScheduleWire(schedule)) };
+    },
     "PUT /api/v1/schedules/{name}": ({ params: { name }, body }) => upsert(client, name, body),
 
     async "POST /api/v1/schedules/preview"({ body: { count, ...timing } }) {

@@ -8,7 +8,7 @@ export const scheduleCases: Readonly<Partial<Record<keyof typeof scheduleRoutes,
   "GET /api/v1/schedules": [{ status: 200, ask: () => ({}) }],
   "POST /api/v1/schedules": [
     { status: 201, ask: (world) => ({ json: { name: world.name("schedule"), ...SPEC } }) },
-    { status: 200, ask: async (world) => ({ json: { name: await world.schedule(), ...SPEC } }) },
+    { status: 409, code: "schedule_exists", ask: async (world) => ({ json: { name: await world.schedule(), ...SPEC } }) },
     {
       status: 422,
       code: "unknown_type",

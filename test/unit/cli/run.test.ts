@@ -109,6 +109,7 @@ describe("exit codes", () => {
       unauthorized: 4,
       forbidden: 4,
       key_conflict: 5,
+      schedule_exists: 5,
       wrong_status: 5,
       stale_lease: 5,
       queue_full: 6,

@@ -26,6 +26,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   "dead.list": (client) => client.dead.list(),
   "dead.retry": (client) => client.dead.retry(),
   "dead.purge": (client) => client.dead.purge(),
+  "schedules.create": (client) => client.schedules.create({ name: "n", type: "t", every: "1m" }),
   "schedules.upsert": (client) => client.schedules.upsert({ name: "n", type: "t", every: "1m" }),
   "schedules.get": (client) => client.schedules.get("n"),
   "schedules.list": (client) => client.schedules.list(),

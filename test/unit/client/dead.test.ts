@@ -24,6 +24,20 @@ describe("dead letters", () => {
     expect(page.jobs[0]!.error).toMatchObject({ message: "boom" });
   });
 
+  test("are grouped as far as a list looks, and then every count means at least", async () => {
+    const { client } = await openClient();
+    const found = (q: string) => client.dead.groups({ q });
+    for (let round = 0; round < 10; round++)
+      await killAll(
+        client,
+        Array.from({ length: 1000 }, () => "many"),
+      );
+    expect(await found("boom")).toMatchObject({ isCapped: false, groups: [{ count: 10_000, types: ["many"] }] });
+    await killAll(client, ["one", "two"]);
+    expect(await found("boom")).toMatchObject({ isCapped: true, groups: [{ count: 10_000 }] });
+    expect(await found("two")).toMatchObject({ isCapped: true, groups: [{ count: 1, types: ["two"] }] });
+  });
+
   test("are retried by filter, and counted", async () => {
     const { client, store } = await openClient();
     await killAll(client, ["a", "b", "a"]);

@@ -46,6 +46,7 @@ describe("list", () => {
     [{ status: "dead_letter" }, ["dies"]],
     [{ status: "dead_lettered" }, ["dies"]],
     [{ status: "failed" }, ["dies"]],
+    [{ status: "failed_only" }, []],
     [{ status: ["queued", "scheduled", "pending"] }, ["mail", "later"]],
     [{ type: "runs" }, ["runs"]],
     [{ queue: "mail" }, ["mail"]],

@@ -5,6 +5,27 @@ import { listenTo, openClient, START } from "./open-client.ts";
 const HOURLY: ScheduleInput = { name: "report", cron: "0 * * * *", type: "report:make", payload: { kind: "short" } };
 const HOUR = 3_600_000;
 
+describe("create", () => {
+  test("is done when the answer to its write was lost, and the repeated write was refused", async () => {
+    const { client, store } = await openClient();
+    const put = store.putSchedule.bind(store);
+    store.putSchedule = async (...args) => (await put(...args), put(...args));
+    expect(await client.schedules.create(HOURLY)).toMatchObject({ name: "report", payload: { kind: "short" } });
+    await expect(client.schedules.create(HOURLY)).rejects.toMatchObject({ code: "schedule_exists" });
+  });
+
+  test("is refused when somebody was faster with another schedule of that name", async () => {
+    const { client, store } = await openClient();
+    const put = store.putSchedule.bind(store);
+    store.putSchedule = async (spec, ...rest) => {
+      await put({ ...spec, overlap: "skip" }, ...rest);
+      return put(spec, ...rest);
+    };
+    await expect(client.schedules.create(HOURLY)).rejects.toMatchObject({ code: "schedule_exists" });
+    expect(await client.schedules.get("report")).toMatchObject({ overlap: "skip" });
+  });
+});
+
 describe("upsert", () => {
   test("makes a schedule with its next tick", async () => {
     const { client } = await openClient();

@@ -75,7 +75,7 @@ describe("a job is not running because", () => {
 
   test("others go before it", () => {
     expect(explain(factsOf(jobIn("pending")))).toEqual([
-      { code: "position", message: "it is the next job to start", ahead: 0, aheadIsCapped: false },
+      { code: "position", message: "it is next in line", ahead: 0, aheadIsCapped: false },
     ]);
     expect(explain(factsOf(jobIn("pending"), { ahead: 1 }))[0]?.message).toBe("about 1 job goes before it");
     expect(explain(factsOf(jobIn("pending"), { ahead: 1234 }))[0]?.message).toBe("about 1,234 jobs go before it");
@@ -173,7 +173,7 @@ describe("reasons never contradict each other", () => {
     expect(reasons.length).toBeGreaterThan(0);
     expect(new Set(reasons.map(({ code }) => code)).size).toBe(reasons.length);
     // What says that it starts next, or with the next free slot, stands beside nothing that keeps it from starting.
-    if (has("paused", "no_worker", "due_later", "overdue")) expect(text).not.toMatch(/next job to start|starts when one is free/);
+    if (has("paused", "no_worker", "due_later", "overdue")) expect(text).not.toMatch(/next in line|starts when one is free/);
     if (has("no_worker")) expect(has("no_free_slot")).toBe(false);
     if (facts.workers.length > 0) expect(text).not.toContain("none seems to be running");
     if (has("no_worker") && text.includes("no live worker")) expect(facts.workers.some((one) => serves(one, facts.job))).toBe(false);

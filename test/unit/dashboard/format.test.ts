@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytes, compact, distance, limit, percent, rate, took } from "../../../src/dashboard/format.ts";
+import { bytes, compact, distance, limit, percent, rate, shortDecimal, took } from "../../../src/dashboard/format.ts";
 import { visible } from "../../../src/dashboard/safe-text.ts";
 
 describe("figures", () => {
@@ -9,6 +9,8 @@ describe("figures", () => {
     [percent(999_999, 1_000_000), "99.9 %"],
     [percent(0, 0), "–"],
     [percent(5, 5), "100 %"],
+    [shortDecimal(100 / 3), "33.3"],
+    [shortDecimal(40), "40"],
     [rate(0), "0/s"],
     [rate(0.25), "0.3/s"],
     [rate(1234), "1,234/s"],

@@ -120,8 +120,8 @@ describe("schedules", () => {
     overlap: "skip",
   };
 
-  test("201 when it is made, 200 when it was there, by POST and by PUT", async () => {
-    const { ask } = await openApi();
+  test("201 when it is made; when it was there, 200 by PUT and refused by POST", async () => {
+    const { ask, refuse } = await openApi();
     const made = await ask("PUT /api/v1/schedules/{name}", { params: { name: "nightly" }, json });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({
@@ -136,9 +136,9 @@ describe("schedules", () => {
     const again = await ask("PUT /api/v1/schedules/{name}", { params: { name: "nightly" }, json });
     expect([again.status, again.body]).toEqual([200, made.body]);
     expect((await ask("POST /api/v1/schedules", { json: { name: "hourly", every: "1h", type: "t" } })).status).toBe(201);
-    expect((await ask("POST /api/v1/schedules", { json: { name: "hourly", every: "2h", type: "t" } })).body).toMatchObject({
-      every: 7_200_000,
-    });
+    const taken = await refuse("POST /api/v1/schedules", { json: { name: "hourly", every: "2h", type: "t" } }, "schedule_exists");
+    expect(taken).toMatchObject({ status: 409, detail: "schedule hourly already exists", field: "name" });
+    expect((await ask("GET /api/v1/schedules/{name}", { params: { name: "hourly" } })).body).toMatchObject({ every: 3_600_000 });
     expect((await ask("GET /api/v1/schedules")).body.schedules.map(({ name }) => name)).toEqual(["hourly", "nightly"]);
     expect((await ask("GET /api/v1/schedules/{name}", { params: { name: "nightly" } })).body).toEqual(made.body);
   });

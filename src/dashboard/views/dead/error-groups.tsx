@@ -5,7 +5,7 @@ import { type ReactElement, useState } from "react";
 import type { ErrorGroup, JobFilter } from "../../api.ts";
 import { changeAll } from "../../bulk.ts";
 import { counted } from "../../../core/counted.ts";
-import { compact, count } from "../../format.ts";
+import { count } from "../../format.ts";
 import { useHeld } from "../../held.ts";
 import type { JobSearch } from "../../job-search.ts";
 import { JobLink } from "../../parts/bits.tsx";
@@ -24,10 +24,9 @@ interface ErrorGroupsProps {
   readonly search: JobSearch;
 }
 
-/** The groups that match the filters. A chosen group is a filter, too. */
+/** The groups of what the page lists: they obey every filter, a chosen group included. */
 export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement | null {
-  const { status: _, group: __, q: ___, ...others } = filter;
-  const result = useErrorGroups(others);
+  const result = useErrorGroups(filter);
   const { shown, hold } = useHeld(result.data);
   const [isWhole, setWhole] = useState(false);
   if (shown?.groups.length === 0) return null;
@@ -35,13 +34,13 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
     <div {...hold} className="mb-4">
       <Card title="By error" aside={shown !== undefined && <Summary groups={shown.groups.length} isCapped={shown.isCapped} />} flush>
         <Loaded result={{ ...result, data: shown }} lines={4}>
-          {({ groups }) => (
+          {({ groups, isCapped }) => (
             <>
               <ul aria-label="Errors" className="divide-y">
                 {groups
                   .filter(({ group }, index) => isWhole || index < SHOWN || group === search.group)
                   .map((group) => (
-                    <Group key={group.group} group={group} filter={others} search={search} />
+                    <Group key={group.group} group={group} isCapped={isCapped} filter={filter} search={search} />
                   ))}
               </ul>
               {groups.length > SHOWN && (
@@ -62,17 +61,19 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
 function Summary({ groups, isCapped }: { readonly groups: number; readonly isCapped: boolean }): ReactElement {
   return (
     <span className="text-xs text-muted-foreground">
+      {isCapped && "at least "}
       {counted(groups, "error group")}
-      {isCapped && " in the latest 10,000 dead letters"}
     </span>
   );
 }
 
 interface GroupProps extends ErrorGroupsProps {
   readonly group: ErrorGroup;
+  /** The count is of the latest dead letters only: there may be more. */
+  readonly isCapped: boolean;
 }
 
-function Group({ group, filter, search }: GroupProps): ReactElement {
+function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
   const isOperator = useIsOperator();
   const isChosen = search.group === group.group;
   const { cursor: _, group: __, ...others } = search;
@@ -82,8 +83,9 @@ function Group({ group, filter, search }: GroupProps): ReactElement {
       data-group={group.group}
       className={`grid grid-cols-[3rem_minmax(0,1fr)] items-start gap-x-2 gap-y-2 px-4 py-3 sm:grid-cols-[3.5rem_minmax(0,1fr)_auto] ${isChosen ? "bg-primary/8" : ""}`}
     >
-      <span className="text-lg leading-6 font-semibold tracking-tight text-dead" title={count(group.count)}>
-        {compact(group.count)}
+      <span className="text-lg leading-6 font-semibold tracking-tight text-dead">
+        {isCapped && <span className="block text-2xs font-normal tracking-normal text-muted-foreground">at least </span>}
+        {count(group.count)}
       </span>
       <span className="min-w-0">
         <Link
@@ -113,11 +115,11 @@ function Group({ group, filter, search }: GroupProps): ReactElement {
       {isOperator && (
         <span className="flex gap-1 max-sm:col-start-2">
           <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
-            Retry {compact(group.count)}
+            {isCapped ? "Retry all" : `Retry ${count(group.count)}`}
           </Button>
           <IconButton
             icon={Trash2}
-            label={`Delete ${counted(group.count, "dead letter")} with this error`}
+            label={`Delete ${isCapped ? "all dead letters" : counted(group.count, "dead letter")} with this error`}
             className="size-8"
             onClick={() => void changeAll("delete", mine)}
           />

@@ -21,15 +21,16 @@ const COLUMNS: readonly Column<Attempt>[] = [
     id: "error",
     title: "Error",
     cell: ({ error }) => (error === null ? <span className="text-muted-foreground">{NOTHING}</span> : errorLine(error)),
-    className: "max-w-80 truncate",
+    className: "w-full max-w-0 min-w-40 truncate",
   },
   {
     id: "worker",
     title: "Worker",
     cell: ({ workerId }) => <span className="font-mono text-xs">{visible(workerId ?? NOTHING)}</span>,
     className: "max-w-40 truncate",
+    yields: 1,
   },
-  { id: "started", title: "Started", cell: ({ startedAt }) => <Moment at={startedAt} />, end: true },
+  { id: "started", title: "Started", cell: ({ startedAt }) => <Moment at={startedAt} />, end: true, yields: 2 },
   {
     id: "duration",
     title: "Duration",

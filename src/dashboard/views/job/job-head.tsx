@@ -5,6 +5,7 @@ import type { Job } from "../../../core/job.ts";
 import { COPY_FORMATS, requestLike } from "../../copy-as.ts";
 import { copyText } from "../../copy-text.ts";
 import { draftOf } from "../../enqueue/draft.ts";
+import { shortDecimal } from "../../format.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { overlay } from "../../overlay.ts";
@@ -47,7 +48,7 @@ export function JobHead({ job }: { readonly job: Job }): ReactElement {
         <div className="mt-3 rounded-xl border bg-card px-4 py-3">
           <p className="mb-1.5 flex justify-between gap-4">
             <span className="min-w-0 truncate text-muted-foreground">{visible(progress.note ?? "working")}</span>
-            <strong className="font-medium">{progress.percent} %</strong>
+            <strong className="font-medium">{shortDecimal(progress.percent)} %</strong>
           </p>
           <Meter value={progress.percent} of={100} label="progress" />
         </div>

@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<Span["kind"], string>> = {
   completed: "Completed",
   failed: "Failed",
   cancelled: "Cancelled",
-  backoff: "Waited for the retry",
+  backoff: "Backoff before retry",
 };
 
 /** The life of a job on one line, and each part of it below. */
@@ -61,7 +61,7 @@ function wordsOf({ kind, to, attempt }: Span): string {
   if (attempt !== null) return `Attempt ${attempt}: ${WORDS[kind].toLowerCase()}`;
   if (to !== null) return WORDS[kind];
   return (
-    { scheduled: "Waits until it is due", waiting: "Waits for a worker", backoff: "Waits for the retry" }[kind as string] ?? WORDS[kind]
+    { scheduled: "Waits until it is due", waiting: "Waits for a worker", backoff: "Backoff before retry" }[kind as string] ?? WORDS[kind]
   );
 }
 

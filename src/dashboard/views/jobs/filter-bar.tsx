@@ -3,7 +3,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { ListFilter, X } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
 import { STATUSES } from "../../../core/job.ts";
-import { FILTER_NAMES, type FilterName, type JobSearch, SPANS } from "../../job-search.ts";
+import { searchText } from "../../find-jobs.ts";
+import { FILTER_NAMES, type FilterName, type JobSearch, SPANS, statusesIn, statusWord } from "../../job-search.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
 import { Button } from "../../parts/button.tsx";
 import { InternalSwitch } from "../../parts/internal-switch.tsx";
@@ -20,7 +21,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
   // A single status has a tab; several together have none.
-  const hasTab = STATUSES.some((status) => status === search.status);
+  const hasTab = STATUSES.some((status) => statusWord(status) === search.status);
   const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && !(name === "status" && hasTab));
   return (
     <div className="space-y-2">
@@ -37,7 +38,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
       {given.length > 0 && (
         <ul aria-label="Active filters" className="flex flex-wrap gap-1.5">
           {given.map((name) => (
-            <Chip key={name} name={name} value={search[name] ?? ""} onRemove={() => set({ [name]: undefined })} />
+            <Chip key={name} name={name} value={chipValue(name, search[name] ?? "")} onRemove={() => set({ [name]: undefined })} />
           ))}
           <li>
             <button
@@ -113,8 +114,9 @@ function TypedFilter({ label, name, items, search, set }: TypedFilterProps): Rea
     setText(given);
   }
   useEffect(() => {
-    if (text.trim() === given) return;
-    const timer = window.setTimeout(() => set({ [name]: text.trim() || undefined }), TYPED_MS);
+    const wanted = name === "q" ? searchText(text) : text.trim();
+    if (wanted === given) return;
+    const timer = window.setTimeout(() => set({ [name]: wanted || undefined }), TYPED_MS);
     return () => window.clearTimeout(timer);
   });
   return <Suggest label={label} compact placeholder={label} value={text} onChange={setText} items={items} />;
@@ -199,6 +201,11 @@ function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement 
 
 /** Names of filters whose name in the URL says too little. */
 const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error group" };
+
+/** `failed` finds dead jobs, too: the chip names every status. */
+function chipValue(name: FilterName, value: string): string {
+  return name === "status" ? (statusesIn(value)?.join(", ") ?? value) : value;
+}
 
 function Chip({ name, value, onRemove }: { readonly name: string; readonly value: string; readonly onRemove: () => void }): ReactElement {
   return (

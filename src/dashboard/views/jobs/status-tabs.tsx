@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { isInTallies } from "../../../core/filter.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { compact, count } from "../../format.ts";
-import type { JobSearch } from "../../job-search.ts";
+import { type JobSearch, statusWord } from "../../job-search.ts";
 import { STATUS_COLOURS, STATUS_ICONS } from "../../parts/status-badge.tsx";
 import { useStats } from "../../queries.ts";
 
@@ -17,10 +17,16 @@ export function StatusTabs({ search }: { readonly search: JobSearch }): ReactEle
     !isInTallies(others) || internal !== undefined ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
   const total = counts === undefined ? undefined : STATUSES.reduce((sum, each) => sum + counts[each], 0);
   return (
-    <nav aria-label="By status" className="scroll-x -mx-4 flex gap-1 px-4 sm:mx-0 sm:px-0">
+    <nav aria-label="By status" className="scroll-x -mx-4 flex gap-1 px-4 sm:mx-0 sm:flex-wrap sm:px-0">
       <Tab isOn={status === undefined} search={others} name="all" figure={total} />
       {STATUSES.map((each) => (
-        <Tab key={each} isOn={status === each} search={{ ...others, status: each }} name={each} figure={counts?.[each]} />
+        <Tab
+          key={each}
+          isOn={status === statusWord(each)}
+          search={{ ...others, status: statusWord(each) }}
+          name={each}
+          figure={counts?.[each]}
+        />
       ))}
     </nav>
   );

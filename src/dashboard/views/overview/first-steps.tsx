@@ -6,6 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
 import { Empty } from "../../parts/notices.tsx";
 import { API_URL } from "../../places.ts";
+import { useIsOperator } from "../../session.ts";
 
 const SNIPPETS = [
   [
@@ -26,22 +27,25 @@ await client.enqueue("hello:world", { from: "a program" });`,
 
 /** Shown on the overview until the first job is enqueued. */
 export function FirstSteps(): ReactElement {
+  const isOperator = useIsOperator();
   return (
     <Card>
       <Empty
         icon={Rocket}
         title="No jobs yet"
         action={
-          <Button
-            look="primary"
-            icon={Plus}
-            onClick={() => overlay.set({ kind: "enqueue", draft: { type: "hello:world", payload: '{ "from": "the dashboard" }' } })}
-          >
-            Enqueue a sample job
-          </Button>
+          isOperator && (
+            <Button
+              look="primary"
+              icon={Plus}
+              onClick={() => overlay.set({ kind: "enqueue", draft: { type: "hello:world", payload: '{ "from": "the dashboard" }' } })}
+            >
+              Enqueue a sample job
+            </Button>
+          )
         }
       >
-        Enqueue the first one here, or from your program. It appears on this page at once.
+        Enqueue the first one {isOperator && "here, or "}from your program. It appears on this page at once.
       </Empty>
       <div className="mx-auto grid max-w-4xl gap-3 pb-6">
         {SNIPPETS.map(([name, text]) => (

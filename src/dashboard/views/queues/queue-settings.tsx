@@ -54,7 +54,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
         <TextField
           label="Capacity"
           inputMode="numeric"
-          placeholder="no limit"
+          placeholder="unlimited"
           {...field("capacity")}
           hint="How many jobs may wait. Beyond that, new jobs are refused."
         />

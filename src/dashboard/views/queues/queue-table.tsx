@@ -5,6 +5,7 @@ import type { Status } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
 import { OLD_MS } from "../../../core/attention.ts";
 import { compact, count, NOTHING, roughSpan } from "../../format.ts";
+import { searchOfQueue, statusWord } from "../../job-search.ts";
 import { Meter, PausedBadge, QueueLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -15,7 +16,19 @@ import { QueueSettings } from "./queue-settings.tsx";
 
 const COUNTED = ["pending", "running", "scheduled", "retrying", "blocked", "dead", "completed"] as const satisfies Status[];
 
-const COLUMNS: readonly Column<Queue>[] = [
+/** Which columns give way first on a screen that is too narrow for all. */
+const YIELDS: Partial<Record<string, number>> = {
+  levels: 1,
+  blocked: 2,
+  retrying: 3,
+  scheduled: 4,
+  completed: 5,
+  rate: 6,
+  oldest: 7,
+  capacity: 8,
+};
+
+const ALL_COLUMNS: readonly Column<Queue>[] = [
   {
     id: "name",
     title: "Queue",
@@ -58,6 +71,11 @@ const COLUMNS: readonly Column<Queue>[] = [
   },
   { id: "capacity", title: "Capacity", cell: (queue) => <Capacity queue={queue} />, className: "min-w-24" },
 ];
+
+const COLUMNS = ALL_COLUMNS.map((column): Column<Queue> => {
+  const yields = YIELDS[column.id];
+  return yields === undefined ? column : { ...column, yields };
+});
 
 export function QueueTable({ queues }: { readonly queues: readonly Queue[] }): ReactElement {
   const isOperator = useIsOperator();
@@ -109,7 +127,7 @@ function CountLink({ queue, status, value }: { readonly queue: string; readonly 
   return (
     <Link
       to="/jobs"
-      search={{ queue, status }}
+      search={{ ...searchOfQueue(queue), status: statusWord(status) }}
       title={count(value)}
       className={`inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline ${status === "dead" ? "font-medium text-dead" : ""}`}
     >
@@ -134,7 +152,7 @@ function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactEleme
 }
 
 function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
-  if (capacity === null) return <span className="text-muted-foreground">no limit</span>;
+  if (capacity === null) return <span className="text-muted-foreground">unlimited</span>;
   const used = counts.pending + counts.scheduled + counts.retrying;
   return (
     <span className="block space-y-1">

@@ -1,5 +1,6 @@
 import { CalendarClock, Pause, Pencil, Play, Plus, Trash2, Zap } from "lucide-react";
 import { lazy, type ReactElement, Suspense, useState } from "react";
+import { asWritten, payloadOf } from "../../../core/json-text.ts";
 import { act } from "../../act.ts";
 import { client, type Schedule } from "../../api.ts";
 import { ask } from "../../ask.ts";
@@ -199,7 +200,7 @@ function ScheduleDetails({ row: schedule }: { readonly row: Schedule }): ReactEl
       </section>
       <section className="min-w-0">
         <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Payload</h3>
-        <JsonTree value={schedule.payload} />
+        <JsonTree value={asWritten(payloadOf(schedule))} />
       </section>
     </div>
   );

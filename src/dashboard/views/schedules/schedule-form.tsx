@@ -1,6 +1,7 @@
 /** Creates or edits a schedule, and shows its next runs. */
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useDeferredValue, useState } from "react";
+import { MillraceError } from "../../../core/errors.ts";
 import { act } from "../../act.ts";
 import { client, type Schedule } from "../../api.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
@@ -27,6 +28,9 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
+  // The name for which the server said that a schedule has it.
+  const [taken, setTaken] = useState<string>();
+  const isReplacement = taken !== undefined && taken === draft.name.trim();
   const set = (change: Partial<ScheduleDraft>): void => setDraft((written) => ({ ...written, ...change }));
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -34,10 +38,17 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
     setBusy(true);
+    setProblem(undefined);
+    const isNew = schedule === null && !isReplacement;
+    const refuse = (error: unknown): void => {
+      const isTaken = error instanceof MillraceError && error.code === "schedule_exists";
+      if (isTaken) setTaken(read.schedule.name);
+      setProblem(isTaken ? `A schedule named ${read.schedule.name} exists. Replace it, or choose another name.` : messageOf(error));
+    };
     const done = await act(
-      () => client.schedules.upsert(read.schedule),
-      ({ name }) => `The schedule ${name} is saved`,
-      { onFailure: (error) => setProblem(messageOf(error)) },
+      () => (isNew ? client.schedules.create(read.schedule) : client.schedules.upsert(read.schedule)),
+      ({ name }) => `The schedule ${name} is ${isReplacement ? "replaced" : "saved"}`,
+      { onFailure: refuse },
     );
     setBusy(false);
     if (done !== undefined) onClose();
@@ -53,8 +64,8 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
           <Button look="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button look="primary" type="submit" form="schedule-form" disabled={isBusy}>
-            {schedule === null ? "Create" : "Save"}
+          <Button look={isReplacement ? "danger" : "primary"} type="submit" form="schedule-form" disabled={isBusy}>
+            {schedule !== null ? "Save" : isReplacement ? "Replace" : "Create"}
           </Button>
         </>
       }
@@ -67,7 +78,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
           value={draft.name}
           onChange={(name) => set({ name })}
           problem={problems.name}
-          hint={schedule === null ? "If a schedule has this name, it is changed." : "The name cannot be changed."}
+          hint={schedule === null ? undefined : "The name cannot be changed."}
         />
         <TypeField draft={draft} set={set} problem={problems.type} />
         <TimingFields draft={draft} set={set} />

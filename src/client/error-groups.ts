@@ -1,0 +1,39 @@
+import { ErrorTally, named } from "../core/error-tally.ts";
+import { MAX_PAGE } from "../core/filter.ts";
+import type { JobError } from "../core/job.ts";
+import { type ListQuery, MAX_CANDIDATES, type Store } from "../store/store.ts";
+import type { ErrorGroups } from "./client.ts";
+import { listJobs } from "./search.ts";
+
+const MAX_GROUPS = 100;
+
+/** Dead letters by error, among those that match every filter. */
+export async function groupErrors(store: Pick<Store, "find" | "list" | "errorGroups">, query: ListQuery): Promise<ErrorGroups> {
+  const { q, group, ...others } = query;
+  // The store groups without reading jobs. A text or a group needs what a list reads.
+  if (q === undefined && group === undefined) return store.errorGroups({ ...others, status: ["dead"], limit: MAX_GROUPS });
+  return groupListed(store, query);
+}
+
+/**
+ * Groups what the list finds, so that groups and list agree. Stops at MAX_CANDIDATES jobs found, or at a page that is not full but has a
+ * cursor: such a page has looked at as many jobs as one call may.
+ */
+async function groupListed(store: Pick<Store, "find" | "list">, query: ListQuery): Promise<ErrorGroups> {
+  const tally = new ErrorTally();
+  const errors = new Map<string, JobError>();
+  let page: Awaited<ReturnType<Store["list"]>>;
+  let cursor: string | null = null;
+  do {
+    page = await listJobs(store, { ...query, limit: MAX_PAGE, cursor: cursor ?? undefined });
+    for (const { id, type, error, completedAt: at } of page.jobs) {
+      if (error === null || at === null) continue;
+      errors.set(id, error);
+      tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+    }
+    cursor = page.cursor;
+  } while (cursor !== null && page.jobs.length === MAX_PAGE && errors.size < MAX_CANDIDATES);
+  const { groups, isMore } = tally.top(MAX_GROUPS);
+  const samples = groups.map(({ sampleJobId }) => errors.get(sampleJobId));
+  return { groups: named(groups, samples), isCapped: cursor !== null || isMore };
+}

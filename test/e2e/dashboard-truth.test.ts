@@ -1,0 +1,382 @@
+// What the page says is so: a status, a number, a payload, a name. And nothing that one can press is cut off or covered.
+
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { eventually, letDie, stage } from "./dashboard/fixture.ts";
+
+const open = stage();
+
+/** Enqueues jobs and lets each die with this message, many at once. */
+async function die(client: Client, type: string, message: string, many: number): Promise<void> {
+  const error = { name: "Boom", message, stack: null, kind: "error" } as const;
+  for (let left = many; left > 0; left -= 1000) {
+    await client.enqueueMany(Array.from({ length: Math.min(left, 1000) }, () => ({ type })));
+    const claim = { workerId: "w", queues: ["default"], types: "*" as const, limit: 1000, leaseMs: 60_000, turn: 1, again: false };
+    const { jobs } = await client.leases.exchange([], claim);
+    const outcome = { kind: "discard", error, runMs: 1 } as const;
+    await client.leases.exchange(
+      jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome })),
+      null,
+    );
+  }
+}
+
+describe("a status", () => {
+  test("is a status: the tab Failed lists, counts and changes no dead job", async () => {
+    const { client, visit } = await open();
+    await client.configure("plain", { deadLetters: false });
+    await client.enqueueMany([{ type: "a", queue: "plain" }, { type: "b" }, { type: "b" }]);
+    await letDie(client, "a", "no", "plain");
+    await letDie(client, "b", "no");
+    const page = await visit("jobs");
+    await page.getByRole("link", { name: "Failed 1" }).click();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+    expect(page.url()).toContain("?status=failed_only");
+    expect(await page.getByRole("link", { name: "Failed 1" }).getAttribute("aria-current")).not.toBeNull();
+    await page.getByRole("button", { name: "Bulk actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete all matches" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
+    await dialog.getByText("Failed jobs.", { exact: true }).waitFor();
+    await dialog.getByText("Type 1 to confirm").waitFor();
+    await dialog.getByRole("textbox").fill("1");
+    await dialog.getByRole("button", { name: "Delete it" }).click();
+    await page.locator("[data-toast=done]", { hasText: "1 job is deleted" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ failed: 0, dead: 2 });
+  });
+
+  test("of a link with the API's word names both that it means", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("b");
+    await letDie(client, "b", "no");
+    const page = await visit("jobs?status=failed");
+    await page.locator("tr[data-job]").waitFor();
+    await page.getByRole("list", { name: "Active filters" }).getByText("failed, dead").waitFor();
+  });
+});
+
+describe("groups of dead letters", () => {
+  test("obey the text search, and button, dialog and effect say the same number", async () => {
+    const { client, visit } = await open();
+    await die(client, "mail", "no user 1", 3);
+    await die(client, "pay", "declined", 2);
+    const page = await visit("dead?q=user&from=1h");
+    const groups = page.getByRole("list", { name: "Errors" }).getByRole("listitem");
+    await groups.getByText("no user 1").waitFor();
+    expect(await groups.count()).toBe(1);
+    await groups.getByRole("button", { name: "Retry 3" }).click();
+    const dialog = page.getByRole("dialog", { name: "Retry 3 jobs?" });
+    await dialog
+      .getByText(/^Dead jobs with the same error \(group [0-9a-f]{12}\) that contain "user", created in the last hour\.$/)
+      .waitFor();
+    const sample = dialog.getByRole("region", { name: "Sample" }).getByRole("listitem");
+    await eventually(() => sample.allTextContents()).toEqual(Array(3).fill(expect.stringMatching(/^mail [0-9a-f-]{36}Boom: no user 1$/)));
+    await dialog.getByRole("button", { name: "Retry them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "3 jobs are queued for retry" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 2 });
+  });
+
+  test("beyond what is counted say at least", async () => {
+    const { client, visit } = await open();
+    await die(client, "mail", "no user 1", 10_001);
+    const page = await visit("dead");
+    const group = page.getByRole("list", { name: "Errors" }).getByRole("listitem");
+    await eventually(() => group.innerText()).toMatch(/^at least\s+10,000\n/);
+    await page.getByText("at least 1 error group").waitFor();
+    await group.getByRole("button", { name: "Retry all" }).click();
+    await page.getByRole("dialog", { name: "Retry at least 10,000 jobs?" }).waitFor();
+  });
+});
+
+describe("a bulk dialog", () => {
+  test("names the filter in words, a sample, and how many are running", async () => {
+    const { client, visit } = await open();
+    const started = Promise.withResolvers<void>();
+    const options = { queue: "mail", priority: "high", tags: ["vip"] } as const;
+    await client.enqueue("email:send", null, options);
+    const handler = (_: unknown, { signal }: { signal: AbortSignal }): Promise<void> =>
+      new Promise((resolve) => {
+        started.resolve();
+        signal.addEventListener("abort", () => resolve());
+      });
+    await using _worker = client.work({ "email:send": handler }, { queues: ["mail"], concurrency: 1, grace: 0 });
+    await started.promise;
+    await client.enqueueMany(Array.from({ length: 4 }, () => ({ type: "email:send", ...options })));
+    const page = await visit("jobs?type=email:send&queue=mail&priority=high&tag=vip&from=15m");
+    await page.getByRole("button", { name: "Bulk actions" }).click();
+    await page.getByRole("menuitem", { name: "Cancel all matches" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cancel 5 jobs?" });
+    const words =
+      "Scheduled, pending, retrying, blocked and running jobs of type email:send in mail with priority high with the tag vip, created in the last 15 minutes.";
+    await dialog.getByText(words, { exact: true }).waitFor();
+    await dialog.getByText("1 of them is running").waitFor();
+    expect(await dialog.getByRole("region", { name: "Sample" }).getByRole("listitem").count()).toBe(3);
+    await dialog.getByRole("button", { name: "Cancel them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "5 jobs are cancelled" }).waitFor();
+  });
+});
+
+describe("a new schedule", () => {
+  test("does not replace another one unless it is told to", async () => {
+    const { client, visit } = await open();
+    await client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", type: "clean:up" });
+    const page = await visit("schedules");
+    await page.getByRole("button", { name: "New schedule" }).click();
+    const dialog = page.getByRole("dialog", { name: "New schedule" });
+    await dialog.getByLabel("Name").fill("nightly");
+    await dialog.getByLabel("Job type").fill("other");
+    await page.keyboard.press("Tab");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByText("A schedule named nightly exists. Replace it, or choose another name.").waitFor();
+    expect(await client.schedules.get("nightly")).toMatchObject({ type: "clean:up" });
+    await dialog.getByLabel("Name").fill("weekly");
+    await dialog.getByRole("button", { name: "Create" }).waitFor();
+    await dialog.getByLabel("Name").fill("nightly");
+    await dialog.getByRole("button", { name: "Replace" }).click();
+    await page.locator("[data-toast=done]", { hasText: "The schedule nightly is replaced" }).waitFor();
+    expect(await client.schedules.get("nightly")).toMatchObject({ type: "other" });
+  });
+});
+
+describe("a payload", () => {
+  const EXACT = '{"id":9007199254740993,"rate":1.0}';
+
+  const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
+
+  async function copyAs(page: Page, name: string): Promise<string> {
+    await page.getByRole("button", { name: "Copy as" }).click();
+    await page.getByRole("menuitem", { name }).click();
+    await page.locator("[data-toast=done]", { hasText: `${name} copied` }).waitFor();
+    return clipboard(page);
+  }
+
+  async function post(url: string, route: string, body: string): Promise<{ id: string }> {
+    const api = url.replace("dashboard/", "api/v1/");
+    const response = await fetch(api + route, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    return (await response.json()) as { id: string };
+  }
+
+  test("keeps its numbers as they came, wherever it is shown, copied or sent again", async () => {
+    const { client, url, visit } = await open();
+    const { id } = await post(url, "jobs", `{"type":"order:ship","payload":${EXACT}}`);
+    await post(url, "schedules", `{"name":"nightly","every":"1h","type":"order:ship","payload":${EXACT}}`);
+    const page = await visit(`jobs/${id}`);
+    const payload = page.getByRole("region", { name: "Payload" });
+    await eventually(() => payload.innerText()).toMatch(/id: 9007199254740993[\s\S]*rate: 1\.0/);
+    await page.getByRole("button", { name: "Text" }).click();
+    await eventually(() => payload.innerText()).toContain('"id": 9007199254740993');
+    await page.getByText(`${EXACT.length} B`, { exact: true }).waitFor();
+    expect(await copyAs(page, "curl")).toContain(`"payload":${EXACT}`);
+    expect(await copyAs(page, "Command line")).toContain(`'${EXACT}'`);
+    expect(await copyAs(page, "TypeScript")).toContain("JavaScript cannot hold every number of this payload");
+    await page.getByRole("button", { name: "Duplicate and edit" }).click();
+    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
+    await eventually(() => dialog.getByLabel("Payload").inputValue()).toContain("9007199254740993");
+    await dialog.getByRole("button", { name: "Enqueue", exact: true }).click();
+    await page.locator("[data-toast=done]", { hasText: "Enqueued order:ship" }).waitFor();
+    const [copy] = (await client.list()).jobs;
+    const stored = await fetch(`${url.replace("dashboard/", "api/v1/")}jobs/${copy?.id}`);
+    expect(await stored.text()).toContain("9007199254740993");
+    await page.goto(`${url}schedules`);
+    await page.getByRole("button", { name: "Details of nightly" }).click();
+    await page.getByText("9007199254740993").waitFor();
+  });
+
+  test("that is large is copied by way of a file", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("big", { text: "x".repeat(9000), quote: "it's" });
+    const page = await visit(`jobs/${id}`);
+    const curl = await copyAs(page, "curl");
+    expect(curl).toMatch(
+      /^cat > payload\.json <<'END_OF_JSON'\n\{"type":"big","payload":\{"text":"x{9000}","quote":"it's"\}\}\nEND_OF_JSON\ncurl /,
+    );
+    expect(curl).toMatch(/--data-binary @payload\.json$/);
+    expect(await copyAs(page, "Command line")).toMatch(/\nEND_OF_JSON\nmillrace enqueue big @payload\.json \\\n/);
+  });
+
+  test("that is pasted into a search is found as text", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("mail", { to: "a b@example.com", type: "status:dead", n: 1 });
+    await client.enqueue("mail", { to: "other" });
+    const page = await visit("jobs");
+    const rows = (): Promise<(string | null)[]> =>
+      page.locator("tr[data-job]").evaluateAll((list) => list.map((row) => row.getAttribute("data-job")));
+    const box = page.getByRole("searchbox", { name: /Find a job/ });
+    for (const pasted of [
+      '{\n  "to": "a b@example.com",\n  "type": "status:dead",\n  "n": 1\n}',
+      '"type": "status:dead",\n  "n": 1',
+      JSON.stringify({ to: "a b@example.com", type: "status:dead", n: 1 }),
+    ]) {
+      await page.getByRole("link", { name: "All", exact: false }).first().click();
+      await box.fill(pasted);
+      await box.press("Enter");
+      await eventually(rows).toEqual([id]);
+    }
+    await box.fill(JSON.stringify({ to: "a b@example.com", type: "status:dead", more: "x".repeat(300) }));
+    await box.press("Enter");
+    await page.getByText("No matches").waitFor();
+  });
+});
+
+describe("small things", () => {
+  test("every page has its title", async () => {
+    const { client, url, visit } = await open();
+    const { id } = await client.enqueue("order:ship");
+    const page = await visit();
+    for (const [address, title] of [
+      ["", "Overview · Millrace"],
+      ["queues", "Queues · Millrace"],
+      ["jobs", "Jobs · Millrace"],
+      [`jobs/${id}`, "· order:ship · Millrace"],
+      ["dead", "Dead letters · Millrace"],
+      ["schedules", "Schedules · Millrace"],
+      ["workers", "Workers · Millrace"],
+      ["nowhere", "No such page · Millrace"],
+    ] as const) {
+      await page.goto(url + address);
+      await eventually(() => page.title()).toBe(title);
+    }
+  });
+
+  test("a viewer's key e opens nothing", async () => {
+    const { url, visit } = await open({ users: [{ name: "vic", password: "the pond", role: "viewer" }] });
+    const page = await visit();
+    await page.getByLabel("User name").fill("vic");
+    await page.getByLabel("Password").fill("the pond");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("No jobs yet").waitFor();
+    expect(await page.getByRole("button", { name: "Enqueue a sample job" }).count()).toBe(0);
+    await page.keyboard.press("e");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    expect(await page.getByRole("dialog", { name: "Enqueue a job" }).count()).toBe(0);
+    expect(page.url()).toBe(url);
+  });
+
+  test("progress has at most one decimal", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("slow", null, { timeout: 0 });
+    const end = Promise.withResolvers<void>();
+    await using _worker = client.work({ slow: (_, { progress }) => (progress(100 / 3, "a third"), end.promise) });
+    const page = await visit(`jobs/${id}`);
+    await page.getByText("33.3 %", { exact: true }).waitFor();
+    end.resolve();
+  });
+
+  test("times are written as the reader's language writes them", async () => {
+    const { client, url, visit } = await open();
+    const { id } = await client.enqueue("t");
+    const page = await visit();
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setLocaleOverride", { locale: "de-DE" });
+    await page.goto(`${url}jobs/${id}`);
+    const { createdAt } = (await client.get(id))!;
+    const day = new Intl.DateTimeFormat("de-DE", { year: "numeric", month: "short", day: "numeric" }).format(createdAt);
+    await page
+      .getByText(new RegExp(`^${day.replaceAll(".", "\\.")}, \\d\\d:\\d\\d:\\d\\d$`))
+      .first()
+      .waitFor();
+    await session.detach();
+  });
+
+  test("the link of an internal queue leads to its jobs", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("order:ship", null, { webhookUrl: "https://example.com/hook" });
+    const shipper = client.work({ "order:ship": () => null });
+    await client.wait(id);
+    await shipper.stop();
+    const page = await visit("jobs?internal=true&type=millrace:webhook");
+    await page.locator("tr[data-job]").getByRole("link", { name: /~/ }).click();
+    await page.getByRole("button", { name: "Remove the filter queue" }).waitFor();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+    expect(await page.getByRole("checkbox", { name: "Internal" }).isChecked()).toBe(true);
+  });
+});
+
+/** As wide as the widest fonts of systems. Runs in the page. */
+const WIDE_FONT = 'document.documentElement.style.letterSpacing = "0.06em"';
+
+describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width) => {
+  /** What is wider than its place, or has a control outside of it. */
+  const cutOff = (page: Page): Promise<string[]> => page.evaluate(CUT_OFF);
+
+  test("tables and the selection bar hold", async () => {
+    const { client, url, visit } = await open();
+    await client.enqueueMany(
+      Array.from({ length: 400 }, (_, index) => ({ type: "email:send", queue: "transactional-mail", delay: index % 2 === 0 ? 0 : "1h" })),
+    );
+    await client.configure("transactional-mail", { capacity: 12_000 });
+    await client.pause("transactional-mail");
+    const { id } = await client.enqueue("report:make", null, { maxRetries: 1, retryDelay: 0 });
+    const handler = (): never => {
+      throw new RangeError(`the report of the month could not be written: ${"no space left on the device ".repeat(5)}`);
+    };
+    await using _worker = client.work({ "report:make": handler });
+    await client.wait(id);
+    const page = await visit("queues", { width, height: 800 });
+    const check = async (): Promise<void> => {
+      expect(await cutOff(page)).toEqual([]);
+      await page.evaluate(WIDE_FONT);
+      await eventually(() => cutOff(page)).toEqual([]);
+    };
+    await page.getByRole("button", { name: "Settings of transactional-mail" }).waitFor();
+    await check();
+    await page
+      .locator("[data-queue=transactional-mail]")
+      .getByText(/of 12,000/)
+      .waitFor();
+    await page.goto(`${url}jobs/${id}`);
+    await page.getByRole("table", { name: "Attempts" }).getByText("RangeError").first().waitFor();
+    await check();
+    await page.goto(`${url}jobs`);
+    await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+    await page.getByText("50 jobs selected").waitFor();
+    expect(await page.evaluate(BAR_CUT_OFF)).toEqual([]);
+    await page.evaluate(WIDE_FONT);
+    expect(await page.evaluate(BAR_CUT_OFF)).toEqual([]);
+  });
+
+  test("messages cover no controls", async () => {
+    const { client, url, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 60 }, () => ({ type: "email:send" })));
+    await letDie(client, "email:send", "no such mailbox");
+    const page = await visit("dead", { width, height: 700 });
+    await page.getByRole("button", { name: "Retry", exact: true }).first().click();
+    await page.locator("[data-toast=done]").waitFor();
+    expect(await page.evaluate(COVERED)).toEqual([]);
+    await page.goto(`${url}jobs`);
+    await page.locator("tr[data-job]").first().waitFor();
+    await page.keyboard.press("e");
+    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
+    await dialog.getByLabel("Type").fill("t");
+    await dialog.getByText("Options").click();
+    await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
+    await page.locator("[data-toast=done]").waitFor();
+    expect(await page.evaluate(COVERED)).toEqual([]);
+  });
+});
+
+// These run in the page, so they are texts.
+const CUT_OFF = `[...document.querySelectorAll("main [role=region]")].flatMap((box) => {
+  const edge = box.getBoundingClientRect();
+  const outside = [...box.querySelectorAll("button, a")].filter((one) => one.getBoundingClientRect().right > edge.right + 1);
+  const name = box.getAttribute("aria-label");
+  return [...(box.scrollWidth > box.clientWidth ? [name + " is too wide: " + box.scrollWidth + " in " + box.clientWidth] : []), ...outside.map((one) => name + ": " + one.innerText)];
+})`;
+const BAR_CUT_OFF = `(() => {
+  const bar = [...document.querySelectorAll("span")].find((one) => / selected$/.test(one.innerText)).parentElement;
+  const edge = bar.getBoundingClientRect();
+  return [...bar.querySelectorAll("button")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    return box.right > edge.right || box.left < edge.left || box.bottom > Math.min(edge.bottom, innerHeight) || one.scrollWidth > one.clientWidth;
+  }).map((one) => one.innerText);
+})()`;
+const COVERED = `(() => {
+  const dialog = document.querySelector("dialog[open]");
+  const controls = [...(dialog ?? document).querySelectorAll("button, a, input, select, textarea, summary")].filter((one) => one.closest("[data-toast]") === null);
+  const toasts = [...document.querySelectorAll("[data-toast]")].map((one) => one.getBoundingClientRect());
+  return controls.filter((one) => {
+    const box = one.getBoundingClientRect();
+    return box.width > 0 && toasts.some((over) => box.left < over.right && over.left < box.right && box.top < over.bottom && over.top < box.bottom);
+  }).map((one) => one.outerHTML.slice(0, 120));
+})()`;

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { MAX_SEARCH_LENGTH } from "../../../src/core/search.ts";
+import { readQuery } from "../../../src/dashboard/find-jobs.ts";
+
+test.each([
+  ["type:email:send status:dead timeout", { type: "email:send", status: "dead", q: "timeout" }],
+  ['"two words" status:dead', { status: "dead", q: "two words" }],
+  ['"two words"', { q: "two words" }],
+  ['{ "to": "a  b", "status": "x" }', { q: '{"to":"a  b","status":"x"}' }],
+  ['"to": "type:x",\n"n": 1,', { q: '"to":"type:x","n":1,' }],
+  ['[1, { "a\\" b": 2 }]', { q: '[1,{"a\\" b":2}]' }],
+  ["{ not json", { q: "{ not json" }],
+  ["x".repeat(300), { q: "x".repeat(MAX_SEARCH_LENGTH) }],
+  [`${"x".repeat(MAX_SEARCH_LENGTH - 1)}😀`, { q: "x".repeat(MAX_SEARCH_LENGTH - 1) }],
+])("%s", (text, search) => {
+  expect(readQuery(text)).toEqual(search);
+});
