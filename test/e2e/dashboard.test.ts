@@ -27,7 +27,7 @@ describe("the overview", () => {
     const attention = page.getByRole("region", { name: "What needs attention" });
     await attention.getByText("1 dead job needs review").waitFor();
     await attention.getByText("mail is paused").waitFor();
-    await attention.getByText("No worker is running, and 1 job waits").waitFor();
+    await attention.getByText("No worker is running, and jobs of 1 type are pending").waitFor();
     await attention.getByText("1 dead job needs review").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
