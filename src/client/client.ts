@@ -84,7 +84,8 @@ export interface Client extends AsyncDisposable {
   attention(): Promise<Finding[]>;
   /** The counters by hour or by minute, earliest first; a period without events has zeros. */
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
-  queues(): Promise<QueueInfo[]>;
+  /** `internal` adds the queues of internal jobs: webhook deliveries (`mail~webhooks`) and bulk operations (`~bulk`). */
+  queues(options?: { readonly internal?: boolean | undefined }): Promise<QueueInfo[]>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
   configure(queue: string, settings: QueueOptions, options?: NewQueueOptions): Promise<void>;
   /**

@@ -4,7 +4,7 @@ import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/filter.ts";
-import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue } from "../core/internal.ts";
+import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
 import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
@@ -59,8 +59,12 @@ function optional<Value>(input: unknown, read: (input: unknown) => Value): Value
   return input === undefined || input === null ? undefined : read(input);
 }
 
-/** True includes internal jobs. Throws `invalid_input`. */
-export function readInternal(input: unknown): boolean {
+/** Reads options that have only `internal`: whether to include what is internal. Throws `invalid_input`. */
+export function readInternalOption(options: unknown, of: string): boolean {
+  return optional(readOptions(options, `the options of ${of}`, ["internal"]).internal, readInternal) ?? false;
+}
+
+function readInternal(input: unknown): boolean {
   if (typeof input !== "boolean") throw invalid("internal", "true or false", input);
   return input;
 }
@@ -72,7 +76,7 @@ function readAnyType(type: unknown): string {
 
 function readUsersType(type: unknown): string {
   const name = readAnyType(type);
-  if (name.startsWith(INTERNAL_TYPES)) throw isInternal("type", `types that begin with ${INTERNAL_TYPES}`);
+  if (isInternalType(name)) throw isInternal("type", `types that begin with ${INTERNAL_TYPES}`);
   return name;
 }
 

@@ -220,7 +220,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     stats: whileOpen(() => readStats(store)),
     attention: whileOpen(() => readAttention(store)),
     history: whileOpen((query) => readHistory(parts, query)),
-    queues: whileOpen(() => listQueues(store)),
+    queues: whileOpen((options) => listQueues(store, options)),
     configure: whileOpen((queue, settings, options) => configureQueue(parts, queue, settings, options)),
     pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
     resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),

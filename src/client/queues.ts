@@ -6,11 +6,13 @@ import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
+import { readInternalOption } from "./filter.ts";
 import { queueNotFound } from "./refusals.ts";
 
-/** All queues by name, with settings, counts and figures. */
-export async function listQueues(store: Store): Promise<QueueInfo[]> {
-  const [queues, { now, lanes }] = await Promise.all([usersQueues(store), store.oldest()]);
+/** All queues by name, with settings, counts and figures; without internal ones unless the caller asks for them. */
+export async function listQueues(store: Store, options: unknown): Promise<QueueInfo[]> {
+  const isAll = readInternalOption(options, "queues");
+  const [queues, { now, lanes }] = await Promise.all([isAll ? store.queues() : usersQueues(store), store.oldest()]);
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
   const dueSince = new Map<string, number>();
   for (const { queue, runAt } of lanes) dueSince.set(queue, Math.min(runAt, dueSince.get(queue) ?? runAt));

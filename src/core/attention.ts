@@ -32,7 +32,7 @@ export interface Finding {
   readonly queue: string | null;
   /** The type of job that it is about, if it is about one. */
   readonly type: string | null;
-  /** How many jobs, workers or handlers it is about. */
+  /** How many jobs, types, workers or handlers it is about. */
   readonly count: number;
 }
 
@@ -61,7 +61,7 @@ export const LATE_BEAT_MS = 15_000;
 const NEARLY_FULL = 0.9;
 /** A pending job that has been due for longer than this is worth a look. */
 export const OLD_MS = 5 * 60_000;
-/** How many types without a worker are listed at most. */
+/** How many types without a worker are listed one by one. The others share a finding. */
 const MOST_TYPES = 50;
 
 /** Everything that needs attention, the worst first. */
@@ -106,18 +106,22 @@ function typesWithoutWorker({ now, queues, lanes, workers }: Situation): Finding
   const open = new Set(queues.filter(({ paused }) => !paused).map(({ name }) => name));
   const unserved = lanes.filter((lane) => open.has(lane.queue) && !isServed(lane, workers));
   if (unserved.length > 0 && usersWorkers(workers).length === 0) {
-    const names = new Set(unserved.map(({ queue }) => queue));
-    const count = queues.reduce((sum, { name, pending }) => sum + (names.has(name) ? pending : 0), 0);
-    const message = `No worker is running, and ${counted(count, "job waits", "jobs wait")}`;
+    // Types, not jobs: tallies know a queue, but not its types, and servers may take some of these jobs (`http:request`).
+    const count = new Set(unserved.map(({ type }) => type)).size;
+    const message = `No worker is running, and jobs of ${counted(count, "type")} are pending`;
     return [finding("no_workers", "bad", message, "start one: millrace worker --handlers ./jobs.ts", { count })];
   }
-  return unserved
+  const listed = unserved
     .toSorted((a, b) => a.runAt - b.runAt)
     .slice(0, MOST_TYPES)
     .map(({ queue, type, runAt }) => {
       const hint = `its oldest job has waited for ${formatSpan(Math.max(0, now - runAt))}`;
       return finding("no_worker", "bad", `No live worker handles ${type} in ${queue}`, hint, { queue, type });
     });
+  const count = unserved.length - listed.length;
+  if (count === 0) return listed;
+  const hint = "those that have waited longest are listed";
+  return [...listed, finding("no_worker", "bad", `No live worker handles ${counted(count, "more type")}`, hint, { count })];
 }
 
 function fullQueues({ queues }: Situation): Finding[] {
@@ -142,7 +146,7 @@ function queuesBehind({ now, queues, lanes, workers }: Situation): Finding[] {
     if (paused || runAt === undefined) return [];
     const waitedMs = now - runAt;
     const message = `${queue} is behind: its oldest job has waited for ${formatSpan(waitedMs)}`;
-    return [finding("queue_behind", "warning", message, `${counted(count, "job waits", "jobs wait")} in it`, { queue, count })];
+    return [finding("queue_behind", "warning", message, `${counted(count, "job is", "jobs are")} pending in it`, { queue, count })];
   });
 }
 
@@ -166,7 +170,7 @@ function pausedQueues({ queues }: Situation): Finding[] {
   return queues
     .filter(({ paused }) => paused)
     .map(({ name: queue, pending: count }) => {
-      const hint = count === 0 ? "no job waits in it" : `${counted(count, "job waits", "jobs wait")} in it`;
+      const hint = count === 0 ? "no job is pending in it" : `${counted(count, "job is", "jobs are")} pending in it`;
       return finding("queue_paused", "warning", `${queue} is paused`, hint, { queue, count });
     });
 }

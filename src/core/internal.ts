@@ -22,6 +22,11 @@ export function isInternalWorker({ queues, types }: Pick<WorkerEntry, "queues" |
   return queues.every(isInternalQueue) || (types !== "*" && types.every(isBuiltIn));
 }
 
+/** Whether users cannot enqueue jobs of this type. */
+export function isInternalType(type: string): boolean {
+  return type.startsWith(INTERNAL_TYPES);
+}
+
 function isBuiltIn(type: string): boolean {
-  return type === HTTP_REQUEST_TYPE || type.startsWith(INTERNAL_TYPES);
+  return type === HTTP_REQUEST_TYPE || isInternalType(type);
 }

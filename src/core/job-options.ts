@@ -1,7 +1,7 @@
 import { A_TIME } from "./time-words.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
-import { INTERNAL_TYPES } from "./internal.ts";
+import { INTERNAL_TYPES, isInternalType } from "./internal.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, USUAL_JOB, usualMaxLost } from "./job.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
@@ -146,8 +146,7 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
 
 export function readType(type: unknown): string {
   if (!isName(type)) throw invalid("type", NAME_RULE, type);
-  if (type.startsWith(INTERNAL_TYPES))
-    throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}", which is reserved`, type);
+  if (isInternalType(type)) throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}", which is reserved`, type);
   return type;
 }
 

@@ -1,4 +1,5 @@
 /** Names that fields suggest. They come from small data that other parts of the page also use. */
+import { isInternalType } from "../core/internal.ts";
 import { useLatestTypes, useQueues, useSchedules, useWorkers } from "./queries.ts";
 
 /** Types that workers handle, schedules make, or the newest jobs have. */
@@ -11,7 +12,7 @@ export function useKnownTypes(): string[] {
     ...schedules.map((schedule) => schedule.type),
     ...latest,
   ];
-  return [...new Set(types)].sort();
+  return [...new Set(types)].filter((type) => !isInternalType(type)).sort();
 }
 
 export function useKnownQueues(): string[] {

@@ -62,8 +62,9 @@ export function useHistory(step: "hour" | "minute", periods: number): UseQueryRe
   });
 }
 
-export function useQueues(): UseQueryResult<Queue[]> {
-  return useQuery({ queryKey: ["queues"], queryFn: () => client.queues() });
+/** Queues by name; with `internal`, also our own. */
+export function useQueues(internal = false): UseQueryResult<Queue[]> {
+  return useQuery({ queryKey: ["queues", internal], queryFn: () => client.queues({ internal }) });
 }
 
 /** All workers, internal ones included. Pages choose which to show. */

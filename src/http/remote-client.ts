@@ -146,7 +146,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const asked = queryOf(query, "a history");
       return (await transport.ask("GET /api/v1/stats/history", { query: asked, repeatable: true })).body.points.map(fromPointWire);
     },
-    queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
+    async queues(queueOptions) {
+      const query = queryOf(queueOptions, "the options of queues");
+      return (await transport.ask("GET /api/v1/queues", { query, repeatable: true })).body.queues.map(fromQueueWire);
+    },
     async configure(queue, settings, newQueue) {
       const body = settingsText(settings);
       const query = createQuery(newQueue, true);

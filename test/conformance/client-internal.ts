@@ -85,6 +85,23 @@ export function internalSuite(promises: Promises): void {
     });
   });
 
+  describe("our own queues", () => {
+    promises("are listed only with internal, with their counts", async (client) => {
+      await withOwnJobs(client);
+      const counts = async (options?: { internal?: boolean }): Promise<unknown[]> =>
+        (await client.queues(options)).map(({ name, counts: { pending, completed, dead } }) => [name, pending, completed, dead]);
+      expect(await counts()).toEqual([["default", 0, 0, 1]]);
+      expect(await counts({ internal: false })).toEqual([["default", 0, 0, 1]]);
+      expect(await counts({ internal: true })).toEqual([
+        ["default", 0, 0, 1],
+        ["default~webhooks", 1, 0, 0],
+        ["~bulk", 0, 1, 0],
+      ]);
+      expect(Object.keys((await client.stats()).queues)).toEqual(["default"]);
+      await expect(client.queues({ internal: 1 as never })).rejects.toMatchObject({ code: "invalid_input", field: "internal" });
+    });
+  });
+
   describe("our own workers", () => {
     promises("are listed only with internal, and not counted", async (client) => {
       const entry: WorkerEntry = {

@@ -130,7 +130,7 @@ export function manageSuite(promises: Promises): void {
         {
           code: "no_workers",
           severity: "bad",
-          message: "No worker is running, and 1 job waits",
+          message: "No worker is running, and jobs of 1 type are pending",
           hint: "start one: millrace worker --handlers ./jobs.ts",
           queue: null,
           type: null,
@@ -140,7 +140,7 @@ export function manageSuite(promises: Promises): void {
           code: "queue_paused",
           severity: "warning",
           message: "mail is paused",
-          hint: "1 job waits in it",
+          hint: "1 job is pending in it",
           queue: "mail",
           type: null,
           count: 1,

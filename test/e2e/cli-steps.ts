@@ -140,7 +140,7 @@ export const STEPS: readonly Step[] = [
   {
     name: "attention says what is wrong",
     args: "attention",
-    lines: [/^SEVERITY +FINDING +HINT$/, /^bad +No worker is running, and \d+ jobs wait +start one: millrace worker/],
+    lines: [/^SEVERITY +FINDING +HINT$/, /^bad +No worker is running, and jobs of \d+ types? are pending +start one: millrace worker/],
   },
   {
     name: "and as JSON",

@@ -50,7 +50,7 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
 
     test.for(STEPS.filter(({ code }) => !mainPathOnly || code !== 2))("$name", take);
 
-    test("list and workers show what is our own only with --internal", async () => {
+    test("list, workers and queues show what is our own only with --internal", async () => {
       const types = async (...args: string[]): Promise<Set<string>> => {
         const { stdout, code } = await runCommand(["list", "--json", ...args], { cwd: folder, env });
         expect(code).toBe(0);
@@ -67,6 +67,8 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       const refused = await runCommand(["list", "--type", "millrace:bulk"], { cwd: folder, env });
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("internal") as string });
       expect((await runCommand(["workers", "--internal"], { cwd: folder, env })).code).toBe(0);
+      expect((await runCommand(["queues", "list"], { cwd: folder, env })).stdout).not.toContain("~");
+      expect((await runCommand(["queues", "list", "--internal"], { cwd: folder, env })).stdout).toMatch(/^~bulk +running /m);
     });
 
     test("bulk status and stop tell of an operation that has ended", async () => {

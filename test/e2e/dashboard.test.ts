@@ -27,7 +27,7 @@ describe("the overview", () => {
     const attention = page.getByRole("region", { name: "What needs attention" });
     await attention.getByText("1 dead job needs review").waitFor();
     await attention.getByText("mail is paused").waitFor();
-    await attention.getByText("No worker is running, and 1 job waits").waitFor();
+    await attention.getByText("No worker is running, and jobs of 1 type are pending").waitFor();
     await attention.getByText("1 dead job needs review").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
@@ -117,6 +117,23 @@ describe("queues", () => {
     expect(await page.getByRole("columnheader", { name: "Pending" }).getAttribute("aria-sort")).toBe("descending");
   });
 
+  test("of our own are shown by the switch, and lead to their jobs", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("order:ship", null, { webhookUrl: "https://example.com/hook" });
+    const shipper = client.work({ "order:ship": () => null });
+    await client.wait(id);
+    await shipper.stop();
+    const page = await visit("queues");
+    const row = page.locator('[data-queue="default~webhooks"]');
+    await page.locator("[data-queue=default]").waitFor();
+    expect(await row.count()).toBe(0);
+    await page.getByRole("checkbox", { name: "Internal" }).check();
+    await row.waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
+    await row.getByRole("link", { name: "1", exact: true }).click();
+    await page.getByRole("cell", { name: "millrace:webhook", exact: true }).waitFor();
+  });
+
   test("are given other settings, and told what is wrong with them", async () => {
     const { client, visit } = await open();
     await client.enqueue("t", null, { queue: "mail" });
@@ -178,6 +195,8 @@ describe("jobs", () => {
     await eventually(() => rows.count()).toBe(2);
     expect(page.url()).toContain("?internal=true");
     await rows.getByText("millrace:webhook").first().waitFor();
+    await page.getByRole("link", { name: "All 2" }).waitFor();
+    await page.getByRole("link", { name: "Pending 1" }).waitFor();
     await page.getByRole("button", { name: "Remove the filter internal" }).click();
     await eventually(() => rows.count()).toBe(1);
   });
@@ -350,6 +369,21 @@ describe("dead letters", () => {
     expect(await client.get(idOf(second))).toBeNull();
   });
 
+  test("are never fewer than those that the page says it lists", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "mail" }, { type: "mail" }, { type: "mail" }]);
+    await letDie(client, "mail", "mailbox full");
+    const [first, second] = (await client.dead.list()).jobs;
+    const page = await visit("dead");
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(3);
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    // Somebody else does this. The rows stay where they are, because they may be read.
+    await client.retry(first!.id);
+    await client.remove(second!.id);
+    await page.getByText("1 dead letter", { exact: true }).waitFor();
+    expect(await page.locator("tr[data-job]").count()).toBe(3);
+  });
+
   test("are told apart by their errors, and one mistake is put right at once", async () => {
     const { client, visit } = await open();
     await client.enqueueMany([{ type: "mail" }, { type: "mail" }, { type: "mail" }]);
@@ -438,6 +472,17 @@ describe("workers", () => {
     await lost.getByText("lost", { exact: true }).waitFor();
     await lost.getByRole("link", { name: /^[0-9a-f]{8}$/ }).waitFor();
     await page.getByText("1 stopped, 1 lost").waitFor();
+  });
+
+  test("of servers bring no types that one could not enqueue", async () => {
+    const { client, visit } = await open();
+    await using _deliveries = client.work({ "millrace:webhook": () => null }, { queues: ["*~webhooks"] });
+    await using _mine = client.work({ mail: () => null, "http:request": () => null });
+    await eventually(async () => (await client.workers({ internal: true })).length).toBe(2);
+    const page = await visit("jobs");
+    await page.getByRole("combobox", { name: "Type" }).click();
+    const options = page.getByRole("option");
+    await eventually(() => options.allInnerTexts()).toEqual(["http:request", "mail"]);
   });
 
   test("that servers bring are shown by the switch, and a worker of all queues leaves no type alone", async () => {

@@ -2,7 +2,7 @@ import type { QueueInfo, QueueOptions } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, type Option, required, text, time } from "../command.ts";
+import { type CommandGroup, defineVerb, number, type Option, required, text, time, toggle } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
@@ -46,9 +46,10 @@ export const queues: CommandGroup = {
     list: defineVerb("Show all queues", {
       about:
         "Shows every queue that ever had a job or a setting. OLDEST: how long the oldest pending job has been due. PER MINUTE: how many jobs ended in the last full minute.",
-      examples: ["millrace queues list --json | jq 'select(.paused)'"],
-      async run(_input, session) {
-        const all = await session.withClient((client) => client.queues());
+      examples: ["millrace queues list --json | jq 'select(.paused)'", "millrace queues list --internal"],
+      options: { internal: toggle("include the internal queues of webhook deliveries and bulk operations") },
+      async run({ internal }, session) {
+        const all = await session.withClient((client) => client.queues({ internal }));
         session.output.items(all, toQueueWire, columns, "no queues yet: the first job makes one");
       },
     }),

@@ -1,5 +1,5 @@
 /** The checks of `doctor`. Each has a grade; none changes anything. */
-import type { Stats, WorkerInfo } from "../../client/client.ts";
+import type { Client } from "../../client/client.ts";
 import { SETTING_NAMES } from "../../config.ts";
 import { readSetting, showValue, type Source } from "../../config/read-config.ts";
 import { isServerUrl } from "../../config/store-url.ts";
@@ -104,15 +104,15 @@ function clockCheck(now: number | null, since: number, until: number): Check[] {
 
 async function contentChecks(session: Session): Promise<Check[]> {
   try {
-    return await session.withClient(async (client) => contentOf(await client.stats(), await client.workers()));
+    return await session.withClient(contentOf);
   } catch (error) {
     return [check("content", "bad", messageOf(error))];
   }
 }
 
-function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
-  const dead = stats.deadCount;
-  const { pending } = stats.counts;
+async function contentOf(client: Client): Promise<Check[]> {
+  const [{ deadCount: dead, activeWorkers }, findings] = await Promise.all([client.stats(), client.attention()]);
+  const unhandled = findings.filter(({ code }) => code === "no_workers" || code === "no_worker");
   return [
     dead >= MANY_DEAD
       ? check(
@@ -121,13 +121,9 @@ function contentOf(stats: Stats, workers: readonly WorkerInfo[]): Check[] {
           `there are ${count(dead)} dead letters: see millrace dead-groups, then run retry-dead or purge-dead`,
         )
       : check("dead letters", "good", counted(dead, "dead letter")),
-    workers.length === 0 && pending > 0
-      ? check(
-          "workers",
-          "doubtful",
-          `${counted(pending, "job is", "jobs are")} waiting, but no worker runs: start one with millrace worker`,
-        )
-      : check("workers", "good", counted(workers.length, "worker")),
+    ...(unhandled.length === 0
+      ? [check("workers", "good", counted(activeWorkers, "worker"))]
+      : unhandled.map(({ message, hint }) => check("workers", "doubtful", `${message}; ${hint}`))),
   ];
 }
 

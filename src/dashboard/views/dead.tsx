@@ -77,12 +77,17 @@ export function Dead(): ReactElement {
           </Empty>
         }
       >
-        {({ length }) =>
-          total === null ? `${counted(length, "dead letter")} on this page` : `${count(length)} of ${counted(total, "dead letter")}`
-        }
+        {(shown) => summaryOf(shown, total)}
       </JobList>
     </>
   );
+}
+
+/** Rows stay while they are read, so some may be dead no longer: there are never more of them than there are dead letters. */
+function summaryOf(shown: readonly JobSummary[], total: number | null): string {
+  const dead = shown.filter(({ status }) => status === "dead").length;
+  if (total === null) return `${counted(dead, "dead letter")} on this page`;
+  return dead < total ? `${count(dead)} of ${counted(total, "dead letter")}` : counted(total, "dead letter");
 }
 
 function RowActions({ row: job }: { readonly row: JobSummary }): ReactElement {

@@ -1,8 +1,9 @@
 /** QUEUES: their waiting jobs and settings, and buttons to pause them. */
 import { Layers } from "lucide-react";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { useHeld } from "../held.ts";
 import { Card, PageHead } from "../parts/card.tsx";
+import { InternalSwitch } from "../parts/internal-switch.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
 import { useQueues, useStats } from "../queries.ts";
 import { LevelCards } from "./queues/level-cards.tsx";
@@ -10,11 +11,23 @@ import { QueueTable } from "./queues/queue-table.tsx";
 
 export function Queues(): ReactElement {
   const stats = useStats();
-  const queues = useQueues();
+  const [isInternal, setInternal] = useState(false);
+  const queues = useQueues(isInternal);
   const { shown, hold } = useHeld(queues.data);
   return (
     <>
-      <PageHead title="Queues">Waiting jobs by priority and by queue. A paused queue starts no jobs; running jobs continue.</PageHead>
+      <PageHead
+        title="Queues"
+        actions={
+          <InternalSwitch
+            checked={isInternal}
+            onChange={setInternal}
+            title="Include the queues of webhook deliveries and bulk operations"
+          />
+        }
+      >
+        Waiting jobs by priority and by queue. A paused queue starts no jobs; running jobs continue.
+      </PageHead>
       <div className="space-y-4">
         {stats.data !== undefined && <LevelCards stats={stats.data} />}
         <div {...hold}>

@@ -79,7 +79,7 @@ function UnhandledTypes({ unhandled }: { readonly unhandled: readonly Finding[] 
       </h2>
       <p className="text-muted-foreground">Jobs of these types wait, but no worker of their queue handles them.</p>
       <ul className="mt-2 flex flex-wrap gap-2">
-        {unhandled.map(({ type, queue, hint }) => (
+        {unhandled.map(({ type, queue, hint, count }) => (
           <li key={`${queue} ${type}`}>
             <Link
               to="/jobs"
@@ -87,8 +87,8 @@ function UnhandledTypes({ unhandled }: { readonly unhandled: readonly Finding[] 
               title={hint}
               className="inline-flex min-h-7 items-center gap-1.5 rounded-md bg-secondary px-2 hover:bg-accent"
             >
-              <span className="font-medium">{type}</span>
-              <span className="text-muted-foreground">in {queue}</span>
+              <span className="font-medium">{type ?? `and ${counted(count, "more type")}`}</span>
+              {queue !== null && <span className="text-muted-foreground">in {queue}</span>}
             </Link>
           </li>
         ))}

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { STATUSES } from "../../core/job.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Message, Milliseconds, moment, Name, nullable, oneOf, Time } from "./schemas.ts";
+import { closed, Count, duration, Internal, Message, Milliseconds, moment, Name, nullable, oneOf, Time } from "./schemas.ts";
 
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
@@ -22,7 +22,8 @@ function countOf(description: string): typeof Count {
 }
 
 const Queue = Type.Object({
-  name: Name,
+  // May be internal, with a name that callers cannot send.
+  name: Type.String(),
   paused: Type.Boolean(),
   counts: StatusCounts,
   waiting: LevelCounts,
@@ -65,7 +66,7 @@ const Finding = Type.Object({
   hint: Type.String({ description: "What it means, or what to do." }),
   queue: Type.Union([Name, Type.Null()], { description: "The queue that it is about, if it is about one." }),
   type: Type.Union([Name, Type.Null()], { description: "The type of job that it is about, if it is about one." }),
-  count: countOf("How many jobs, workers or handlers it is about."),
+  count: countOf("How many jobs, types, workers or handlers it is about."),
 });
 
 const CREATE = closed({
@@ -141,7 +142,14 @@ export const queueRoutes = {
   "GET /api/v1/queues": {
     summary: "List queues with their settings, counts and statistics",
     scope: "read",
-    answers: { 200: { when: "Sorted by name.", is: Type.Object({ queues: Type.Array(Queue) }) } },
+    query: closed({ internal: Internal }),
+    answers: {
+      200: {
+        when: "Sorted by name; with internal, also the queues of webhook deliveries and bulk operations.",
+        is: Type.Object({ queues: Type.Array(Queue) }),
+      },
+    },
+    problems: ["invalid_input"],
   },
   "PATCH /api/v1/queues/{queue}": {
     summary: "Change settings of a queue; those that you leave out stay",

@@ -173,7 +173,8 @@ const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, fr
 
 export const Internal = Type.Optional(
   Type.Boolean({
-    description: "true to include internal jobs (webhook deliveries, bulk operations) and the workers that servers run for them",
+    description:
+      "true to include internal jobs (webhook deliveries, bulk operations), their queues, and the workers that servers run for them",
   }),
 );
 

@@ -21,8 +21,8 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok({ points: (await client.history(query)).map(toPointWire) });
     },
 
-    async "GET /api/v1/queues"() {
-      return ok({ queues: (await client.queues()).map(toQueueWire) });
+    async "GET /api/v1/queues"({ query }) {
+      return ok({ queues: (await client.queues(query)).map(toQueueWire) });
     },
 
     async "PATCH /api/v1/queues/{queue}"({ params: { queue }, query, body }) {

@@ -21,7 +21,17 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
     },
   ],
   "GET /api/v1/stats/history": [{ status: 200, ask: () => ({ query: "step=minute" }) }],
-  "GET /api/v1/queues": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/queues": [
+    { status: 200, ask: () => ({}) },
+    {
+      status: 200,
+      ask: async (world) => {
+        const { id } = await world.client.bulk.start({ action: "delete", filter: { tag: world.name("tag") } });
+        await world.client.wait(id);
+        return { query: "internal=true" };
+      },
+    },
+  ],
   "PATCH /api/v1/queues/{queue}": [{ status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) }],
   "POST /api/v1/queues/{queue}/pause": [{ status: 200, ask: ofQueue }],
   "POST /api/v1/queues/{queue}/resume": [{ status: 200, ask: ofQueue }],

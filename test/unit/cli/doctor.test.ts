@@ -68,8 +68,16 @@ describe("doctor", () => {
       kind: "check",
       name: "workers",
       grade: "doubtful",
-      message: "1 job is waiting, but no worker runs: start one with millrace worker",
+      message: "No worker is running, and jobs of 1 type are pending; start one: millrace worker --handlers ./jobs.ts",
     });
+  });
+
+  test("does not doubt jobs of a queue that somebody paused", async () => {
+    const cwd = folderOfOwn();
+    await typeCommand(["enqueue", "a"], { cwd });
+    await typeCommand(["pause", "default"], { cwd });
+    const { lines } = await examine(cwd);
+    expect(lines).toContainEqual({ kind: "check", name: "workers", grade: "good", message: "0 workers" });
   });
 
   test("finds a schema bad that a newer version made", async () => {

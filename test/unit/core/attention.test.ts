@@ -44,6 +44,14 @@ describe("types without a worker", () => {
     expect(codes({ lanes: [lane("mail")], workers: [...OWN, worker()] })).toEqual([]);
   });
 
+  test("without any worker of users, types are counted: servers may take other jobs of the same queue", () => {
+    const lanes = [lane("mail"), lane("mail", 0, "other"), lane("report"), lane("http:request")];
+    const queues = [queue({ pending: 500 }), queue({ name: "other", pending: 3 })];
+    expect(find({ lanes, queues, workers: OWN })).toMatchObject([
+      { code: "no_workers", message: "No worker is running, and jobs of 2 types are pending", count: 2 },
+    ]);
+  });
+
   test("requests need no other worker than those that servers bring", () => {
     expect(codes({ lanes: [lane("http:request")], workers: OWN })).toEqual([]);
     expect(codes({ lanes: [lane("http:request")], workers: [...OWN, worker()] })).toEqual([]);
@@ -71,7 +79,9 @@ describe("types without a worker", () => {
   });
 
   test("a paused queue, and what waits in queues of our own, is no such case", () => {
-    expect(codes({ lanes: [lane("mail")], queues: [queue({ paused: true, pending: 1 })] })).toEqual(["queue_paused"]);
+    expect(find({ lanes: [lane("mail")], queues: [queue({ paused: true, pending: 1, waiting: 9 })] })).toMatchObject([
+      { code: "queue_paused", hint: "1 job is pending in it", count: 1 },
+    ]);
     expect(codes({ lanes: [lane("millrace:webhook", 0, "mail~webhooks")], queues: [queue()] })).toEqual([]);
   });
 });
@@ -124,7 +134,10 @@ test("the worst comes first", () => {
   expect(codes({ queues })).toEqual(["queue_full", "dead_jobs", "queue_paused"]);
 });
 
-test("many types without a worker are not all named", () => {
+test("many types without a worker are not all named, but counted", () => {
   const lanes = Array.from({ length: 80 }, (_, index) => lane(`t${index}`));
-  expect(find({ lanes, workers: [worker()] })).toHaveLength(50);
+  const found = find({ lanes, workers: [worker()] });
+  expect(found).toHaveLength(51);
+  expect(found.at(-1)).toMatchObject({ code: "no_worker", message: "No live worker handles 30 more types", type: null, count: 30 });
+  expect(find({ lanes: lanes.slice(0, 50), workers: [worker()] }).map(({ count }) => count)).toEqual(lanes.slice(0, 50).map(() => 1));
 });

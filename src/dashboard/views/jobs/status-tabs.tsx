@@ -1,31 +1,31 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { isInTallies } from "../../../core/filter.ts";
-import { STATUSES } from "../../../core/job.ts";
+import { type Status, STATUSES } from "../../../core/job.ts";
 import { compact, count } from "../../format.ts";
 import { type JobSearch, statusWord } from "../../job-search.ts";
 import { STATUS_COLOURS, STATUS_ICONS } from "../../parts/status-badge.tsx";
-import { useStats } from "../../queries.ts";
+import { useQueues } from "../../queries.ts";
 
 /** All jobs, or those in one status, each with its count if tallies have it. */
 export function StatusTabs({ search }: { readonly search: JobSearch }): ReactElement {
-  const { data: stats } = useStats();
   const { status, cursor: _, ...others } = search;
   const { queue, internal } = others;
+  const { data: queues } = useQueues(internal === "true");
   // Without tallies, jobs would have to be counted one by one.
-  const counts =
-    !isInTallies(others) || internal !== undefined ? undefined : queue === undefined ? stats?.counts : stats?.queues[queue]?.counts;
-  const total = counts === undefined ? undefined : STATUSES.reduce((sum, each) => sum + counts[each], 0);
+  const counted = isInTallies(others) ? queues?.filter(({ name }) => queue === undefined || name === queue) : undefined;
+  const figureOf = (...statuses: readonly Status[]): number | undefined =>
+    counted?.flatMap(({ counts }) => statuses.map((each) => counts[each])).reduce((sum, count) => sum + count, 0);
   return (
     <nav aria-label="By status" className="scroll-x -mx-4 flex gap-1 px-4 sm:mx-0 sm:flex-wrap sm:px-0">
-      <Tab isOn={status === undefined} search={others} name="all" figure={total} />
+      <Tab isOn={status === undefined} search={others} name="all" figure={figureOf(...STATUSES)} />
       {STATUSES.map((each) => (
         <Tab
           key={each}
           isOn={status === statusWord(each)}
           search={{ ...others, status: statusWord(each) }}
           name={each}
-          figure={counts?.[each]}
+          figure={figureOf(each)}
         />
       ))}
     </nav>
@@ -35,7 +35,7 @@ export function StatusTabs({ search }: { readonly search: JobSearch }): ReactEle
 interface TabProps {
   readonly isOn: boolean;
   readonly search: JobSearch;
-  readonly name: "all" | (typeof STATUSES)[number];
+  readonly name: "all" | Status;
   readonly figure: number | undefined;
 }
 

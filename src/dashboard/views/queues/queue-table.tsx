@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Pause, Play, SlidersHorizontal } from "lucide-react";
 import { type ReactElement, useState } from "react";
+import { isInternalQueue } from "../../../core/internal.ts";
 import type { Status } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
 import { OLD_MS } from "../../../core/attention.ts";
@@ -102,9 +103,10 @@ function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): Reac
   );
 }
 
-function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement {
+function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement | null {
   const [isEdited, setEdited] = useState(false);
   const { name, paused } = queue;
+  if (isInternalQueue(name)) return null;
   return (
     <span className="flex justify-end gap-1">
       {paused ? (

@@ -1,0 +1,245 @@
+// Every number of every page equals a count by plain code over everything that is stored, whatever that is.
+
+import fc from "fast-check";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { WorkerEntry } from "../../src/core/worker-entry.ts";
+import { byGroup, byLevel, byStatus, type Census, countIn, inQueue, takeCensus, WAITING } from "../numbers/census.ts";
+import { type Contents, contents, fill, type Filled } from "../numbers/contents.ts";
+import { expectedFindings } from "../numbers/expected-findings.ts";
+import { launchBrowser, Profile } from "./dashboard/browser.ts";
+import { eventually } from "./dashboard/fixture.ts";
+import { openDashboard } from "./dashboard/open-dashboard.ts";
+
+const RUNS = Number(process.env["MILLRACE_TEST_RUNS"] ?? 2);
+const SEED = process.env["MILLRACE_TEST_SEED"];
+
+let browser: Browser;
+let profile: Profile;
+let port = 0;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  profile = await Profile.open(browser);
+});
+afterAll(() => browser.close());
+
+interface Facts extends Filled {
+  readonly census: Census;
+  readonly given: Contents;
+}
+
+/** Goes to a page of the dashboard, such as `jobs?status=dead`. */
+type Go = (address: string) => Promise<void>;
+
+test("every number of every page is true", { timeout: 600_000 }, () =>
+  fc.assert(fc.asyncProperty(contents, checkPages), {
+    numRuns: RUNS,
+    // To shrink a failure takes minutes: a run takes seconds.
+    endOnFailure: true,
+    ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+  }),
+);
+
+async function checkPages(given: Contents): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "millrace-numbers-"));
+  const storeUrl = `sqlite:${path.join(folder, "jobs.db")}`;
+  const filled = await fill(storeUrl, given);
+  const dashboard = await openDashboard({ storeUrl, port });
+  port = Number(new URL(dashboard.url).port);
+  const facts: Facts = { ...filled, given, census: await takeCensus(dashboard.client) };
+  const { page, complaints, close } = await profile.openPage(dashboard.url);
+  try {
+    const go: Go = async (address) => void (await page.goto(dashboard.url + address));
+    await checkOverview(page, facts);
+    await go("queues");
+    await checkQueues(page, facts);
+    await checkJobs(page, go, facts);
+    await checkDead(page, go, facts);
+    await go("workers");
+    await checkWorkers(page, facts);
+    await go("schedules?tab=delayed");
+    await checkSchedules(page, facts);
+    expect(complaints).toEqual([]);
+  } finally {
+    await close();
+    await dashboard.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function linesOf(found: Locator): Promise<string[][]> {
+  return found.evaluateAll((elements) =>
+    elements.map((element) => (element as unknown as { innerText: string }).innerText.split("\n").filter((line) => line.trim() !== "")),
+  );
+}
+
+/** The cells of a table by the titles of their columns. */
+async function rowsOf(page: Page, caption: string): Promise<Record<string, string>[]> {
+  const table = page.getByRole("table", { name: caption });
+  const titles = await table.locator("thead th").allInnerTexts();
+  const rows = await table
+    .locator("tbody tr")
+    .evaluateAll((all) =>
+      all.map((row) => [...row.children].map((cell) => (cell as unknown as { innerText: string }).innerText.replace(/\s*\n\s*/g, " "))),
+    );
+  return rows.map((cells) => Object.fromEntries(cells.map((cell, index) => [titles[index]!, cell])));
+}
+
+const sum = (workers: readonly WorkerEntry[], figure: "slots" | "runningCount" | "perMinute"): number =>
+  workers.reduce((total, worker) => total + worker[figure], 0);
+
+const counted = (number: number, thing: string): string => `${number.toLocaleString("en-US")} ${thing}${number === 1 ? "" : "s"}`;
+
+async function checkOverview(page: Page, { census, given, totals, workers, internalWorkers }: Facts): Promise<void> {
+  const { users } = census;
+  const badges = (): Promise<(string | null)[]> =>
+    page.locator('nav[aria-label="Pages"] a span[title]').evaluateAll((all) => all.map((badge) => badge.getAttribute("title")));
+  const shownBadges = [
+    [countIn(users, ...WAITING), "waiting"],
+    [countIn(users, "running"), "running"],
+    [countIn(users, "dead"), "dead"],
+    [workers.length, "active"],
+  ] as const;
+  await eventually(badges).toEqual(shownBadges.filter(([count]) => count > 0).map((badge) => badge.join(" ")));
+
+  const cards = async (): Promise<unknown> => {
+    const all = (await linesOf(page.locator("main li > a"))).map(([name = "", value = "", note = ""]) => [name, [value, note]]);
+    return Object.fromEntries(all);
+  };
+  const inTotal = (part: number, whole: number): string =>
+    whole === 0 ? "–" : `${((part / whole) * 100).toFixed(1).replace("100.0", "100")} %`;
+  const rate = inTotal(totals.completed, totals.completed + totals.failed);
+  await eventually(cards).toMatchObject({
+    "Processed today": [String(totals.completed), expect.stringMatching(new RegExp(`^${totals.completed} in total, [\\d.]+/s$`)) as string],
+    "Failed today": [String(totals.failed), `for good; ${totals.failed} overall`],
+    "Success rate": [rate, `${rate} overall`],
+    "Active workers": [String(workers.length), `${sum(workers, "runningCount")} of ${counted(sum(workers, "slots"), "slot")} busy`],
+    Waiting: [String(countIn(users, ...WAITING)), `${countIn(users, "pending")} pending`],
+  });
+
+  const bars = page.locator("section", { has: page.getByRole("heading", { name: "Waiting by queue" }) }).locator("li > a");
+  const shownBars = async (): Promise<unknown> => {
+    const titles = await bars.evaluateAll((all) => all.map((bar) => bar.getAttribute("title")));
+    return Object.fromEntries((await linesOf(bars)).map(([name = "", total], index) => [name, [total, titles[index]]]));
+  };
+  await eventually(shownBars).toEqual(
+    Object.fromEntries(
+      Object.keys(given.settings).map((name) => {
+        const jobs = inQueue(users, name);
+        const words = Object.entries(byLevel(jobs)).flatMap(([level, count]) => (count === 0 ? [] : [`${count} ${level}`]));
+        return [name, [String(countIn(jobs, ...WAITING)), words.join(", ")]];
+      }),
+    ),
+  );
+
+  const attention = page.getByRole("region", { name: "What needs attention" });
+  const findings = expectedFindings(census, given, { totals, workers, internalWorkers }).length;
+  const head = findings === 0 ? "Nothing needs attention." : `${findings} ${findings === 1 ? "thing needs" : "things need"} attention`;
+  await attention.getByText(head, { exact: true }).waitFor();
+  const dead = countIn(users, "dead");
+  if (dead > 0)
+    await attention.getByText(`${counted(dead, "dead job").replace(/job$/, "job needs").replace(/jobs$/, "jobs need")} review`).waitFor();
+}
+
+async function checkQueues(page: Page, { census: { all, users }, given }: Facts): Promise<void> {
+  const levels = byLevel(users);
+  const cards = async (): Promise<unknown> =>
+    Object.fromEntries((await linesOf(page.locator("main li > a"))).map((lines) => [lines[0], lines.find((line) => /^\d+$/.test(line))]));
+  await eventually(cards).toEqual(Object.fromEntries(Object.entries(levels).map(([level, count]) => [level, String(count)])));
+  const rowOf = (name: string, { paused, capacity }: Contents["settings"]["mail"]): Record<string, string> => {
+    const jobs = inQueue(all, name);
+    const { pending, running, scheduled, retrying, dead, completed } = byStatus(jobs);
+    return {
+      Queue: paused ? `${name} paused` : name,
+      Pending: `${pending}`,
+      Running: `${running}`,
+      Scheduled: `${scheduled}`,
+      Retrying: `${retrying}`,
+      Blocked: "0",
+      Dead: `${dead}`,
+      Completed: `${completed}`,
+      Oldest: pending === 0 ? "–" : (expect.stringMatching(/^\d+ [sm]$/) as string),
+      Capacity: capacity === null ? "no limit" : `${countIn(jobs, ...WAITING)} of ${capacity}`,
+    };
+  };
+  const usersRows = Object.entries(given.settings).map(([name, settings]) => rowOf(name, settings));
+  await eventually(() => rowsOf(page, "Queues")).toMatchObject(usersRows);
+  await page.getByRole("checkbox", { name: "Internal" }).check();
+  const own = new Set(all.map(({ queue }) => queue).filter((queue) => queue.includes("~")));
+  const rows = [...usersRows, ...Array.from(own, (name) => rowOf(name, { paused: false, capacity: null }))];
+  const byName = rows.toSorted((a, b) => (a["Queue"]! < b["Queue"]! ? -1 : 1));
+  await eventually(() => rowsOf(page, "Queues")).toMatchObject(byName);
+}
+
+async function checkJobs(page: Page, go: Go, { census: { all, users } }: Facts): Promise<void> {
+  const tabs = page.getByRole("navigation", { name: "By status" });
+  const figures = async (): Promise<unknown> =>
+    Object.fromEntries((await linesOf(tabs.locator("a"))).map(([name = "", figure]) => [name, figure]));
+  const capital = (status: string): string => status.charAt(0).toUpperCase() + status.slice(1);
+  for (const [address, jobs] of [
+    ["jobs", users],
+    ["jobs?queue=mail", inQueue(users, "mail")],
+    ["jobs?internal=true", all],
+  ] as const) {
+    await go(address);
+    const counts = Object.entries(byStatus(jobs)).map(([status, count]) => [capital(status), String(count)] as const);
+    await eventually(figures).toEqual(Object.fromEntries([["All", String(jobs.length)], ...counts]));
+    await listed(page, jobs.length);
+    for (const [name, count] of counts) {
+      // This tab means all that failed for good.
+      if (name === "Failed") continue;
+      await tabs.getByRole("link", { name }).click();
+      await listed(page, Number(count));
+    }
+  }
+}
+
+/** As many rows as fit the page, and the line below says so. */
+async function listed(page: Page, total: number): Promise<void> {
+  const count = Math.min(50, total);
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(count);
+  await page.getByText(`${counted(count, "job")} on this page`).waitFor();
+}
+
+async function checkDead(page: Page, go: Go, { census: { all, users } }: Facts): Promise<void> {
+  for (const [address, jobs] of [
+    ["dead", users],
+    ["dead?internal=true", all],
+  ] as const) {
+    await go(address);
+    const dead = jobs.filter(({ status }) => status === "dead");
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(dead.length);
+    const line = jobs === all ? `${counted(dead.length, "dead letter")} on this page` : counted(dead.length, "dead letter");
+    await page.getByText(line, { exact: true }).waitFor();
+    const groups = page.locator("li[data-group] > span:first-child");
+    await eventually(async () => (await groups.allInnerTexts()).map(Number)).toEqual(byGroup(dead));
+    const buttons = page.locator("li[data-group]").getByRole("button", { name: /^Retry/ });
+    expect(await buttons.allInnerTexts()).toEqual(byGroup(dead).map((count) => `Retry ${count}`));
+  }
+}
+
+async function checkWorkers(page: Page, { workers, internalWorkers }: Facts): Promise<void> {
+  const summaryOf = (listed: readonly WorkerEntry[]): string =>
+    `${counted(listed.length, "worker")}, ${sum(listed, "runningCount")} of ${counted(sum(listed, "slots"), "slot")} busy, ${counted(sum(listed, "perMinute"), "attempt")} in the last minute.`;
+  const ids = async (): Promise<(string | null)[]> =>
+    page.locator("[data-worker]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-worker")));
+  await page.getByText(summaryOf(workers), { exact: true }).waitFor();
+  await eventually(ids).toEqual(workers.map(({ id }) => id).sort());
+  await page.getByRole("checkbox", { name: "Internal" }).check();
+  await page.getByText(summaryOf([...workers, ...internalWorkers]), { exact: true }).waitFor();
+  await eventually(ids).toEqual([...workers, ...internalWorkers].map(({ id }) => id).sort());
+}
+
+async function checkSchedules(page: Page, { census: { users }, given }: Facts): Promise<void> {
+  const scheduled = countIn(users, "scheduled");
+  const kinds = page.getByRole("navigation", { name: "Kinds" }).locator("a");
+  await eventually(() => linesOf(kinds)).toEqual([
+    ["Recurring", String(given.schedules)],
+    ["Delayed jobs", String(scheduled)],
+  ]);
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(scheduled);
+}

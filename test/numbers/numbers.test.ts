@@ -1,0 +1,215 @@
+// Every number of the API equals a count by plain code over everything that is stored, whatever that is.
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Client, JobFilter } from "../../src/client/client.ts";
+import { connect } from "../../src/connect.ts";
+import type { JobSummary } from "../../src/core/job.ts";
+import { listen } from "../../src/http/listen.ts";
+import { createServer } from "../../src/http/server.ts";
+import { Metrics } from "../../src/observe/metrics.ts";
+import { sqliteStore } from "../conformance/client-sources.ts";
+import { readPrometheusText } from "../unit/observe/prometheus-text.ts";
+import { byGroup, byLevel, byStatus, type Census, countIn, countWhere, inQueue, takeCensus } from "./census.ts";
+import { type Contents, contents, fill, type Filled } from "./contents.ts";
+import { expectedFindings } from "./expected-findings.ts";
+
+const RUNS = Number(process.env["MILLRACE_TEST_RUNS"] ?? 12);
+const SEED = process.env["MILLRACE_TEST_SEED"];
+const QUEUES = ["default", "mail", "quiet"];
+
+interface Facts extends Filled {
+  readonly census: Census;
+  readonly given: Contents;
+}
+
+/** A client of a server over a store with these contents. */
+async function withServer(given: Contents, check: (client: Client, facts: Facts, url: string) => Promise<void>): Promise<void> {
+  const store = sqliteStore();
+  const filled = await fill(store.url, given);
+  const local = await connect(store.url, { upkeep: true });
+  const metrics = new Metrics({ source: local });
+  const listening = await listen(createServer(local, { figures: metrics }), { port: 0 });
+  const client = await connect(listening.url);
+  try {
+    await check(client, { ...filled, given, census: await takeCensus(client) }, listening.url);
+  } finally {
+    await client.close();
+    await listening.close({ graceMs: 0 });
+    await local.close({ grace: 0 });
+    metrics.stop();
+    await store.destroy?.();
+  }
+}
+
+function forAll<Values extends [unknown, ...unknown[]]>(
+  arbitraries: { [K in keyof Values]: fc.Arbitrary<Values[K]> },
+  check: (...values: Values) => Promise<void>,
+): Promise<void> {
+  return fc.assert(fc.asyncProperty(...arbitraries, check), { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
+}
+
+test("statistics, queues, workers, findings and metrics", { timeout: 600_000 }, () =>
+  forAll([contents], (given) =>
+    withServer(given, async (client, facts, url) => {
+      await checkStats(client, facts);
+      await checkQueues(client, facts);
+      await checkWorkers(client, facts);
+      expect(await findingsOf(client)).toEqual(expectedFindings(facts.census, given, facts));
+      await checkMetrics(url, facts);
+    }),
+  ),
+);
+
+async function checkStats(client: Client, { census: { users }, totals, workers, given }: Facts): Promise<void> {
+  const day = new Date().getUTCDate();
+  const stats = await client.stats();
+  expect(stats).toMatchObject({
+    counts: byStatus(users),
+    waiting: byLevel(users),
+    totalEnqueued: totals.enqueued,
+    totalProcessed: totals.completed,
+    totalFailed: totals.failed,
+    totalRetried: totals.retried,
+    totalLost: 0,
+    deadCount: countIn(users, "dead"),
+    activeWorkers: workers.length,
+  });
+  // Only if midnight did not pass meanwhile.
+  if (new Date(Math.min(...users.map(({ createdAt }) => createdAt))).getUTCDate() === day) {
+    expect(stats.today).toEqual({ processed: totals.completed, failed: totals.failed });
+  }
+  expect(stats.queues).toEqual(
+    Object.fromEntries(
+      QUEUES.map((name) => {
+        const jobs = inQueue(users, name);
+        return [name, { counts: byStatus(jobs), waiting: byLevel(jobs), paused: given.settings[name as "mail"].paused }];
+      }),
+    ),
+  );
+}
+
+async function checkQueues(client: Client, { census: { users }, given }: Facts): Promise<void> {
+  const since = Date.now();
+  const queues = await client.queues();
+  expect(queues.map(({ name }) => name)).toEqual(QUEUES);
+  for (const { name, paused, capacity, counts, waiting, oldestWaitingMs } of queues) {
+    const jobs = inQueue(users, name);
+    expect({ paused, capacity }).toEqual(given.settings[name as "mail"]);
+    expect({ counts, waiting }).toEqual({ counts: byStatus(jobs), waiting: byLevel(jobs) });
+    // Nothing here was due before it became pending.
+    const dueSince = jobs.filter(({ status }) => status === "pending").map(({ updatedAt }) => updatedAt);
+    if (dueSince.length === 0) expect(oldestWaitingMs).toBeNull();
+    else {
+      expect(oldestWaitingMs).toBeGreaterThanOrEqual(since - Math.min(...dueSince));
+      expect(oldestWaitingMs).toBeLessThanOrEqual(Date.now() - Math.min(...dueSince));
+    }
+  }
+}
+
+async function checkWorkers(client: Client, { workers, internalWorkers }: Facts): Promise<void> {
+  const ids = async (internal: boolean): Promise<string[]> => (await client.workers({ internal })).map(({ id }) => id);
+  const named = (entries: Filled["workers"]): string[] => entries.map(({ id }) => id).sort();
+  expect((await ids(false)).sort()).toEqual(named(workers));
+  expect((await ids(true)).sort()).toEqual(named([...workers, ...internalWorkers]));
+}
+
+async function findingsOf(client: Client): Promise<string[]> {
+  const found = await client.attention();
+  return found.map(({ code, queue, type, count }) => `${[code, queue, type].filter(Boolean).join(" ")}: ${count}`).sort();
+}
+
+async function checkMetrics(url: string, { census: { users }, totals, workers }: Facts): Promise<void> {
+  const families = readPrometheusText(await (await fetch(`${url}/metrics`)).text());
+  const sumOf = (name: string, labels: Record<string, string> = {}): number =>
+    (families.get(name)?.samples ?? [])
+      .filter((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
+      .reduce((sum, { value }) => sum + value, 0);
+  const statuses = byStatus(users);
+  for (const status of Object.keys(statuses))
+    expect([status, sumOf("millrace_queue_jobs", { status })]).toEqual([status, statuses[status]]);
+  const levels = byLevel(users);
+  for (const priority of Object.keys(levels)) expect(sumOf("millrace_queue_waiting_jobs", { priority })).toBe(levels[priority]);
+  for (const queue of QUEUES) expect(sumOf("millrace_queue_jobs", { queue })).toBe(inQueue(users, queue).length);
+  expect({
+    enqueued: sumOf("millrace_jobs_enqueued_total"),
+    completed: sumOf("millrace_jobs_completed_total"),
+    failed: sumOf("millrace_jobs_failed_total"),
+    retried: sumOf("millrace_retries_total"),
+  }).toEqual(totals);
+  expect(sumOf("millrace_workers")).toBe(workers.length);
+  expect(sumOf("millrace_worker_slots")).toBe(workers.reduce((sum, { slots }) => sum + slots, 0));
+  expect(sumOf("millrace_worker_slots_used")).toBe(workers.reduce((sum, { runningCount }) => sum + runningCount, 0));
+  expect(sumOf("millrace_worker_abandoned_handlers")).toBe(workers.reduce((sum, { abandoned }) => sum + abandoned, 0));
+}
+
+const LEVELS = { critical: [20, 100], high: [10, 19], default: [0, 9], low: [-100, -1] } as const;
+
+const filters = fc.record(
+  {
+    status: fc.constantFrom("pending", "scheduled", "running", "retrying", "completed", "failed", "dead", "cancelled"),
+    queue: fc.constantFrom(...QUEUES),
+    type: fc.constantFrom("mail:send", "report:make", "http:request"),
+    tag: fc.constantFrom("red", "blue"),
+    priority: fc.constantFrom(...(Object.keys(LEVELS) as (keyof typeof LEVELS)[])),
+    internal: fc.constant<boolean>(true),
+  },
+  { requiredKeys: [] },
+);
+
+function isMeant(filter: typeof filters extends fc.Arbitrary<infer Value> ? Value : never): (job: JobSummary) => boolean {
+  const { status, queue, type, tag, priority } = filter;
+  // A filter by failed means all that failed for good.
+  const statuses: readonly unknown[] = status === "failed" ? ["failed", "dead"] : [status];
+  const [low, high] = LEVELS[priority ?? "default"];
+  return (job) =>
+    (status === undefined || statuses.includes(job.status)) &&
+    (queue === undefined || job.queue === queue) &&
+    (type === undefined || job.type === type) &&
+    (tag === undefined || job.tags.includes(tag)) &&
+    (priority === undefined || (job.priority >= low && job.priority <= high));
+}
+
+test("lists, totals, groups and bulk operations by any filter", { timeout: 600_000 }, () =>
+  forAll([contents, fc.array(filters, { minLength: 4, maxLength: 4 })], (given, chosen) =>
+    withServer(given, async (client, { census: { all, users } }, url) => {
+      for (const filter of [{}, { internal: true }, ...chosen]) {
+        const jobs = (filter.internal === true ? all : users).filter(isMeant(filter));
+        const query = new URLSearchParams({ total: "true", limit: "3" });
+        for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
+        const page = (await (await fetch(`${url}/api/v1/jobs?${query.toString()}`)).json()) as Record<string, unknown>;
+        expect({ filter, ...page }).toMatchObject({ filter, total: jobs.length, total_is_capped: false });
+        expect(page["jobs"]).toHaveLength(Math.min(3, jobs.length));
+        await checkDead(client, filter, jobs);
+        await checkBulk(client, filter, jobs);
+      }
+    }),
+  ),
+);
+
+async function checkDead(client: Client, { status: _, ...filter }: JobFilter, jobs: readonly JobSummary[]): Promise<void> {
+  if (_ !== undefined && _ !== "dead") return;
+  const dead = jobs.filter(({ status }) => status === "dead");
+  expect((await client.dead.list(filter)).jobs).toHaveLength(dead.length);
+  const { groups, isCapped } = await client.dead.groups(filter);
+  expect({ counts: groups.map(({ count }) => count), isCapped }).toEqual({ counts: byGroup(dead), isCapped: false });
+}
+
+const CHANGED = {
+  retry: ["dead", "failed", "cancelled"],
+  cancel: ["scheduled", "pending", "running", "retrying", "blocked"],
+  delete: ["completed", "failed", "dead", "cancelled"],
+} as const;
+
+async function checkBulk(client: Client, filter: JobFilter, jobs: readonly JobSummary[]): Promise<void> {
+  for (const action of ["retry", "cancel", "delete"] as const) {
+    const changed: readonly unknown[] = CHANGED[action];
+    if (filter.status !== undefined && !changed.includes(filter.status)) continue;
+    // Cancelled jobs are retried only by their name.
+    const isLeft = ({ queue, status }: JobSummary): boolean =>
+      queue === "~bulk" || (action === "retry" && filter.status === undefined && status === "cancelled");
+    const matched = countWhere(jobs, (job) => changed.includes(job.status) && !isLeft(job));
+    const { matched: previewed, matchedIsCapped } = await client.bulk.preview({ action, filter });
+    expect({ action, filter, matched: previewed, matchedIsCapped }).toEqual({ action, filter, matched, matchedIsCapped: false });
+  }
+}
