@@ -6,16 +6,16 @@ import { age } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Column } from "../table.ts";
 
-const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
+const { search: _search, group: _group, ...GROUP_FILTER } = JOB_FILTER;
 
 export const deadGroups = defineCommand({
   about:
     "Groups dead letters by error, largest group first. Errors that differ only in numbers, ids and quoted texts are one group. Pass a group to list, retry-dead, purge-dead or bulk with --group.",
   examples: ["millrace dead-groups", "millrace dead-groups --type email:send --from 1h", "millrace dead-groups --json | jq -r .group"],
-  options: { type, queue, internal, priority, tag, from, to },
+  options: GROUP_FILTER,
   async run(input, session) {
     const { output } = session;
-    const { q: _q, group: _group, ...filter } = filterOf({ ...input, search: undefined, group: undefined });
+    const { q: _, group: __, ...filter } = filterOf({ ...input, search: undefined, group: undefined });
     const found = await session.withClient((client) => client.dead.groups(filter));
     if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
     else if (found.groups.length === 0) output.message("no dead jobs");

@@ -118,7 +118,7 @@ export interface Percentiles {
 
 /** Jobs that failed for good and wait for somebody to act. */
 export interface DeadLetters {
-  /** Jobs in status `dead`, newest first. */
+  /** Jobs in status `dead`, latest death first; with `sort: "created"`, newest created first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
   /** Dead letters by error, largest group first. Looks at the 10,000 that died last. */
   groups(filter?: Omit<JobFilter, "status" | "group" | "q">): Promise<ErrorGroups>;

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Route } from "./route.ts";
 import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, Time } from "./schemas.ts";
 
-const { type, queue, internal, priority, tag, from, to } = JOB_FILTER;
+const { group: _group, q: _q, ...GROUP_FILTER } = JOB_FILTER;
 
 const ErrorGroups = Type.Object({
   groups: Type.Array(
@@ -23,7 +23,7 @@ const ErrorGroups = Type.Object({
 
 export const deadRoutes = {
   "GET /api/v1/dead": {
-    summary: "List dead letters, newest first",
+    summary: "List dead letters, latest death first",
     scope: "read",
     query: closed({ ...JOB_FILTER, ...PAGE }),
     answers: { 200: { when: "A page.", is: JobPage } },
@@ -32,7 +32,7 @@ export const deadRoutes = {
   "GET /api/v1/dead/groups": {
     summary: "List dead letters by error, the largest group first",
     scope: "read",
-    query: closed({ type, queue, internal, priority, tag, from, to }),
+    query: closed(GROUP_FILTER),
     answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
     problems: ["invalid_input"],
   },

@@ -78,6 +78,13 @@ export class Lanes<Job extends Pending> {
     });
   }
 
+  /** All jobs of a type, or of all types: of each lane in order. */
+  *jobs(type?: string): Generator<Job> {
+    for (const ofType of type === undefined ? this.#byType.values() : [this.#byType.get(type)]) {
+      for (const lane of ofType?.values() ?? []) yield* lane;
+    }
+  }
+
   /** How many jobs of these types come before this pending one, counted up to `most`. */
   countBefore(job: Job, types: readonly string[] | "*", headStartMs: number, most: number): number {
     const own = rank(job.order, job.record.priority, headStartMs);
