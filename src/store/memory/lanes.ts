@@ -78,11 +78,10 @@ export class Lanes<Job extends Pending> {
     });
   }
 
-  /** All jobs of a type, or of all types: of each lane in order. */
-  *jobs(type?: string): Generator<Job> {
-    for (const ofType of type === undefined ? this.#byType.values() : [this.#byType.get(type)]) {
-      for (const lane of ofType?.values() ?? []) yield* lane;
-    }
+  /** The lanes of a type, or of all types. */
+  of(type?: string): Lane<Job>[] {
+    const ofTypes = type === undefined ? [...this.#byType.values()] : [this.#byType.get(type)];
+    return ofTypes.flatMap((lanes) => [...(lanes?.values() ?? [])]);
   }
 
   /** How many jobs of these types come before this pending one, counted up to `most`. */

@@ -1,7 +1,7 @@
 import { type Filter, leavesOut, type Matcher, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
-import { type Search, searchFor } from "../../core/search.ts";
+import type { Search } from "../../core/search.ts";
 import { STATE } from "../numbers.ts";
 import { decodePlace, encodePlace, invalidCursor, orderOf } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
@@ -11,21 +11,22 @@ import { type Conditions, conditionsOf, isCandidate, leftOutBy } from "./conditi
 import type { Connection } from "./connection.ts";
 import { placesInOrder } from "./list-by-state.ts";
 import {
+  candidatesBelow,
   countJobs,
   countPicked,
   CREATED_AT,
   HIGHEST_SEQ,
-  lookAtJob,
+  lookAtPicked,
   NTH_BELOW,
-  nthCandidateBelow,
   SEARCH_PAYLOAD,
-  searchJob,
   searchJobs,
+  searchPicked,
   SEQS_DUE,
   SEQS_ENDED,
   SEQS_OF_LANE,
   SEQS_RUNNING,
   SMALL_PAYLOAD_BYTES,
+  SMALL_PICKED_BYTES,
   TALLY_OF_STATE,
   walkJobs,
 } from "./statements.ts";
@@ -36,6 +37,8 @@ const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
 /** How many candidates one statement looks at; fewer if it searches payloads. */
 const BATCH = 2000;
 const SEARCHED_BATCH = 250;
+/** How many jobs one statement passes over at most. */
+const PASSED_AT_ONCE = 20_000;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
@@ -112,7 +115,7 @@ class Scan {
   count(): { count: number; isCapped: boolean } {
     const where = conditionsOf(this.#catalog, this.#query, this.#leftOut);
     const picked = this.#pick();
-    if (picked === null) return where.isExact ? this.#countAtOnce(where) : this.#countRows(this.#walk(() => MAX_CANDIDATES));
+    if (picked === null) return where.isExact ? this.#countAtOnce(where) : this.#countRows(this.#newest(() => MAX_CANDIDATES));
     const seqs = picked.slice(0, MAX_CANDIDATES);
     const isCapped = picked.length > MAX_CANDIDATES;
     if (where.isExact) return { count: this.#on.number(countPicked(where.text), JSON.stringify(seqs), ...where.values)!, isCapped };
@@ -154,7 +157,31 @@ class Scan {
   #batches(spaceLeft: () => number): Iterable<Batch> {
     if (this.#order !== null) return this.#fetch(this.#inOrder(this.#order, spaceLeft));
     const few = pickFew(this.#on, this.#catalog, this.#query, this.#range);
-    return few === null ? this.#walk(spaceLeft) : this.#fetch(slicesOf(few));
+    return few === null ? this.#newest(spaceLeft) : this.#fetch(slicesOf(few));
+  }
+
+  /** Newest first. If jobs are passed over, their sequences are read first: so those are looked at only once. */
+  #newest(spaceLeft: () => number): Iterable<Batch> {
+    const isPassing = this.#leftOut.length > 0 || statusesOf(this.#query) !== undefined;
+    return isPassing ? this.#fetch(this.#passing(spaceLeft)) : this.#walk(spaceLeft);
+  }
+
+  *#passing(spaceLeft: () => number): Generator<Picked> {
+    const { text, values } = isCandidate(this.#query, this.#leftOut);
+    const { from } = this.#range;
+    let { below } = this.#range;
+    for (let looked = 0, passed = 0; looked < MAX_CANDIDATES && passed < MAX_PASSED;) {
+      const size = Math.min(SEARCHED_BATCH, spaceLeft());
+      const rows = this.#on.all(candidatesBelow(text), below, from, PASSED_AT_ONCE, ...values, size, 0) as [number][];
+      const seqs = rows.map(([seq]) => seq);
+      const isFull = seqs.length === size;
+      const next = isFull ? seqs.at(-1)! : this.#on.number(NTH_BELOW, below, from, PASSED_AT_ONCE - 1);
+      yield { seqs, next };
+      if (next === null) return;
+      looked += seqs.length;
+      if (!isFull) passed += PASSED_AT_ONCE;
+      below = next;
+    }
   }
 
   *#inOrder(order: StateOrder, spaceLeft: () => number): Generator<Picked> {
@@ -199,15 +226,14 @@ class Scan {
   }
 
   *#fetch(picked: Iterable<Picked>): Generator<Batch> {
-    // The search is not a condition of the statement: left-out rows would not tell how much was read.
-    const { text, values } = conditionsOf(this.#catalog, { ...this.#query, q: undefined }, this.#leftOut);
-    const search = this.#query.q === undefined ? null : searchFor(this.#query.q);
-    const statement = search === null ? lookAtJob(text) : searchJob(text);
-    const given = search === null ? values : [search.text, ...values];
+    const { text, values, search } = conditionsOf(this.#catalog, this.#query, this.#leftOut);
     for (const { seqs, next } of picked) {
-      const rows = seqs.map((seq) => this.#on.get(statement, ...given, seq)).filter((row) => row !== undefined);
-      if (search !== null) for (const row of rows) if (searchedOf(row).isFound !== null) this.#bytes += searchedOf(row).payloadBytes;
-      yield { rows, next };
+      const some = JSON.stringify(seqs);
+      if (search === null) yield { rows: this.#on.all(lookAtPicked(text), some, ...values), next };
+      else {
+        this.#bytes += this.#on.number(SMALL_PICKED_BYTES, some) ?? 0;
+        yield { rows: this.#on.all(searchPicked(text), search.text, some, ...values), next };
+      }
     }
   }
 
@@ -236,7 +262,7 @@ class Scan {
     const { from } = this.#range;
     if (this.#leftOut.length === 0 && statusesOf(this.#query) === undefined) return this.#on.number(NTH_BELOW, below, from, passed);
     const { text, values } = isCandidate(this.#query, this.#leftOut);
-    const nth = this.#on.number(nthCandidateBelow(text), below, from, most, ...values, passed);
+    const nth = this.#on.number(candidatesBelow(text), below, from, most, ...values, 1, passed);
     return nth ?? this.#on.number(NTH_BELOW, below, from, most - 1);
   }
 }

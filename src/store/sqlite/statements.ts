@@ -183,9 +183,14 @@ export const searchJobs = (where: string): string =>
 /** The same without a search. */
 export const walkJobs = (where: string): string =>
   `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
-/** In: as above, but a single seq and no limit. */
-export const searchJob = (where: string): string => `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq = ?`;
-export const lookAtJob = (where: string): string => `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq = ?`;
+/** Only the value: other columns of json_each have names of ours. */
+const PICKED = "(select value as picked from json_each(?)) cross join millrace_job on seq = picked";
+/** In: search text, seqs as JSON, values of the conditions. In the order of the seqs. */
+export const searchPicked = (where: string): string => `select ${SEARCHED_COLUMNS} from ${PICKED} where ${where}`;
+/** The same without a search. */
+export const lookAtPicked = (where: string): string => `select ${SUMMARY_COLUMNS} from ${PICKED} where ${where}`;
+/** In: seqs as JSON, values of the conditions. */
+export const countPicked = (where: string): string => `select count(*) from ${PICKED} where ${where}`;
 /** In: text, seq. Out: 1 if the payload contains the text. */
 export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq = ?`;
 /** In: values of the conditions, seq to start below, seq to end at. */
@@ -194,13 +199,15 @@ export const countJobs = (where: string): string => `select count(*) from millra
 export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
 /**
  * The same for jobs that meet a condition on queue and state. In: seq to start below, seq to end at, how many to look at at most, values of
- * the condition, n. The rows come in the order of the inner statement, which is read no further than needed.
+ * the condition, limit, n. The rows come in the order of the inner statement, which is read no further than needed.
  */
-export const nthCandidateBelow = (where: string): string =>
-  `select seq from (select seq, queue, state from millrace_job where seq < ? and seq >= ? order by seq desc limit ?) where ${where} limit 1 offset ?`;
+export const candidatesBelow = (where: string): string =>
+  `select seq from (select seq, queue, state from millrace_job where seq < ? and seq >= ? order by seq desc limit ?) where ${where} limit ? offset ?`;
 /** In: seq to start below, seq to end at. Out: the bytes of payloads that are small enough to be searched by the statement itself. */
 export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
   where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
+/** In: seqs as JSON. Out: the same of these jobs. */
+export const SMALL_PICKED_BYTES = `select sum(octet_length(payload)) from ${PICKED} where octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
 
 /** In: lane, seq to start below, limit. Out: seqs of its pending jobs. */
 export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ? limit ?`;
@@ -210,9 +217,6 @@ export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_le
 /** In: state, seq to start below, limit, queue, ended from, ended before (each null: any). */
 export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended
   where ${AT_REST} and state = ?1 and seq < ?2 and queue = ?4 and (?5 is null or ended_at >= ?5) and (?6 is null or ended_at < ?6) limit ?3`;
-/** In: seqs as JSON, values of the conditions. */
-export const countPicked = (where: string): string =>
-  `select count(*) from json_each(?) picked cross join millrace_job on seq = picked.value where ${where}`;
 
 /**
  * The next places in an index, in the order of its state. The limit is part of the text: see readyJobs.

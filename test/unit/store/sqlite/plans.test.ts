@@ -39,10 +39,11 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["a count of the newest", statements.countJobs("state in (4) and lane in (select value from json_each(?))"), "INTEGER PRIMARY KEY"],
   [
     "the n-th job of some states",
-    statements.nthCandidateBelow("state in (2) and queue not in (select value from json_each(?))"),
+    statements.candidatesBelow("state in (2) and queue not in (select value from json_each(?))"),
     "PRIMARY KEY",
   ],
   ["a count of picked jobs", statements.countPicked("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["a look at picked jobs", statements.lookAtPicked("state in (2)"), "INTEGER PRIMARY KEY"],
   ["pending jobs in line", statements.nextInLane(64), "COVERING INDEX millrace_ready (lane=? AND rank>?)"],
   ["jobs that are due soonest", statements.nextDue(64), "millrace_due (run_at>?)"],
   ["jobs that ended last", statements.nextEnded(64), "COVERING INDEX millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
