@@ -17,6 +17,7 @@ export type { Event } from "./core/event.ts";
 export type { Explanation, Reason } from "./core/explain.ts";
 export type { Attempt, AttemptError, Job, JobError, JobSummary, LogLine, PriorityLevel, Progress, Status } from "./core/job.ts";
 export type { JobOptions } from "./core/job-options.ts";
+export type { Sort } from "./core/list-order.ts";
 export type { Outcome } from "./core/lifecycle.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export { verifyWebhook } from "./webhook/verify.ts";

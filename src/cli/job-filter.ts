@@ -35,11 +35,14 @@ export const JOB_FILTER = {
   },
   from: since("created at or after: 2026-03-01T10:00:00Z, or 2h for the last two hours"),
   to: since("created before"),
+  endedFrom: since("ended at or after, as --from"),
+  endedTo: since("ended before"),
 } as const;
 
 type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typeof JOB_FILTER)[Name]["read"]> };
 
 /** Picks the filter from the options of a command. */
-export function filterOf({ type, queue, internal, priority, tag, group, search, from, to }: FilterInput): Omit<JobFilter, "status"> {
-  return { type, queue, internal: internal || undefined, priority, tag, group, q: search, from, to };
+export function filterOf(input: FilterInput): Omit<JobFilter, "status"> {
+  const { type, queue, internal, priority, tag, group, search, from, to, endedFrom, endedTo } = input;
+  return { type, queue, internal: internal || undefined, priority, tag, group, q: search, from, to, endedFrom, endedTo };
 }

@@ -65,6 +65,6 @@ function asGiven(filter: unknown): JobFilter {
   return Object.fromEntries(Object.entries((filter ?? {}) as JobFilter).filter(([, value]) => value !== undefined && value !== null));
 }
 
-function timesOf({ from, to }: Filter): Pick<JobFilter, "from" | "to"> {
-  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+function timesOf({ from, to, endedFrom, endedTo }: Filter): Pick<JobFilter, "from" | "to" | "endedFrom" | "endedTo"> {
+  return Object.fromEntries(Object.entries({ from, to, endedFrom, endedTo }).filter(([, at]) => at !== undefined));
 }

@@ -24,7 +24,7 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
   };
 }
 
-/** Changes all matching jobs page by page; returns how many changed. The cursor only goes to older jobs, so this ends even if more jobs die. */
+/** Changes all matching jobs page by page; returns how many changed. The cursor only goes to earlier ends, so this ends even if more jobs die. */
 async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery): Promise<number> {
   let done = 0;
   let cursor: string | undefined;

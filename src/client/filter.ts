@@ -5,6 +5,7 @@ import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
+import { readSort } from "../core/list-order.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
 import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
@@ -13,24 +14,25 @@ import { readStatusFilter } from "../core/status-filter.ts";
 import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
-const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", "from", "to"] as const;
-const PAGE_FIELDS = ["limit", "cursor"] as const;
+const TIME_FIELDS = ["from", "to", "endedFrom", "endedTo"] as const;
+const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", ...TIME_FIELDS] as const;
+const PAGE_FIELDS = ["limit", "cursor", "sort"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
 export function readListQuery(input: unknown): ListQuery {
   const query = readOptions(input, "a list of jobs", ["status", ...FILTER_FIELDS, ...PAGE_FIELDS]);
-  return { ...readFields(query), status: readStatusFilter(query.status), limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
+  return { ...readFields(query), ...readPage(query), status: readStatusFilter(query.status), sort: readSort(query.sort) };
 }
 
-/** Reads a filter with its page, for dead letters. */
+/** Reads a filter with its page, for dead letters: unless another order is asked for, the latest death comes first. */
 export function readDeadQuery(input: unknown): ListQuery {
   const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS]);
-  return { ...readFields(query), status: ["dead"], limit: readLimit(query.limit), cursor: readCursor(query.cursor) };
+  return { ...readFields(query), ...readPage(query), status: ["dead"], sort: readSort(query.sort) ?? "state" };
 }
 
 export function readDeadFilter(input: unknown): ListQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
-  return { ...readFields(filter), status: ["dead"], limit: MAX_PAGE };
+  return { ...readFields(filter), status: ["dead"], sort: "state", limit: MAX_PAGE };
 }
 
 export function readJobFilter(input: unknown): Filter {
@@ -40,7 +42,7 @@ export function readJobFilter(input: unknown): Filter {
 
 type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };
 
-function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "cursor"> {
+function readFields(filter: Fields): Omit<Filter, "status"> {
   const internal = optional(filter.internal, readInternal);
   return {
     type: optional(filter.type, internal === true ? readAnyType : readUsersType),
@@ -52,7 +54,13 @@ function readFields(filter: Fields): Omit<ListQuery, "status" | "limit" | "curso
     q: optional(filter.q, readSearch),
     from: readMoment(filter.from, "from"),
     to: readMoment(filter.to, "to"),
+    endedFrom: readMoment(filter.endedFrom, "endedFrom"),
+    endedTo: readMoment(filter.endedTo, "endedTo"),
   };
+}
+
+function readPage({ limit, cursor }: { readonly limit?: unknown; readonly cursor?: unknown }): Pick<ListQuery, "limit" | "cursor"> {
+  return { limit: readLimit(limit), cursor: readCursor(cursor) };
 }
 
 function optional<Value>(input: unknown, read: (input: unknown) => Value): Value | undefined {

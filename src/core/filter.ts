@@ -1,5 +1,5 @@
 import { isInternalQueue } from "./internal.ts";
-import type { JobSummaryRecord, Status } from "./job.ts";
+import { isTerminal, type JobSummaryRecord, type Status, TERMINAL } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
 
 /** The largest page of a list, and its size by default. */
@@ -25,6 +25,21 @@ export interface Filter {
   /** Created at or after `from`, and before `to`. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** Ended at or after `endedFrom`, and before `endedTo`. A job that has not ended does not match. */
+  readonly endedFrom?: number | undefined;
+  readonly endedTo?: number | undefined;
+}
+
+/** The statuses that can match, because only ended jobs have an end; undefined for all. */
+export function statusesOf({ status, endedFrom, endedTo }: Pick<Filter, "status" | "endedFrom" | "endedTo">): Filter["status"] {
+  if (endedFrom === undefined && endedTo === undefined) return status;
+  return status?.filter(isTerminal) ?? TERMINAL;
+}
+
+/** Whether a job ended in the wanted time. A retry by hand clears the end, so only ended jobs have one. */
+function endedInTime({ endedFrom, endedTo }: Filter, { completedAt }: JobSummaryRecord): boolean {
+  if (endedFrom === undefined && endedTo === undefined) return true;
+  return completedAt !== null && completedAt >= (endedFrom ?? completedAt) && completedAt < (endedTo ?? Infinity);
 }
 
 /** Whether a filter excludes all jobs of a queue because they are internal. */
@@ -56,5 +71,6 @@ export function matcherOf(filter: Filter): Matcher {
     (group === undefined || job.error?.group === group) &&
     (from === undefined || job.createdAt >= from) &&
     (to === undefined || job.createdAt < to) &&
+    endedInTime(filter, job) &&
     (search === null || search.isInSummary(job) || isInPayload(search));
 }

@@ -33,6 +33,7 @@ import type { Counter, TimeKind } from "../core/counters.ts";
 import type { ErrorGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
 import type { Filter } from "../core/filter.ts";
+import type { Sort } from "../core/list-order.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
@@ -48,7 +49,7 @@ export { MAX_BATCH } from "../core/work-limits.ts";
 /** A list looks at no more jobs than this before it answers, whatever it has found. */
 export const MAX_CANDIDATES = 10_000;
 
-/** Internal jobs that a filter leaves out do not count as looked at, but one call skips only about this many of them. */
+/** Internal jobs and jobs of other statuses do not count as looked at, but one call skips only about this many of them. */
 export const MAX_PASSED = 100_000;
 
 /**
@@ -133,11 +134,16 @@ export interface Store extends Feed, Shared {
   find(ids: readonly string[]): Promise<(JobRecord | null)[]>;
 
   /**
-   * Jobs that match, newest created first (ties: latest inserted first), from after `cursor`. Looks at MAX_CANDIDATES jobs at most, so it
-   * may return fewer than `limit` and still a cursor; a null cursor is the end. Internal jobs (core/internal.ts) are left out unless the
-   * filter says `internal`: about MAX_PASSED of them are skipped at most, without counting as looked at. A job that did not come, leave or
-   * change while you page is seen exactly once. An invalid cursor throws `invalid_cursor`. A text search may stop sooner, when it has read
-   * more payloads than one call should.
+   * Jobs that match, from after `cursor`, newest created first (ties: latest inserted first). With `sort: "state"` they come in the order of
+   * the index that the wanted statuses share, which is walked, so a page is full at once whatever else is stored:
+   * - only ended statuses: latest end first (ties: latest inserted first). `endedFrom` and `endedTo` are a range of that index;
+   * - only pending: next in line first, by rank and then sequence over all queues. Queue and type choose what is walked;
+   * - only scheduled and retrying: soonest due first (ties: first inserted first). Both statuses share one index for all queues and types;
+   * - any other statuses, or none: newest created first.
+   * Looks at MAX_CANDIDATES jobs at most, so it may return fewer than `limit` and still a cursor; a null cursor is the end. Jobs of other
+   * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them
+   * are skipped at most. A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any
+   * other one throws `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
    */
   list(query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }>;
 
@@ -149,8 +155,8 @@ export interface Store extends Feed, Shared {
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 
   /**
-   * How many jobs a list would find in one call without a limit, among at most MAX_CANDIDATES of them. `isCapped`: there are more that it
-   * did not look at.
+   * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses; with `from` or `to`,
+   * if there are more, among the newest created. `isCapped`: there are more that it did not look at.
    */
   count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 
@@ -409,6 +415,8 @@ export type ChangeAnswer =
 export interface ListQuery extends Filter {
   readonly limit: number;
   readonly cursor?: string | undefined;
+  /** Absent: `created`. See core/list-order.ts. */
+  readonly sort?: Sort | undefined;
 }
 
 export interface GroupQuery extends Omit<Filter, "status" | "group" | "q"> {

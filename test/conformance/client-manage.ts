@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { Event } from "../../src/core/event.ts";
+import { until } from "../faults/until.ts";
 import type { Promises } from "./client.ts";
 
 const MISSING_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
@@ -164,6 +165,49 @@ export function manageSuite(promises: Promises): void {
       expect(await client.dead.retry()).toBe(0);
       expect(await client.dead.purge()).toBe(0);
       expect((await client.list()).jobs.map(({ type, status }) => [type, status])).toEqual([["b", "pending"]]);
+    });
+  });
+
+  describe("lists in the order of their state", () => {
+    promises("begin with the latest end, the next in line, or the soonest due", async (client) => {
+      const ids = (jobs: readonly { readonly id: string }[]): string[] => jobs.map(({ id }) => id);
+      const low = await client.enqueue("a", null, { priority: "low" });
+      const high = await client.enqueue("a", null, { priority: "high" });
+      const late = await client.enqueue("a", null, { delay: "2h" });
+      const soon = await client.enqueue("a", null, { delay: "1h" });
+      expect(ids((await client.list({ status: "pending", sort: "state" })).jobs)).toEqual([high.id, low.id]);
+      expect(ids((await client.list({ status: ["scheduled", "retrying"], sort: "state" })).jobs)).toEqual([soon.id, late.id]);
+      expect(ids((await client.list({ status: "scheduled", sort: "created" })).jobs)).toEqual([soon.id, late.id]);
+      await die(client, 1);
+      const { completedAt } = (await client.get(high.id))!;
+      await until(() => Date.now() > completedAt! + 1);
+      await die(client, 1);
+      expect(ids((await client.dead.list()).jobs)).toEqual([low.id, high.id]);
+      expect(ids((await client.dead.list({ sort: "created" })).jobs)).toEqual([high.id, low.id]);
+      const first = await client.dead.list({ limit: 1 });
+      expect(ids((await client.dead.list({ limit: 1, cursor: first.cursor })).jobs)).toEqual([high.id]);
+      await expect(client.list({ cursor: first.cursor })).rejects.toMatchObject({ code: "invalid_cursor" });
+      await expect(client.list({ sort: "priority" as "state" })).rejects.toMatchObject({ code: "invalid_input", field: "sort" });
+    });
+
+    promises("are filtered by the time of the end, and so are counts, groups and changes", async (client) => {
+      await client.enqueueMany([{ type: "a" }, { type: "b" }]);
+      await die(client, 1);
+      const [first] = (await client.dead.list()).jobs;
+      const between = first!.completedAt! + 1;
+      await until(() => Date.now() > between);
+      await die(client, 1);
+      const early = { endedTo: new Date(between) };
+      const late = { endedFrom: between };
+      expect((await client.list(early)).jobs.map(({ type }) => type)).toEqual(["a"]);
+      expect((await client.dead.list(late)).jobs.map(({ type }) => type)).toEqual(["b"]);
+      expect(await client.count({ ...late, type: "b" })).toEqual({ count: 1, isCapped: false });
+      expect((await client.dead.groups(late)).groups).toMatchObject([{ count: 1, types: ["b"] }]);
+      const preview = await client.bulk.preview({ action: "retry", filter: early });
+      expect(preview).toMatchObject({ matched: 1, filter: { endedTo: between } });
+      expect(await client.dead.retry(late)).toBe(1);
+      expect(await client.dead.purge(early)).toBe(1);
+      await expect(client.list({ endedFrom: "yesterday" })).rejects.toMatchObject({ code: "invalid_input" });
     });
   });
 

@@ -1,5 +1,6 @@
 import type { Client, ListJobs } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
+import { SORTS, type Sort } from "../../core/list-order.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
 import { toPriority } from "../../http/wire/values.ts";
 import { defineCommand, number, text, toggle } from "../command.ts";
@@ -13,7 +14,8 @@ const DEFAULT_LIMIT = 50;
 const MAX_PAGE = 1000;
 
 export const list = defineCommand({
-  about: "Lists jobs, newest first, without payloads and results: use `millrace status` for those.",
+  about:
+    "Lists jobs without payloads and results: use `millrace status` for those. Newest created first; with --status, in the order of that status: ended jobs by their end, pending jobs by their place in line, scheduled and retrying jobs by their due time.",
   examples: [
     "millrace list --status dead --type email:send",
     "millrace list --search order-4711",
@@ -23,6 +25,7 @@ export const list = defineCommand({
   options: {
     status: STATUS_FILTER,
     ...JOB_FILTER,
+    sort: text("<order>", "state: in the order of the status (default with --status); created: newest created first", SORTS),
     limit: number(`how many at most (default: ${DEFAULT_LIMIT})`),
     cursor: text("<cursor>", "continue where the previous list ended"),
     ids: toggle("print only ids"),
@@ -30,7 +33,9 @@ export const list = defineCommand({
   async run(input, session) {
     const { limit = DEFAULT_LIMIT, cursor = null } = input;
     if (!Number.isInteger(limit) || limit < 1) throw new CommandRefused(`--limit must be a whole number from 1; got "${limit}"`);
-    const query: ListJobs = { ...filterOf(input), status: input.status?.flatMap((status) => status.split(",")), cursor };
+    const status = input.status?.flatMap((names) => names.split(","));
+    const sort = (input.sort as Sort | undefined) ?? (status === undefined ? undefined : "state");
+    const query: ListJobs = { ...filterOf(input), status, sort, cursor };
     const { output } = session;
     // Programs get a line per job at once. A table waits for all rows, because they decide its widths.
     const rows: JobSummary[] = [];

@@ -2,6 +2,7 @@
 import type { MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { Job, JobSummary, PriorityLevel, Status } from "../../core/job.ts";
+import type { Sort } from "../../core/list-order.ts";
 import type { JobDefinition } from "./work.ts";
 
 /** Options of enqueue. */
@@ -63,6 +64,10 @@ export interface JobFilter {
   readonly from?: Date | string | number | undefined;
   /** Created before this time. */
   readonly to?: Date | string | number | undefined;
+  /** Ended at or after this time. A job that has not ended does not match. */
+  readonly endedFrom?: Date | string | number | undefined;
+  /** Ended before this time. A job that has not ended does not match. */
+  readonly endedTo?: Date | string | number | undefined;
 }
 
 /** A filter, and which page of its jobs. */
@@ -70,6 +75,12 @@ export interface ListJobs extends JobFilter {
   /** 1..1000, default 100. */
   readonly limit?: number | undefined;
   readonly cursor?: string | null | undefined;
+  /**
+   * `created` (default): newest created first. `state`: in the order of the wanted statuses, so that a page is full at once, whatever else is
+   * stored. Only completed, cancelled, failed and dead: latest end first. Only pending: next in line first. Only scheduled and retrying: soonest
+   * due first. Any other statuses, or none: newest created first.
+   */
+  readonly sort?: Sort | undefined;
 }
 
 /** A page of jobs. */

@@ -118,7 +118,7 @@ export interface Percentiles {
 
 /** Jobs that failed for good and wait for somebody to act. */
 export interface DeadLetters {
-  /** Jobs in status `dead`, newest first. */
+  /** Jobs in status `dead`, latest death first; with `sort: "created"`, newest created first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
   /** Dead letters by error, largest group first: those that match. Looks at the latest 10,000. */
   groups(filter?: Omit<JobFilter, "status">): Promise<ErrorGroups>;

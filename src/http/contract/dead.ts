@@ -23,7 +23,7 @@ const ErrorGroups = Type.Object({
 
 export const deadRoutes = {
   "GET /api/v1/dead": {
-    summary: "List dead letters, newest first",
+    summary: "List dead letters, latest death first",
     scope: "read",
     query: closed({ ...JOB_FILTER, ...PAGE }),
     answers: { 200: { when: "A page.", is: JobPage } },
@@ -33,7 +33,7 @@ export const deadRoutes = {
     summary: "List dead letters by error, the largest group first",
     scope: "read",
     query: closed(JOB_FILTER),
-    answers: { 200: { when: "At most 100 groups, of the latest 10,000 dead letters.", is: ErrorGroups } },
+    answers: { 200: { when: "At most 100 groups, of the 10,000 jobs that died last.", is: ErrorGroups } },
     problems: ["invalid_input"],
   },
   "DELETE /api/v1/dead": {

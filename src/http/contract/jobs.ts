@@ -124,7 +124,7 @@ export const jobRoutes = {
     problems: ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"],
   },
   "GET /api/v1/jobs": {
-    summary: "List jobs, newest first",
+    summary: "List jobs, newest created first, or in the order of their state",
     scope: "read",
     query: closed({
       status: Type.Optional(StatusList),

@@ -5,6 +5,7 @@
 import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
 import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
+import { SORTS } from "../../core/list-order.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
 import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_RETRIES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
@@ -200,6 +201,8 @@ export const JOB_FILTER = {
   ),
   from: Type.Optional(moment(`${A_MOMENT}; matches jobs created at or after it`)),
   to: Type.Optional(moment(`${A_MOMENT}; matches jobs created before it`)),
+  ended_from: Type.Optional(moment(`${A_MOMENT}; matches jobs that ended at or after it`)),
+  ended_to: Type.Optional(moment(`${A_MOMENT}; matches jobs that ended before it`)),
 };
 
 /** One status or several. */
@@ -213,6 +216,12 @@ export const MAX_SKIPPED = 10_000;
 
 /** Which page of a list. */
 export const PAGE = {
+  sort: Type.Optional(
+    Type.Enum([...SORTS], {
+      description:
+        "created (newest created first), or state: only ended statuses: latest end first; only pending: next in line first; only scheduled and retrying: soonest due first; others: as created",
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: `a whole number from 1 to ${MAX_PAGE}` })),
   cursor: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: "the next_cursor of an earlier answer of this list" })),
   page: Type.Optional(

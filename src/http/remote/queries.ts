@@ -65,7 +65,7 @@ export function queryOf(input: object | null | undefined, what: string): Record<
   );
 }
 
-const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group"]);
+const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group", "sort"]);
 const NUMBERS = new Set(["limit", "after", "count"]);
 
 function paramText(name: string, value: unknown): string {

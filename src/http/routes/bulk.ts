@@ -2,12 +2,13 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
-import { toOperationWire, toPreviewWire } from "../wire/bulk.ts";
+import { fromFilterWire, toOperationWire, toPreviewWire } from "../wire/bulk.ts";
 
 export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulkRoutes> {
   return {
     async "POST /api/v1/bulk"({ body }) {
-      const { dry_run, id, ...request } = body;
+      const { dry_run, id, filter, ...others } = body;
+      const request = { ...others, filter: filter === undefined ? undefined : fromFilterWire(filter) };
       if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
       const operation = await client.bulk.start(request, { id });
       // Relative to this route, so that it is right under any mount path.

@@ -2,27 +2,26 @@
 import { counted } from "../../core/counted.ts";
 import type { deadRoutes } from "../contract/dead.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
-import { toErrorGroupsWire } from "../wire/bulk.ts";
+import { fromFilterWire, toErrorGroupsWire } from "../wire/bulk.ts";
 import { readPage } from "./job-page.ts";
 
 export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof deadRoutes> {
   return {
     async "GET /api/v1/dead"({ query }) {
-      const { limit, cursor, page, total, ...filter } = query;
-      return ok(await readPage(client, (list) => client.dead.list(list), filter, { limit, cursor, page, total }, "dead"));
+      return ok(await readPage(client, (list) => client.dead.list(list), query, "dead"));
     },
 
     async "GET /api/v1/dead/groups"({ query }) {
-      return ok(toErrorGroupsWire(await client.dead.groups(query)));
+      return ok(toErrorGroupsWire(await client.dead.groups(fromFilterWire(query))));
     },
 
     async "DELETE /api/v1/dead"({ query }) {
-      const purged = await client.dead.purge(query);
+      const purged = await client.dead.purge(fromFilterWire(query));
       return ok({ message: `Purged ${counted(purged, "dead job")}`, purged });
     },
 
     async "POST /api/v1/dead/retry"({ body }) {
-      const retried = await client.dead.retry(body);
+      const retried = await client.dead.retry(fromFilterWire(body ?? {}));
       return ok({ message: `Retried ${counted(retried, "dead job")}`, retried });
     },
   };

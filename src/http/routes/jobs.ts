@@ -43,8 +43,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
     },
 
     async "GET /api/v1/jobs"({ query }) {
-      const { limit, cursor, page, total, ...filter } = query;
-      return ok(await readPage(client, (list) => client.list(list), filter, { limit, cursor, page, total }));
+      return ok(await readPage(client, (list) => client.list(list), query));
     },
 
     async "GET /api/v1/jobs/{id}"(input) {

@@ -2,7 +2,7 @@
 import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import type { AnswerFrom } from "../contract.ts";
-import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
+import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
 
 type ErrorGroupsWire = AnswerFrom<"GET /api/v1/dead/groups">;
 
@@ -43,16 +43,23 @@ export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
 }
 
 function toMatchedWire({ action, filter, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
-  return { action, filter: { ...withTimes(filter, (at) => toTime(at as number)) }, matched, matched_is_capped: matchedIsCapped };
+  return { action, filter: fieldsToSnakeCase(withTimes(filter, toTime as Turn)), matched, matched_is_capped: matchedIsCapped };
 }
 
 export function fromPreviewWire({ action, filter, matched, matched_is_capped }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
-  return { action, filter: withTimes(filter, (at) => fromTime(at as string)), matched, matchedIsCapped: matched_is_capped };
+  return { action, filter: withTimes(fromFilterWire(filter), fromTime as Turn), matched, matchedIsCapped: matched_is_capped };
 }
 
-function withTimes(filter: JobFilter, turned: (at: JobFilter["from"]) => string | number): JobFilter {
-  const { from, to } = filter;
-  return { ...filter, ...(from === undefined ? {} : { from: turned(from) }), ...(to === undefined ? {} : { to: turned(to) }) };
+/** A filter as the client takes it. */
+export function fromFilterWire(filter: object): JobFilter {
+  return fieldsToCamelCase(filter);
+}
+
+type Turn = (at: JobFilter["from"]) => string | number;
+
+function withTimes(filter: JobFilter, turned: Turn): JobFilter {
+  const times = (["from", "to", "endedFrom", "endedTo"] as const).filter((name) => filter[name] !== undefined);
+  return { ...filter, ...Object.fromEntries(times.map((name) => [name, turned(filter[name])])) };
 }
 
 export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {

@@ -78,6 +78,12 @@ export class Lanes<Job extends Pending> {
     });
   }
 
+  /** The lanes of a type, or of all types. */
+  of(type?: string): Lane<Job>[] {
+    const ofTypes = type === undefined ? [...this.#byType.values()] : [this.#byType.get(type)];
+    return ofTypes.flatMap((lanes) => [...(lanes?.values() ?? [])]);
+  }
+
   /** How many jobs of these types come before this pending one, counted up to `most`. */
   countBefore(job: Job, types: readonly string[] | "*", headStartMs: number, most: number): number {
     const own = rank(job.order, job.record.priority, headStartMs);

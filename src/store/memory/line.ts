@@ -47,6 +47,47 @@ export class Line<Item extends LineItem> {
     yield* this.#heap;
   }
 
+  /** The items after a position, in order. The line must not change meanwhile. Costs what is read, and what arrived out of order. */
+  *inOrder(after: Position | null): Generator<Item> {
+    const others = [...this.#heap].filter((item) => after === null || before(after, item)).sort((a, b) => (before(a, b) ? -1 : 1));
+    let other = 0;
+    for (let index = after === null ? this.#front : this.#firstFrom({ ...after, seq: after.seq + 1 }); index < this.#run.length; index++) {
+      const item = this.#run[index];
+      if (item === undefined || item === null) continue;
+      while (other < others.length && before(others[other]!, item)) yield others[other++]!;
+      yield item;
+    }
+    yield* others.slice(other);
+  }
+
+  /** The items before a position, the last first. */
+  *fromLast(end: Position): Generator<Item> {
+    const others = [...this.#heap].filter((item) => before(item, end)).sort((a, b) => (before(a, b) ? 1 : -1));
+    let other = 0;
+    for (let index = this.#firstFrom(end) - 1; index >= this.#front; index--) {
+      const item = this.#run[index];
+      if (item === undefined || item === null) continue;
+      while (other < others.length && before(item, others[other]!)) yield others[other++]!;
+      yield item;
+    }
+    yield* others.slice(other);
+  }
+
+  /** Binary search for the first slot from which on every item is at or after a position. An empty slot is judged by the item after it. */
+  #firstFrom(position: Position): number {
+    let low = this.#front;
+    let high = this.#run.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      let filled = middle;
+      // The last slot is never empty.
+      while (this.#run[filled] === null) filled++;
+      if (before(this.#run[filled]!, position)) low = filled + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   /** How many items come before a position, counted up to `most`. Costs no more than what it counts. */
   countBefore(position: Position, most: number): number {
     let count = Math.min(most, this.#heap.countBefore(position, most));

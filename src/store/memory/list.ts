@@ -1,18 +1,24 @@
-import { MillraceError } from "../../core/errors.ts";
-import { type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
+import { type Filter, leavesOut, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
+import { invalidCursor, orderOf } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Context } from "./context.ts";
+import { listByState } from "./list-by-state.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
+export function listJobs(context: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+  const order = orderOf(query);
+  return order === null ? listNewest(context, query) : listByState(context, query, order);
+}
+
 /** Lists newest first, by falling sequence. A cursor is the sequence of the last job that was looked at. */
-export function listJobs({ jobs: { bySequence } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+function listNewest({ jobs: { bySequence } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
   const isMeant = matcherOf(query);
   let below = query.cursor === undefined ? bySequence.lastSeq + 1 : decodeCursor(query.cursor, bySequence.lastSeq);
   let looked = 0;
   let passed = 0;
-  for (const job of bySequence.newestFirst(below, query.to ?? Infinity, query.status)) {
+  for (const job of bySequence.newestFirst(below, query.to ?? Infinity, statusesOf(query))) {
     if (query.from !== undefined && job.record.createdAt < query.from) break;
     if (leavesOut(query, job.record.queue)) {
       if (passed++ === MAX_PASSED) return { jobs, cursor: encodeCursor(below) };
@@ -34,9 +40,9 @@ export function countMatches({ jobs: { bySequence } }: Context, filter: Filter):
   let count = 0;
   let looked = 0;
   let passed = 0;
-  for (const job of bySequence.newestFirst(bySequence.lastSeq + 1, filter.to ?? Infinity, filter.status)) {
+  for (const job of bySequence.newestFirst(bySequence.lastSeq + 1, filter.to ?? Infinity, statusesOf(filter))) {
     if (filter.from !== undefined && job.record.createdAt < filter.from) break;
-    if (leavesOut(filter, job.record.queue)) {
+    if (leavesOut(filter, job.record.queue) || isElsewhere(filter, job)) {
       if (passed++ === MAX_PASSED) return { count, isCapped: true };
       continue;
     }
@@ -46,6 +52,12 @@ export function countMatches({ jobs: { bySequence } }: Context, filter: Filter):
   return { count, isCapped: false };
 }
 
+/** Whether a count by status does not look at this job: its queue is another one, or it is pending and its type is another one. */
+function isElsewhere({ status, queue, type }: Filter, { record }: StoredJob): boolean {
+  if (status === undefined) return false;
+  return (queue !== undefined && record.queue !== queue) || (type !== undefined && record.status === "pending" && record.type !== type);
+}
+
 function encodeCursor(seq: StoredJob["seq"]): string {
   return `m${seq.toString(36)}`;
 }
@@ -53,5 +65,5 @@ function encodeCursor(seq: StoredJob["seq"]): string {
 function decodeCursor(cursor: string, lastSeq: number): number {
   const seq = /^m[1-9a-z][0-9a-z]{0,10}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
   if (seq <= lastSeq) return seq;
-  throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
+  throw invalidCursor();
 }

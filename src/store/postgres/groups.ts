@@ -29,8 +29,9 @@ type CountedRow = [group: string, type: string, count: number, first: number, la
 async function countErrors(context: Context, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
   const { min = null, max = null } = query.priority ?? {};
   const tag = query.tag === undefined ? null : encodeText(query.tag);
-  const { queue = null, from = null, to = null, type: wanted = null, internal = false } = query;
-  const rows = await context.connections.call(context.sql.countErrors, [states, share, queue, from, to, wanted, min, max, tag, internal]);
+  const { queue = null, from = null, to = null, type: wanted = null, internal = false, endedFrom = null, endedTo = null } = query;
+  const values = [states, share, queue, from, to, wanted, min, max, tag, internal, endedFrom, endedTo];
+  const rows = await context.connections.call(context.sql.countErrors, values);
   const tally = new ErrorTally();
   for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
     tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });

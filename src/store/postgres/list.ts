@@ -1,8 +1,9 @@
-import { MillraceError } from "../../core/errors.ts";
-import { type Filter, matcherOf } from "../../core/filter.ts";
+import { type Filter, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord, Status } from "../../core/job.ts";
+import type { StateOrder } from "../../core/list-order.ts";
 import { searchFor } from "../../core/search.ts";
 import { LEVELS, STATE, tallyMetric } from "../numbers.ts";
+import { decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { encodeText, numbers, type Row } from "./codec.ts";
 import { type Context, readSummaries } from "./context.ts";
@@ -10,15 +11,76 @@ import { type Context, readSummaries } from "./context.ts";
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
 type Position = readonly [createdAt: number, seq: number];
 
-/** How many more stretches a list may walk because it skipped internal jobs. */
+/** How many more stretches a list may walk because it skipped internal jobs or jobs of other statuses. */
 const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
+
+/** In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. */
+const FIRST_STRETCH = 1000;
+const GROWTH = 3;
+
+type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
+
+export function listJobs(context: Context, query: ListQuery): Promise<Page> {
+  const order = orderOf(query);
+  return order === null ? listNewest(context, query) : listByState(context, query, order);
+}
+
+/** Lists in the order of a state: walks the index of that state in stretches. */
+async function listByState(context: Context, query: ListQuery, order: StateOrder): Promise<Page> {
+  const jobs: JobSummaryRecord[] = [];
+  const { statements, texts, isMeant } = searchOf(context, query);
+  let place = query.cursor === undefined ? null : decodePlace("p", order, query.cursor);
+  let most = isFound(query, order) ? query.limit + 1 : FIRST_STRETCH;
+  for (let candidates = 0, passed = 0; ;) {
+    const limit = query.limit - jobs.length;
+    const range = [place?.at ?? null, place?.seq ?? null, query.from ?? null, query.to ?? null];
+    const rows = await context.connections.call(statements[order], [...range, ...filterValues(query), most, limit, ...texts]);
+    if (rows.length === 0) return { jobs, cursor: null };
+    const [looked, wanted, lastAt, lastSeq] = rows[0] as number[];
+    const found = rows.filter((row) => row[PLACE_COLUMN] !== null);
+    const summaries = await readSummaries(context, found, PLACE_COLUMN + 3);
+    jobs.push(...summaries.filter((job, index) => isMeant(job, () => found[index]![PLACE_COLUMN + 2] as boolean)));
+    if (found.length === limit) return { jobs, cursor: encodePlace("p", order, placeOf(found.at(-1)!)) };
+    if (looked! < most) return { jobs, cursor: null };
+    place = { at: lastAt!, seq: lastSeq! };
+    candidates += wanted!;
+    passed += looked! - wanted!;
+    if (candidates >= MAX_CANDIDATES || passed >= MAX_PASSED) return { jobs, cursor: encodePlace("p", order, place) };
+    most = Math.min(most * GROWTH, MAX_CANDIDATES - candidates);
+  }
+}
+
+/** Where the place of a job is in a row, after what the row says of all candidates. */
+const PLACE_COLUMN = 4;
+
+function placeOf(row: Row): Place {
+  return { at: row[PLACE_COLUMN] as number, seq: row[PLACE_COLUMN + 1] as number };
+}
+
+/** Whether every candidate matches, so that no stretch needs to be longer than the page. */
+function isFound({ type, queue, priority, tag, group, q, from, to, status }: ListQuery, order: StateOrder): boolean {
+  const filters = [priority, tag, group, q, from, to];
+  if (order !== "pending") filters.push(type);
+  if (order === "due") filters.push(queue, status?.length === 2 ? undefined : "one of both");
+  return filters.every((filter) => filter === undefined);
+}
+
+/** The statements of a query, the texts that they search for, and the test of what they find: a search finds some that do not match. */
+function searchOf({ sql }: Context, { q }: Filter) {
+  const search = q === undefined ? null : searchFor(q);
+  return {
+    statements: search === null ? sql : sql.search,
+    texts: search === null ? [] : [search.text, search.inJson],
+    isMeant: matcherOf({ q, internal: true }),
+  };
+}
 
 /**
  * Lists newest first. If few jobs have the wanted statuses, they are picked from the tables of these statuses; otherwise it walks down from
  * the newest job and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk goes on for as many more as it
- * skipped internal jobs.
+ * skipped internal jobs and jobs of other statuses.
  */
-export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
+async function listNewest(context: Context, query: ListQuery): Promise<Page> {
   const areFew = await hasFew(context, query);
   const jobs: JobSummaryRecord[] = [];
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
@@ -41,34 +103,46 @@ async function listStretch(
   most: number,
   limit: number,
 ): Promise<{ jobs: JobSummaryRecord[]; last: Position | null }> {
-  const search = query.q === undefined ? null : searchFor(query.q);
-  const texts = search === null ? [] : [search.text, search.inJson];
-  const { pick, walk } = search === null ? context.sql : context.sql.search;
-  const rows = await context.connections.call(areFew ? pick : walk, [
-    ...rangeOf(query, after),
-    ...filterValues(query),
-    most,
-    limit,
-    ...texts,
-  ]);
+  const { statements, texts, isMeant } = searchOf(context, query);
+  const values = [...rangeOf(query, after), ...filterValues(query), most, limit, ...texts];
+  const rows = await context.connections.call(areFew ? statements.pick : statements.walk, values);
   const found = await readSummaries(context, rows, 2);
-  // A search compares everything but the payload in its stored form, so some matches are wrong.
-  const isMeant = matcherOf({ q: query.q, internal: true });
   const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
   return { jobs, last: rows.length === limit ? [found.at(-1)!.createdAt, rows.at(-1)![0] as number] : null };
 }
 
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
-  const areFew = await hasFew(context, filter);
+  if (await canPick(context, filter)) {
+    const values = [...rangeOf(filter, null), ...filterValues(filter), MAX_CANDIDATES + 1, MAX_CANDIDATES];
+    const [count, looked] = await countStretch(context, filter, "pick", values);
+    return { count: Math.min(count, MAX_CANDIDATES), isCapped: looked! > MAX_CANDIDATES };
+  }
   let count = 0;
   let after: Position | null = null;
   for (const walk = new Walk(context, filter); ;) {
-    const values = [...rangeOf(filter, after), ...filterValues(filter), walk.left, MAX_CANDIDATES];
-    count += await (filter.q === undefined ? countPlain(context, filter, areFew, values) : countFound(context, filter.q, areFew, values));
-    after = areFew ? null : await walk.advance(after);
+    const [some] = await countStretch(context, filter, "walk", [
+      ...rangeOf(filter, after),
+      ...filterValues(filter),
+      walk.left,
+      MAX_CANDIDATES,
+    ]);
+    count += some;
+    after = await walk.advance(after);
     if (after === null) return { count, isCapped: false };
     if (walk.isOver) return { count, isCapped: await walk.hasMore(after) };
   }
+}
+
+/**
+ * Whether a count takes its candidates from the tables of the wanted statuses. Not if it asks for a time of creation and these are many; and
+ * not for one of the two statuses that share a table, if the other has too many jobs.
+ */
+async function canPick(context: Context, filter: Filter): Promise<boolean> {
+  const status = statusesOf(filter);
+  if (status === undefined) return false;
+  if (filter.from !== undefined || filter.to !== undefined) return hasFew(context, filter);
+  const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
+  return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_PASSED;
 }
 
 /** A walk: how many candidates it may still look at, and where it goes on. */
@@ -104,27 +178,32 @@ class Walk {
 
   async #ask(after: Position | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
     const { connections, sql } = this.#context;
-    const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false];
+    const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false, statesOf(this.#filter)];
     const [row] = (await connections.call(sql.lastCandidate, values)) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
   }
 }
 
-async function countPlain(context: Context, { status, group }: Filter, areFew: boolean, values: readonly unknown[]): Promise<number> {
-  const { count, countBodies } = context.sql;
-  const isOfBody = status === undefined && group === undefined;
-  const [row] = await context.connections.call(areFew ? count.pick : isOfBody ? countBodies : count.walk, values);
-  return row![0] as number;
-}
-
-/** The server counts matches in payloads. Other possible matches are read and checked here. */
-async function countFound(context: Context, q: string, areFew: boolean, values: readonly unknown[]): Promise<number> {
-  const { countInPayload, searchBeside } = context.sql;
-  const search = searchFor(q);
-  const [row] = await context.connections.call(areFew ? countInPayload.pick : countInPayload.walk, [...values, search.text]);
-  const rows = await context.connections.call(areFew ? searchBeside.pick : searchBeside.walk, [...values, search.text, search.inJson]);
+/** How many match, and if they were picked, among how many candidates. */
+async function countStretch(
+  context: Context,
+  filter: Filter,
+  way: "pick" | "walk",
+  values: readonly unknown[],
+): Promise<[number, number?]> {
+  const { count, countBodies, countInPayload, searchBeside } = context.sql;
+  if (filter.q === undefined) {
+    const isOfBody = statusesOf(filter) === undefined && filter.group === undefined;
+    const [row] = await context.connections.call(isOfBody ? countBodies : count[way], values);
+    return row as [number, number?];
+  }
+  // The server counts matches in payloads. Other possible matches are read and checked here.
+  const search = searchFor(filter.q);
+  const [row] = await context.connections.call(countInPayload[way], [...values, search.text]);
+  const [inPayload, looked] = row as [number, number?];
+  const rows = await context.connections.call(searchBeside[way], [...values, search.text, search.inJson]);
   const beside = await readSummaries(context, rows, 2);
-  return (row![0] as number) + beside.filter((job) => search.isInSummary(job)).length;
+  return [inPayload + beside.filter((job) => search.isInSummary(job)).length, looked];
 }
 
 /** The range of a list, as statements take it. */
@@ -133,13 +212,16 @@ function rangeOf({ from, to }: Filter, after: Position | null): (number | null)[
 }
 
 /** The filter, as statements take it. */
-function filterValues({ status, type, queue, priority, tag, group, internal = false }: Filter): unknown[] {
+function filterValues(filter: Filter): unknown[] {
+  const { type, queue, priority, tag, group, internal = false, endedFrom, endedTo } = filter;
   const { min = null, max = null } = priority ?? {};
-  return [statesOf(status), type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
+  const ofJob = [type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
+  return [statesOf(filter), ...ofJob, endedFrom ?? null, endedTo ?? null];
 }
 
-function statesOf(status: Filter["status"]): string | null {
-  return status === undefined ? null : numbers(status.map((one) => STATE[one]));
+function statesOf(filter: Filter): string | null {
+  const status = statusesOf(filter);
+  return status === undefined ? null : numbers([...new Set(status)].map((one) => STATE[one]));
 }
 
 /** The tallies of all jobs in these statuses, as statements take them. */
@@ -148,12 +230,17 @@ export function talliesOf(statuses: readonly Status[]): string {
 }
 
 /** Whether few enough jobs have the wanted statuses to look at all. Scheduled and retrying jobs share one table. */
-async function hasFew(context: Context, { status, queue, internal = false }: Filter): Promise<boolean> {
+async function hasFew(context: Context, filter: Filter): Promise<boolean> {
+  const status = statusesOf(filter);
   if (status === undefined) return false;
   const isDue = status.includes("scheduled") || status.includes("retrying");
   const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  const [row] = await context.connections.call(context.sql.countStates, [talliesOf([...looked]), queue ?? null, internal]);
-  return (row![0] as number) <= MAX_CANDIDATES;
+  return (await countOf(context, [...looked], filter)) <= MAX_CANDIDATES;
+}
+
+async function countOf({ connections, sql }: Context, statuses: readonly Status[], { queue, internal = false }: Filter): Promise<number> {
+  const [row] = await connections.call(sql.countStates, [talliesOf(statuses), queue ?? null, internal]);
+  return row![0] as number;
 }
 
 function encodeCursor([createdAt, seq]: Position): string {
@@ -164,7 +251,7 @@ function decodeCursor(cursor: string): Position {
   const found = /^p(-?[0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(cursor);
   const place = found === null ? null : ([Number.parseInt(found[1]!, 36), Number.parseInt(found[2]!, 36)] as const);
   if (place === null || !place.every(Number.isSafeInteger)) {
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
+    throw invalidCursor();
   }
   return place;
 }

@@ -10,6 +10,7 @@ import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
 import { isTallyOf } from "./functions/snippets.ts";
+import { PLACES } from "./tables.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
@@ -115,23 +116,24 @@ const internalQueues = (s: string): string => `array(select id from ${s}.queue w
 const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
 /** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
-/** In: states, type, queue, lowest and highest priority, tag, error group, whether to include internal jobs. */
+/** In: states, type, queue, lowest and highest priority, tag, error group, whether to include internal jobs, ended from, ended before. */
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 const ofBody = (
   s: string,
 ): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
 const filter = (s: string): string =>
-  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)`;
+  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)
+    and ($13::bigint is null or s.ended_at >= $13) and ($14::bigint is null or s.ended_at < $14)`;
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 /** In: text. The searched part of a payload is measured in bytes, so a longer one is cut as bytes. */
-const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $15::text) > 0
-  else position(convert_to($15::text, 'UTF8') in
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $17::text) > 0
+  else position(convert_to($17::text, 'UTF8') in
     substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
 /** In: text, the same inside a JSON text. Fields other than the payload that may have it; the reader of the row checks again. */
-const IN_SUMMARY = `(select strpos(t.text, $15::text) > 0 or strpos(t.text, $16::text) > 0 from (select ${lowered(
+const IN_SUMMARY = `(select strpos(t.text, $17::text) > 0 or strpos(t.text, $18::text) > 0 from (select ${lowered(
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
@@ -142,26 +144,30 @@ const lists = (s: string) => ({
   searchBeside: listStatements(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
   count: countStatements(s, "true"),
   countInPayload: countStatements(s, IN_PAYLOAD),
-  /** In: as count. For filters without state and error, which it does not read. Out: how many. */
-  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
+  /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
+  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $14::bigint > 0`,
+    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
+      and $16::bigint > 0`,
   /**
-   * In: where the list begins and ends, how many jobs, whether to include internal ones. Out: the position of the last of that many jobs,
-   * if there are so many, and how many of them are included: all, without a look at each, if there are no internal jobs.
+   * In: where the list begins and ends, how many jobs, whether to include internal ones, states (null: all). Out: the position of the last
+   * of that many jobs, if there are so many, and how many of them are candidates: all, without a look at each, if none can be another.
    */
-  lastCandidate: `select j.created_at, j.seq, case when $6::boolean or not exists (select from ${internalLanes(s)}) then $5 else (
-      select count(*) from (select j.lane from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint) c
-      where lane <> all(array(select id from ${internalLanes(s)}))) end
+  lastCandidate: `select j.created_at, j.seq, case
+      when $7::smallint[] is null and ($6::boolean or not exists (select from ${internalLanes(s)})) then $5
+      when $7::smallint[] is null then (select count(*) from (${newest(s, "j.lane")}) c where ${isUsersLane(s)})
+      else (select count(*) from (${newest(s, "j.id, j.lane")}) c ${eachState(s, "c", "$7")}
+        where s.state = any($7) and ($6::boolean or ${isUsersLane(s)})) end
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /**
    * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest
-   * priority, tag (each null: any), whether to include internal jobs. Out: error group, type, count, first and last end, the id of the
+   * priority, tag (each null: any), whether to include internal jobs, ended from, ended before (each null: any). Out: error group, type, count, first and last end, the id of the
    * last.
    */
   countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
-    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state order by e.ended_at desc limit $2::bigint) s
+    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
+      and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
     join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
     where s.error is not null and ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
@@ -191,31 +197,87 @@ const listStatements = (s: string, found: string, meant: string) => ({
    * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, and for a search its text, plain and in JSON. Out:
    * seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
    */
-  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $14`,
+  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $16`,
   /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
-  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $14`,
+  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
+  /**
+   * In: as walk, but where the list begins is a place in the index of the state: what it is sorted by, and seq. Out, no row at the end of
+   * the index, else: how many candidates it looked at, how many of these are in a wanted status, queue and type, the place of the last; and
+   * of each match (at least one row, with nulls if there is none) its place, found, then a summary.
+   * Cost: the candidates asked for, in each queue and state or in each lane.
+   */
+  ended: inOrder(s, found, meant, endedPlaces(s), "desc"),
+  pending: inOrder(s, found, meant, readyPlaces(s), "asc"),
+  due: inOrder(s, found, meant, duePlaces(s), "asc"),
 });
+
+const inOrder = (s: string, found: string, meant: string, places: string, way: "asc" | "desc"): string =>
+  `with c as materialized (${places} order by at ${way}, seq ${way} limit $15)
+    , n as (select count(*) over (), count(*) filter (where wanted) over (), at, seq from c
+      order by at ${way === "asc" ? "desc" : "asc"}, seq ${way === "asc" ? "desc" : "asc"} limit 1)
+    select * from n left join lateral (
+      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s ${eachOf(s, "job", "j", "s")}
+        join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+      where s.wanted and ${ENDS} and ($4::bigint is null or j.created_at < $4) and ${filter(s)} and ${meant}
+      order by s.at ${way}, s.seq ${way} limit $16
+    ) m on true`;
+
+/** The lanes of the wanted queue and type. */
+const wantedLanes = (s: string): string => `${s}.lane l join ${s}.queue q on q.id = l.queue
+  where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})`;
+
+const endedPlaces = (s: string): string => `select x.*, x.ended_at as at, true as wanted
+    from (select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
+      where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})) p
+    cross join lateral (select * from ${s}.ended e where e.queue = p.id and e.state = p.state
+      and ($1::bigint is null or (e.ended_at <= $1 and (e.ended_at < $1 or e.seq < $2::bigint)))
+      and ($13::bigint is null or e.ended_at >= $13) and ($14::bigint is null or e.ended_at < $14)
+      order by e.ended_at desc, e.seq desc limit $15) x`;
+
+const readyPlaces = (s: string): string => `select x.*
+    from (select l.id, l.priority * q.head_start as ahead from ${wantedLanes(s)}) p
+    cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted from ${s}.ready r where r.lane = p.id
+      and ($1::bigint is null or (r.run_at, r.seq) > ($1 + p.ahead, $2::bigint)) order by r.run_at, r.seq limit $15) x`;
+
+/** One index for both statuses, all queues and all types. */
+const duePlaces = (s: string): string => `select x.* from (
+      select d.*, d.run_at as at, d.state = any($5) and d.lane = any(array(select l.id from ${wantedLanes(s)})) as wanted from ${s}.due d
+      where ($1::bigint is null or (d.run_at, d.seq) > ($1, $2::bigint)) order by d.run_at, d.seq limit $15) x`;
 
 /** The same, counted. In: as above, the text only plain. */
 const countStatements = (s: string, meant: string) => ({
-  walk: `select count(*) ${walked(s, meant)} and $14::bigint > 0`,
-  pick: `${standing(s)} select count(*) ${picked(s, meant)} and $14::bigint > 0`,
+  walk: `select count(*) ${walked(s, meant)} and $16::bigint > 0`,
+  /** Out also: how many candidates there were. */
+  pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
 });
 
 /** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
 
-const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $13) j
-    ${eachOf(s, "state", "s", "j")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
+    ${eachState(s, "j", "$5")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
     where ${ENDS} and ${filter(s)} and ${meant}`;
 
+/** The same for the tables of these states (null: all). The server knows them when it plans, so it looks in no other table. */
+const eachState = (s: string, other: string, states: string): string =>
+  `cross join lateral (${Object.entries(PLACES)
+    .map(([table, held]) => {
+      const isWanted = `(${states}::smallint[] is null or ${states}::smallint[] && '{${held.join()}}'::smallint[])`;
+      return `select * from ${s}.${table} x where x.id = ${other}.id and ${isWanted}`;
+    })
+    .join(" union all ")} offset 0) s`;
+
+const newest = (s: string, columns: string): string =>
+  `select ${columns} from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint`;
+const isUsersLane = (s: string): string => `c.lane <> all(array(select id from ${internalLanes(s)}))`;
+
 const standing = (s: string): string => `with s as materialized (
-      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
+      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any(array(select l.id from ${wantedLanes(s)})) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
       union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
-      limit $13
+      limit $15
     )`;
 
 const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane

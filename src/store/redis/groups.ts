@@ -37,7 +37,7 @@ async function countErrors(
   query: GroupQuery,
   tally: ErrorTally,
 ): Promise<void> {
-  const { priority, from = "", to = "", tag = "" } = query;
+  const { priority, from = "", to = "", tag = "", endedFrom = "", endedTo = "" } = query;
   const filter = [
     statesOf([...new Set(query.status)]),
     String(priority?.min ?? ""),
@@ -45,6 +45,8 @@ async function countErrors(
     String(from),
     String(to),
     tag,
+    String(endedFrom),
+    String(endedTo),
   ];
   for (let passed = 0; passed < share;) {
     const stretch = Math.min(STRETCH, share - passed);

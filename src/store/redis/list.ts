@@ -1,25 +1,45 @@
-import { MillraceError } from "../../core/errors.ts";
-import { type Filter, matcherOf } from "../../core/filter.ts";
-import { type JobSummaryRecord, STATUSES } from "../../core/job.ts";
+import { type Filter, leavesOut, matcherOf, statusesOf } from "../../core/filter.ts";
+import { type JobSummaryRecord, type Status, STATUSES } from "../../core/job.ts";
+import { type StateOrder, stateOrderOf } from "../../core/list-order.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { searchFor } from "../../core/search.ts";
+import { comesBefore, decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
-import { COUNT, COUNT_FOUND, LIST, SEARCH } from "./statements/query.ts";
+import {
+  COUNT,
+  COUNT_BY_STATE,
+  COUNT_FOUND,
+  COUNT_FOUND_BY_STATE,
+  LIST,
+  LIST_BY_STATE,
+  SEARCH,
+  SEARCH_BY_STATE,
+} from "./statements/query.ts";
 
 interface Row {
-  readonly seq: number;
+  /** Newest created first, only the sequence says where it is. */
+  readonly place: Place;
   readonly job: JobSummaryRecord;
 }
+
+/** What scripts read: all jobs by their creation, or the lines of some statuses. */
+type Line = "created" | StateOrder | "running" | "blocked";
+
+/** How scripts call the lines of a state. */
+const LETTER: Readonly<Record<Exclude<Line, "created">, string>> = { ended: "E", pending: "P", due: "D", running: "R", blocked: "B" };
 
 /** One partition's jobs, read in stretches. */
 interface Source {
   readonly partition: number;
+  /** Those of its queues that are wanted. */
+  readonly queues: readonly string[];
+  readonly line: Line;
   rows: Row[];
-  /** The next stretch is below this sequence; null if there is none. */
-  below: string | null;
+  /** The next stretch is after this place; null if there is none. */
+  after: Place | "start" | null;
 }
 
 /** The most jobs that one call returns. */
@@ -28,28 +48,29 @@ const LONGEST_STRETCH = 500;
 const MOST_LOOKED_AT = 2000;
 const MOST_SEARCHED = 500;
 
-/** Columns of a job in a reply: id, body, record, and where the search text was found. */
-const COLUMNS = 4;
+/** Columns of a job in a reply: id, body, record, where the search text was found, and by what it is sorted. */
+const COLUMNS = 5;
 const IN_PAYLOAD = 1;
 
 /**
- * Lists newest first, by falling sequence. The sequence is the time of insertion in microseconds, so it also orders jobs of different
- * partitions. Each partition returns its jobs in stretches, which are merged. A cursor is the sequence of the last job that was shown or
- * skipped.
+ * Lists newest first, by falling sequence, or in the order of a state. The sequence is the time of insertion in microseconds, so it also
+ * orders jobs of different partitions. Each partition returns its jobs in stretches, which are merged. A cursor is the place right before
+ * the next job.
  */
 export async function listJobs(context: Context, query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }> {
-  const below = query.cursor === undefined ? "" : decodeCursor(query.cursor);
-  const sources = await sourcesOf(context, query, below);
+  const order = orderOf(query);
+  const after = query.cursor === undefined ? "start" : decodeCursor(order, query.cursor);
+  const sources = await sourcesOf(context, query, order ?? "created", after);
   const jobs: JobSummaryRecord[] = [];
   const looked = new Looked();
   for (;;) {
-    const source = newest(sources);
-    // A source with nothing above the newest job is not read before that job is shown. So a page always makes progress.
-    const isOpen = ({ rows, below }: Source): boolean =>
-      rows.length === 0 && below !== null && (source === null || below === "" || Number(below) > source.rows[0]!.seq);
+    const source = firstOf(sources, order);
+    // A source with nothing before the first job is not read before that job is shown. So a page always makes progress.
+    const isOpen = ({ rows, after }: Source): boolean =>
+      rows.length === 0 && after !== null && (source === null || after === "start" || comesBefore(order, after, source.rows[0]!.place));
     const empty = sources.filter(isOpen);
     if (empty.length > 0) {
-      if (looked.isEnough) return { jobs, cursor: highest(sources) };
+      if (looked.isEnough) return { jobs, cursor: encodeCursor(order, firstLeft(sources, order)) };
       // If some are filtered out here, it is not known how many it takes.
       const stretch = filtersHere(query) ? LONGEST_STRETCH : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
       const most = looked.share(empty.length);
@@ -58,12 +79,12 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
     }
     if (source === null) return { jobs, cursor: null };
     // It looks for one job more than asked for, so that the last page has no cursor.
-    if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(source.rows[0]!.seq + 1) };
+    if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(order, rightBefore(order, source.rows[0]!.place)) };
     jobs.push(source.rows.shift()!.job);
   }
 }
 
-/** How many jobs a call has looked at. Skipped internal jobs are not candidates, but have their own limit. */
+/** How many jobs a call has looked at. Skipped jobs, internal or of another status, are not candidates, but have their own limit. */
 class Looked {
   #candidates = 0;
   #passed = 0;
@@ -83,22 +104,28 @@ class Looked {
   }
 }
 
-/** The source whose next job is the newest. */
-function newest(sources: readonly Source[]): Source | null {
+/** The source whose next job comes first. */
+function firstOf(sources: readonly Source[], order: StateOrder | null): Source | null {
   let best: Source | null = null;
   for (const source of sources) {
-    if (source.rows.length > 0 && (best === null || source.rows[0]!.seq > best.rows[0]!.seq)) best = source;
+    if (source.rows.length > 0 && (best === null || comesBefore(order, source.rows[0]!.place, best.rows[0]!.place))) best = source;
   }
   return best;
 }
 
-/** Where the next page begins if this one has looked at enough: nothing below it was shown yet. */
-function highest(sources: readonly Source[]): string {
-  const marks = sources.flatMap(({ rows, below }) => (rows.length > 0 ? [rows[0]!.seq + 1] : below === null ? [] : [Number(below)]));
-  return encodeCursor(Math.max(...marks));
+/** Where the next page begins if this one has looked at enough: nothing after it was shown yet. */
+function firstLeft(sources: readonly Source[], order: StateOrder | null): Place {
+  const places = sources.flatMap(({ rows, after }) =>
+    rows.length > 0 ? [rightBefore(order, rows[0]!.place)] : after === null || after === "start" ? [] : [after],
+  );
+  return places.reduce((first, place) => (comesBefore(order, place, first) ? place : first));
 }
 
-/** Reads the next stretch of a source. Returns how many jobs it looked at, and how many of these were skipped internal jobs. */
+function rightBefore(order: StateOrder | null, { at, seq }: Place): Place {
+  return { at, seq: order === "pending" || order === "due" ? seq - 1 : seq + 1 };
+}
+
+/** Reads the next stretch of a source. Returns how many jobs it looked at, and how many of these were skipped. */
 async function fill(
   context: Context,
   source: Source,
@@ -106,47 +133,59 @@ async function fill(
   want: number,
   most: number,
 ): Promise<{ looked: number; passed: number }> {
-  const [parts, below, looked, lanes, , passed] = listOf(await readStretch(context, source, query, want, most));
-  const isMeant = matcherOf({ ...query, from: undefined });
-  source.below = textOf(below) === "" ? null : textOf(below);
-  for (const { seq, job, isInPayload } of readRows(parts, lanes)) {
+  const [parts, after, looked, lanes, , passed] = listOf(await readStretch(context, source, query, want, most));
+  const isByCreation = source.line === "created";
+  const isMeant = matcherOf(isByCreation ? { ...query, from: undefined } : query);
+  source.after = readPlace(textOf(after), source.line);
+  for (const { place, job, isInPayload } of readRows(parts, lanes)) {
     // What follows is older still.
-    if (query.from !== undefined && job.createdAt < query.from) source.below = null;
-    else if (isMeant(job, () => isInPayload)) source.rows.push({ seq, job });
+    if (isByCreation && query.from !== undefined && job.createdAt < query.from) source.after = null;
+    else if (isMeant(job, () => isInPayload)) source.rows.push({ place, job });
   }
   return { looked: numberOf(looked), passed: numberOf(passed) };
+}
+
+function readPlace(text: string, line: Line): Place | null {
+  if (text === "") return null;
+  const [at, seq] = text.split(" ").map(Number);
+  return line === "created" ? { at: 0, seq: at! } : { at: at!, seq: seq! };
 }
 
 function readRows(parts: Reply | undefined, lanes: Reply | undefined): (Row & { isInPayload: boolean })[] {
   const names = readLanes(lanes);
   const list = listOf(parts);
   return Array.from({ length: list.length / COLUMNS }, (_, index) => {
-    const [id, body, record, place] = list.slice(index * COLUMNS, (index + 1) * COLUMNS) as [Buffer, Buffer, Buffer, number];
-    return { seq: seqOf(record), job: readSummary(longId(id), body, record, names), isInPayload: place === IN_PAYLOAD };
+    const [id, body, record, found, at] = list.slice(index * COLUMNS, (index + 1) * COLUMNS) as [Buffer, Buffer, Buffer, number, Buffer];
+    const place = { at: numberOf(at), seq: seqOf(record) };
+    return { place, job: readSummary(longId(id), body, record, names), isInPayload: found === IN_PAYLOAD };
   });
 }
 
 function readStretch({ session, keys }: Context, source: Source, query: ListQuery, want: number, most: number): Promise<Reply> {
-  const place = keys.partition(source.partition);
-  return query.q === undefined
-    ? session.run(LIST, place, filterArgs(source, query, want, Math.min(most, MOST_LOOKED_AT)))
-    : session.run(SEARCH, place, searchArgs(source, query, query.q, want, most));
+  const [list, search] = source.line === "created" ? [LIST, SEARCH] : [LIST_BY_STATE, SEARCH_BY_STATE];
+  return session.run(query.q === undefined ? list : search, keys.partition(source.partition), argsOf(source, query, want, most));
 }
 
 /** The arguments of the scripts that look through jobs. */
-function filterArgs(source: Source, filter: Filter, want: number, most: number): string[] {
-  const { status, type, queue, priority, tag, from, to, internal } = filter;
-  const states = statesOf([...new Set(status ?? STATUSES)]);
-  const [min, max, since, before] = [priority?.min, priority?.max, from, to].map((value) => (value === undefined ? "" : String(value)));
+function argsOf({ after, line, queues }: Source, filter: Filter, want: number, most: number): string[] {
+  const { type, queue, priority, tag, from, to, internal, endedFrom, endedTo, q } = filter;
+  const states = statesOf([...new Set(statusesOf(filter) ?? STATUSES)]);
+  const [min, max, since, before, endsFrom, endsBefore] = [priority?.min, priority?.max, from, to, endedFrom, endedTo].map((value) =>
+    value === undefined ? "" : String(value),
+  );
+  const place = after === "start" || after === null ? { at: "", seq: "" } : { at: String(after.at), seq: String(after.seq) };
+  const begins = line === "created" ? place.seq : place.at;
+  const bound = String(Math.min(most, q === undefined ? MOST_LOOKED_AT : MOST_SEARCHED));
   const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag), internal === true ? "1" : ""];
-  return [source.below!, before!, states, String(want), String(most), ...wanted];
+  const args = [begins, before!, states, String(want), bound, ...wanted, endsFrom!, endsBefore!, ...textsOf(q)];
+  return line === "created" ? args : [...args, LETTER[line], place.seq, ...queues];
 }
 
-/** The same for a search. */
-function searchArgs(source: Source, filter: Filter, q: string, want: number, most: number): string[] {
+/** The three arguments of a search. */
+function textsOf(q: string | undefined): string[] {
+  if (q === undefined) return ["", "", ""];
   const { text, inJson } = searchFor(q);
-  const isLikeId = /^[0-9a-f-]+$/.test(text);
-  return [...filterArgs(source, filter, want, Math.min(most, MOST_SEARCHED)), text, inJson, isLikeId ? "1" : ""];
+  return [text, inJson, /^[0-9a-f-]+$/.test(text) ? "1" : ""];
 }
 
 /** Filters that scripts cannot apply are applied here to what they return. */
@@ -154,21 +193,32 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
   const { tag, group, q, from, to } = filter;
   const isDated = from !== undefined || to !== undefined;
   if (tag !== undefined || group !== undefined || (q !== undefined && isDated)) {
-    const { jobs, cursor } = await listJobs(context, { ...filter, limit: MAX_CANDIDATES });
+    const { jobs, cursor } = await listJobs(context, { ...filter, sort: isDated ? "created" : "state", limit: MAX_CANDIDATES });
     return { count: jobs.length, isCapped: cursor !== null };
   }
-  const sources = await sourcesOf(context, filter, "");
+  const status = statusesOf(filter);
+  const groups = status === undefined || isDated ? [{ line: "created" as const, status }] : linesOf(status);
+  const looked = new Looked();
   let count = 0;
-  for (const looked = new Looked(); !looked.isEnough;) {
-    const open = sources.filter((source) => source.below !== null);
-    if (open.length === 0) return { count, isCapped: false };
-    const most = Math.min(MOST_LOOKED_AT, looked.share(open.length));
-    for (const some of await Promise.all(open.map((source) => countStretch(context, source, filter, most)))) {
-      count += some.count;
-      looked.add(some);
+  for (const { line, status } of groups) {
+    const wanted = { ...filter, status };
+    const sources = await sourcesOf(context, wanted, line, "start");
+    for (let open = sources; open.length > 0; open = sources.filter((source) => source.after !== null)) {
+      if (looked.isEnough) return { count, isCapped: true };
+      const most = looked.share(open.length);
+      for (const some of await Promise.all(open.map((source) => countStretch(context, source, wanted, most)))) {
+        count += some.count;
+        looked.add(some);
+      }
     }
   }
-  return { count, isCapped: sources.some((source) => source.below !== null) };
+  return { count, isCapped: false };
+}
+
+/** The statuses by the line in which their jobs are. */
+function linesOf(statuses: readonly Status[]): { line: Line; status: readonly Status[] }[] {
+  const lineOf = (status: Status): Line => stateOrderOf([status]) ?? (status as "running" | "blocked");
+  return Array.from(Map.groupBy(statuses, lineOf), ([line, status]) => ({ line, status }));
 }
 
 async function countStretch(
@@ -177,22 +227,24 @@ async function countStretch(
   filter: Filter,
   most: number,
 ): Promise<{ count: number; looked: number; passed: number }> {
-  const place = keys.partition(source.partition);
-  const reply =
-    filter.q === undefined
-      ? await session.run(COUNT, place, filterArgs(source, filter, most, most))
-      : await session.run(COUNT_FOUND, place, searchArgs(source, filter, filter.q, most, most));
-  const [parts, below, looked, lanes, shown, passed] = listOf(reply);
-  source.below = textOf(below) === "" ? null : textOf(below);
+  const [plain, found] = source.line === "created" ? [COUNT, COUNT_FOUND] : [COUNT_BY_STATE, COUNT_FOUND_BY_STATE];
+  const args = argsOf(source, filter, most, most);
+  const reply = await session.run(filter.q === undefined ? plain : found, keys.partition(source.partition), args);
+  const [parts, after, looked, lanes, shown, passed] = listOf(reply);
+  source.after = readPlace(textOf(after), source.line);
   const isMeant = matcherOf(filter);
   const doubtful = readRows(parts, lanes).filter(({ job }) => isMeant(job, () => false));
   return { count: numberOf(shown) + doubtful.length, looked: numberOf(looked), passed: numberOf(passed) };
 }
 
-async function sourcesOf({ registry }: Context, { status, queue }: Filter, below: string): Promise<Source[]> {
-  if (status?.length === 0) return [];
-  const partitions = queue === undefined ? [...(await registry.partitions()).keys()] : [partitionOf(queue)];
-  return partitions.map((partition) => ({ partition, rows: [], below }));
+async function sourcesOf({ registry }: Context, filter: Filter, line: Line, after: Place | "start"): Promise<Source[]> {
+  if (statusesOf(filter)?.length === 0) return [];
+  const { queue } = filter;
+  const partitions = queue === undefined ? await registry.partitions() : new Map([[partitionOf(queue), [queue]]]);
+  return Array.from(partitions, ([partition, names]) => {
+    const queues = names.filter((name) => !leavesOut(filter, name));
+    return { partition, queues, line, rows: [], after };
+  });
 }
 
 /** Whether results are also filtered here, not only in the script. */
@@ -200,13 +252,13 @@ function filtersHere({ tag, group, q, to }: ListQuery): boolean {
   return [tag, group, q, to].some((filter) => filter !== undefined);
 }
 
-function encodeCursor(below: number): string {
-  return `r${below.toString(36)}`;
+function encodeCursor(order: StateOrder | null, place: Place): string {
+  return order === null ? `r${place.seq.toString(36)}` : encodePlace("r", order, place);
 }
 
-function decodeCursor(cursor: string): string {
-  const below = /^r[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
-  if (!Number.isSafeInteger(below))
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
-  return String(below);
+function decodeCursor(order: StateOrder | null, cursor: string): Place {
+  if (order !== null) return decodePlace("r", order, cursor);
+  const seq = /^r[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor.slice(1), 36) : Number.NaN;
+  if (!Number.isSafeInteger(seq)) throw invalidCursor();
+  return { at: 0, seq };
 }

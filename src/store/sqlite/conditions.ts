@@ -2,7 +2,7 @@
  * The part of a filter that the database checks: handing a row over costs twenty times as much as looking at it there. Texts that are
  * stored as JSON may let too much through, so the reader checks those rows again.
  */
-import type { Filter } from "../../core/filter.ts";
+import { type Filter, statusesOf } from "../../core/filter.ts";
 import { type Search, searchFor, SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { STATE } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
@@ -27,30 +27,40 @@ export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, 
 /** In: text. The same; null for a large payload. */
 export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${LARGE_PAYLOAD_BYTES} then ${IN_PAYLOAD} end)`;
 
-/** The conditions of a filter, except times: these are a range of sequences. `leftOut` are queues to skip. */
+/** The conditions of a filter, except times of creation: these are a range of sequences. `leftOut` are queues to skip. */
 export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly number[]): Conditions {
-  const { status, type, queue, priority, tag, group, q } = filter;
+  const { type, queue, priority, tag, group, q, endedFrom, endedTo } = filter;
   const texts = ["true"];
   const values: (string | number)[] = [];
   const demand = (text: string, ...given: (string | number)[]): void => {
     texts.push(text);
     values.push(...given);
   };
-  if (status !== undefined) demand(`state in (${status.map((one) => STATE[one]).join(", ")})`);
+  const candidate = isCandidate(filter, leftOut);
+  demand(candidate.text, ...candidate.values);
   if (queue !== undefined) demand("queue = ?", catalog.findQueue(queue)?.id ?? 0);
-  if (leftOut.length > 0) demand("queue not in (select value from json_each(?))", JSON.stringify(leftOut));
   if (type !== undefined)
     demand(
       IN_LANES,
       lanesWith(catalog, (name) => name === type),
     );
   if (priority !== undefined) demand("priority between ? and ?", priority.min, priority.max);
+  if (endedFrom !== undefined) demand("ended_at >= ?", endedFrom);
+  if (endedTo !== undefined) demand("ended_at < ?", endedTo);
   if (tag !== undefined) demand("instr(extra, ?) > 0", JSON.stringify(tag));
   if (group !== undefined) demand(`${ERROR_GROUP} = ?`, group);
   const search = q === undefined ? null : searchFor(q);
   if (search !== null) demand(...searched(catalog, search));
   const isExact = tag === undefined && search === null;
   return { text: texts.join(" and "), values, isExact, search };
+}
+
+/** Whether a job counts as looked at: its status is wanted, and its queue is not skipped. */
+export function isCandidate(filter: Filter, leftOut: readonly number[]): Pick<Conditions, "text" | "values"> {
+  const states = statusesOf(filter)?.map((status) => STATE[status]);
+  const texts = states === undefined ? ["true"] : [`state in (${states.join(", ")})`];
+  if (leftOut.length === 0) return { text: texts.join(), values: [] };
+  return { text: [...texts, "queue not in (select value from json_each(?))"].join(" and "), values: [JSON.stringify(leftOut)] };
 }
 
 /** The internal queues that a filter leaves out. */

@@ -41,7 +41,17 @@ type Row = [group: string, lane: number, count: number, first: number, last: num
 
 function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place: readonly number[], tally: ErrorTally): void {
   const { min = null, max = null } = query.priority ?? {};
-  const rows = on.all(COUNT_ERRORS, ...place, query.from ?? null, query.to ?? null, min, max, query.tag ?? null) as Row[];
+  const rows = on.all(
+    COUNT_ERRORS,
+    ...place,
+    query.from ?? null,
+    query.to ?? null,
+    min,
+    max,
+    query.tag ?? null,
+    query.endedFrom ?? null,
+    query.endedTo ?? null,
+  ) as Row[];
   for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows) {
     const { type } = catalog.namesOf(lane);
     if (query.type !== undefined && type !== query.type) continue;

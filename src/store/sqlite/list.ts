@@ -1,28 +1,32 @@
-import { MillraceError } from "../../core/errors.ts";
-import { type Filter, leavesOut, type Matcher, matcherOf } from "../../core/filter.ts";
+import { type Filter, leavesOut, type Matcher, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
-import { type Search, searchFor } from "../../core/search.ts";
+import type { StateOrder } from "../../core/list-order.ts";
+import type { Search } from "../../core/search.ts";
 import { STATE } from "../numbers.ts";
+import { decodePlace, encodePlace, invalidCursor, orderOf } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Catalog, QueueRow } from "./catalog.ts";
 import { laneOf, readSummary, type Row, searchedOf, seqOf } from "./codec.ts";
-import { type Conditions, conditionsOf, leftOutBy } from "./conditions.ts";
+import { type Conditions, conditionsOf, isCandidate, leftOutBy } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
+import { placesInOrder } from "./list-by-state.ts";
 import {
+  candidatesBelow,
   countJobs,
+  countPicked,
   CREATED_AT,
   HIGHEST_SEQ,
-  lookAtJob,
+  lookAtPicked,
   NTH_BELOW,
-  NTH_CANDIDATE_BELOW,
   SEARCH_PAYLOAD,
-  searchJob,
   searchJobs,
+  searchPicked,
   SEQS_DUE,
   SEQS_ENDED,
   SEQS_OF_LANE,
   SEQS_RUNNING,
   SMALL_PAYLOAD_BYTES,
+  SMALL_PICKED_BYTES,
   TALLY_OF_STATE,
   walkJobs,
 } from "./statements.ts";
@@ -33,24 +37,33 @@ const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
 /** How many candidates one statement looks at; fewer if it searches payloads. */
 const BATCH = 2000;
 const SEARCHED_BATCH = 250;
+/** How many jobs one statement passes over at most. */
+const PASSED_AT_ONCE = 20_000;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
 /**
- * Lists newest first, by falling sequence. If few jobs have the wanted statuses, their sequences are picked from the indexes of these
- * statuses; otherwise it walks down the table. Both look at MAX_CANDIDATES jobs at most.
+ * Lists newest first, by falling sequence, or in the order of a state. The sequences of the candidates are picked from the indexes of the
+ * wanted statuses if a state gives the order, or if few jobs have these statuses; otherwise it walks down the table. All of these look at
+ * MAX_CANDIDATES jobs at most.
  */
 export function listJobs({ on, catalog }: View, query: ListQuery): Page {
-  return new Scan(on, catalog, query).list(query.limit);
+  return new Scan(on, catalog, query).list();
 }
 
 export function countMatches({ on, catalog }: View, filter: Filter): { count: number; isCapped: boolean } {
-  return new Scan(on, catalog, filter).count();
+  return new Scan(on, catalog, { ...filter, limit: MAX_CANDIDATES }).count();
 }
 
-/** Candidates that passed the database's filter, newest first, and below which sequence the next ones are (null: there are none). */
+/** Candidates that passed the database's filter, in order, and after which sequence the next ones are (null: there are none). */
 interface Batch {
   readonly rows: readonly Row[];
+  readonly next: number | null;
+}
+
+/** Sequences of candidates, in order, and after which one the next ones are (null: there are none). */
+interface Picked {
+  readonly seqs: readonly number[];
   readonly next: number | null;
 }
 
@@ -58,47 +71,71 @@ interface Batch {
 class Scan {
   readonly #on: Connection;
   readonly #catalog: Catalog;
-  readonly #filter: Filter;
+  readonly #query: ListQuery;
+  readonly #order: StateOrder | null;
   readonly #range: Range;
-  /** The sequences of the candidates, if they are few. */
-  readonly #picked: readonly number[] | null;
   readonly #isMeant: Matcher;
   /** Internal queues to skip. */
   readonly #leftOut: readonly number[];
+  /** In the order of a state: where each sequence is in the index. */
+  readonly #at = new Map<number, number>();
   /** Payload bytes read so far. */
   #bytes = 0;
 
-  constructor(on: Connection, catalog: Catalog, query: Filter & { readonly cursor?: string | undefined }) {
+  constructor(on: Connection, catalog: Catalog, query: ListQuery) {
     this.#on = on;
     this.#catalog = catalog;
-    this.#filter = query;
-    this.#range = seqRange(on, query);
-    this.#picked = pickFew(on, catalog, query, this.#range);
+    this.#query = query;
+    this.#order = orderOf(query);
+    this.#range = seqRange(on, this.#order === null ? query : { ...query, cursor: undefined });
     this.#isMeant = matcherOf(query);
     this.#leftOut = leftOutBy(catalog, query);
   }
 
-  list(limit: number): Page {
+  list(): Page {
+    const { limit } = this.#query;
     const jobs: JobSummaryRecord[] = [];
-    let below: number | null = null;
+    let last: number | null = null;
     for (const { rows, next } of this.#batches(() => limit - jobs.length)) {
       for (const row of rows) {
         const job = this.#jobIn(row);
         if (job !== null) jobs.push(job);
-        if (jobs.length === limit || this.#hasReadEnough) return { jobs, cursor: encodeCursor(seqOf(row)) };
+        if (jobs.length === limit || this.#hasReadEnough) return { jobs, cursor: this.#cursorAfter(seqOf(row)) };
       }
-      below = next;
+      last = next;
       if (this.#hasReadEnough) break;
     }
-    return { jobs, cursor: below === null ? null : encodeCursor(below) };
+    return { jobs, cursor: last === null ? null : this.#cursorAfter(last) };
+  }
+
+  #cursorAfter(seq: number): string {
+    return this.#order === null ? encodeCursor(seq) : encodePlace("s", this.#order, { at: this.#at.get(seq)!, seq });
   }
 
   count(): { count: number; isCapped: boolean } {
-    const where = conditionsOf(this.#catalog, this.#filter, this.#leftOut);
-    if (where.isExact && this.#picked === null) return this.#countAtOnce(where);
+    const where = conditionsOf(this.#catalog, this.#query, this.#leftOut);
+    const picked = this.#pick();
+    if (picked === null) return where.isExact ? this.#countAtOnce(where) : this.#countRows(this.#newest(() => MAX_CANDIDATES));
+    const seqs = picked.slice(0, MAX_CANDIDATES);
+    const isCapped = picked.length > MAX_CANDIDATES;
+    if (where.isExact) return { count: this.#on.number(countPicked(where.text), JSON.stringify(seqs), ...where.values)!, isCapped };
+    const { count, isCapped: isCut } = this.#countRows(this.#fetch(slicesOf(seqs)));
+    return { count, isCapped: isCapped || isCut };
+  }
+
+  /** Sequences of jobs in the wanted statuses: all, or one more than may be looked at. Null if it is better to walk from the newest. */
+  #pick(): number[] | null {
+    const { from, to } = this.#query;
+    const isDated = from !== undefined || to !== undefined;
+    return isDated
+      ? pickFew(this.#on, this.#catalog, this.#query, this.#range)
+      : pickSome(this.#on, this.#catalog, this.#query, this.#range);
+  }
+
+  #countRows(batches: Iterable<Batch>): { count: number; isCapped: boolean } {
     let count = 0;
     let below: number | null = null;
-    for (const { rows, next } of this.#batches(() => MAX_CANDIDATES)) {
+    for (const { rows, next } of batches) {
       count += rows.filter((row) => this.#jobIn(row) !== null).length;
       below = next;
       if (this.#hasReadEnough) break;
@@ -118,11 +155,60 @@ class Scan {
   }
 
   #batches(spaceLeft: () => number): Iterable<Batch> {
-    return this.#picked === null ? this.#walk(spaceLeft) : this.#fetch(this.#picked);
+    if (this.#order !== null) return this.#fetch(this.#inOrder(this.#order, spaceLeft));
+    const few = pickFew(this.#on, this.#catalog, this.#query, this.#range);
+    return few === null ? this.#newest(spaceLeft) : this.#fetch(slicesOf(few));
+  }
+
+  /** Newest first. If jobs are passed over, their sequences are read first: so those are looked at only once. */
+  #newest(spaceLeft: () => number): Iterable<Batch> {
+    const isPassing = this.#leftOut.length > 0 || statusesOf(this.#query) !== undefined;
+    return isPassing ? this.#fetch(this.#passing(spaceLeft)) : this.#walk(spaceLeft);
+  }
+
+  *#passing(spaceLeft: () => number): Generator<Picked> {
+    const { text, values } = isCandidate(this.#query, this.#leftOut);
+    const { from } = this.#range;
+    let { below } = this.#range;
+    for (let looked = 0, passed = 0; looked < MAX_CANDIDATES && passed < MAX_PASSED;) {
+      const size = Math.min(SEARCHED_BATCH, spaceLeft());
+      const rows = this.#on.all(candidatesBelow(text), below, from, PASSED_AT_ONCE, ...values, size, 0) as [number][];
+      const seqs = rows.map(([seq]) => seq);
+      const isFull = seqs.length === size;
+      const next = isFull ? seqs.at(-1)! : this.#on.number(NTH_BELOW, below, from, PASSED_AT_ONCE - 1);
+      yield { seqs, next };
+      if (next === null) return;
+      looked += seqs.length;
+      if (!isFull) passed += PASSED_AT_ONCE;
+      below = next;
+    }
+  }
+
+  *#inOrder(order: StateOrder, spaceLeft: () => number): Generator<Picked> {
+    const { cursor } = this.#query;
+    const after = cursor === undefined ? null : decodePlace("s", order, cursor);
+    let seqs: number[] = [];
+    let looked = 0;
+    let passed = 0;
+    for (const { at, seq, isOther } of placesInOrder(this.#on, this.#catalog, this.#query, order, after)) {
+      this.#at.set(seq, at);
+      if (isOther) passed++;
+      else {
+        seqs.push(seq);
+        looked++;
+      }
+      const isEnough = looked === MAX_CANDIDATES || passed === MAX_PASSED;
+      if (isEnough || seqs.length >= Math.min(SEARCHED_BATCH, spaceLeft())) {
+        yield { seqs, next: seq };
+        if (isEnough) return;
+        seqs = [];
+      }
+    }
+    yield { seqs, next: null };
   }
 
   *#walk(spaceLeft: () => number): Generator<Batch> {
-    const { text, values, search } = conditionsOf(this.#catalog, this.#filter, this.#leftOut);
+    const { text, values, search } = conditionsOf(this.#catalog, this.#query, this.#leftOut);
     const size = search === null ? BATCH : SEARCHED_BATCH;
     const statement = search === null ? walkJobs(text) : searchJobs(text);
     const given = search === null ? values : [search.text, ...values];
@@ -139,17 +225,15 @@ class Scan {
     }
   }
 
-  *#fetch(seqs: readonly number[]): Generator<Batch> {
-    // The search is not a condition of the statement: left-out rows would not tell how much was read.
-    const { text, values } = conditionsOf(this.#catalog, { ...this.#filter, q: undefined }, this.#leftOut);
-    const search = this.#filter.q === undefined ? null : searchFor(this.#filter.q);
-    const statement = search === null ? lookAtJob(text) : searchJob(text);
-    const given = search === null ? values : [search.text, ...values];
-    for (let at = 0; at < seqs.length; at += SEARCHED_BATCH) {
-      const some = seqs.slice(at, at + SEARCHED_BATCH);
-      const rows = some.map((seq) => this.#on.get(statement, ...given, seq)).filter((row) => row !== undefined);
-      if (search !== null) for (const row of rows) if (searchedOf(row).isFound !== null) this.#bytes += searchedOf(row).payloadBytes;
-      yield { rows, next: at + SEARCHED_BATCH < seqs.length ? some.at(-1)! : null };
+  *#fetch(picked: Iterable<Picked>): Generator<Batch> {
+    const { text, values, search } = conditionsOf(this.#catalog, this.#query, this.#leftOut);
+    for (const { seqs, next } of picked) {
+      const some = JSON.stringify(seqs);
+      if (search === null) yield { rows: this.#on.all(lookAtPicked(text), some, ...values), next };
+      else {
+        this.#bytes += this.#on.number(SMALL_PICKED_BYTES, some) ?? 0;
+        yield { rows: this.#on.all(searchPicked(text), search.text, some, ...values), next };
+      }
     }
   }
 
@@ -171,52 +255,105 @@ class Scan {
   }
 
   /**
-   * The sequence of the candidate after `passed` others, or null if there are fewer. If too many internal jobs are in between, the sequence
-   * of the last job that may be looked at.
+   * The sequence of the candidate after `passed` others, or null if there are fewer. If too many other jobs are in between, the sequence of
+   * the last job that may be looked at.
    */
   #nthBelow(below: number, passed: number, most: number = (passed + 1) * (MAX_PASSED / MAX_CANDIDATES)): number | null {
     const { from } = this.#range;
-    if (this.#leftOut.length === 0) return this.#on.number(NTH_BELOW, below, from, passed);
-    const nth = this.#on.number(NTH_CANDIDATE_BELOW, below, from, most, JSON.stringify(this.#leftOut), passed);
+    if (this.#leftOut.length === 0 && statusesOf(this.#query) === undefined) return this.#on.number(NTH_BELOW, below, from, passed);
+    const { text, values } = isCandidate(this.#query, this.#leftOut);
+    const nth = this.#on.number(candidatesBelow(text), below, from, most, ...values, 1, passed);
     return nth ?? this.#on.number(NTH_BELOW, below, from, most - 1);
+  }
+}
+
+/** Sequences in batches. */
+function* slicesOf(seqs: readonly number[]): Generator<Picked> {
+  for (let at = 0; at < seqs.length; at += SEARCHED_BATCH) {
+    const some = seqs.slice(at, at + SEARCHED_BATCH);
+    yield { seqs: some, next: at + SEARCHED_BATCH < seqs.length ? some.at(-1)! : null };
   }
 }
 
 /** The sequences of all jobs in the wanted statuses, newest first, if the tallies say that they are few; else null. */
 function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
-  if (query.status === undefined) return null;
-  const all = catalog.allQueues();
-  const queues = all.filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
-  const picks = query.status.map((status) => pickOf(on, catalog, STATE[status], queues, all));
-  if (picks.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES) return null;
+  const picks = picksOf(on, catalog, query);
+  if (picks === null || picks.reduce((sum, { count }) => sum + count(), 0) > MAX_CANDIDATES) return null;
   return picks
-    .flatMap(({ seqs }) => seqs(range.below))
+    .flatMap(({ seqs }) => seqs(range.below, MAX_CANDIDATES))
     .filter((seq) => seq >= range.from)
     .sort((a, b) => b - a);
 }
 
-interface Pick {
-  /** How many jobs it looks at. */
-  readonly count: number;
-  readonly seqs: (below: number) => number[];
+/**
+ * The sequences of all jobs in the wanted statuses, newest first; if they are many, of one more than may be looked at. Null if all statuses
+ * are wanted, or if an index has too many other jobs.
+ */
+function pickSome(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
+  const found: number[] = [];
+  const picks = picksOf(on, catalog, query);
+  for (const { seqs, passed } of picks ?? []) {
+    const left = MAX_CANDIDATES + 1 - found.length;
+    if (left > 0 && passed() > MAX_PASSED) return null;
+    found.push(...seqs(range.below, left));
+  }
+  return picks === null ? null : found.sort((a, b) => b - a);
 }
 
-/** Pending, ended and blocked jobs can be picked by queue. The indexes of running, scheduled and retrying jobs do not have the queue. */
-function pickOf(on: Connection, catalog: Catalog, state: number, queues: readonly QueueRow[], all: readonly QueueRow[]): Pick {
+interface Pick {
+  /** How many jobs it looks at, and how many of these are in another status. */
+  readonly count: () => number;
+  readonly passed: () => number;
+  /** Up to `most` sequences below one. */
+  readonly seqs: (below: number, most: number) => number[];
+}
+
+const NONE = (): number => 0;
+
+/** Where the jobs of each wanted status are; null if all statuses are wanted. */
+function picksOf(on: Connection, catalog: Catalog, query: Filter): Pick[] | null {
+  const all = catalog.allQueues();
+  const queues = all.filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
+  return statusesOf(query)?.map((status) => pickOf(on, catalog, query, STATE[status], queues, all)) ?? null;
+}
+
+/**
+ * Pending, ended and blocked jobs can be picked by queue, and pending ones by type. The indexes of running, scheduled and retrying jobs
+ * have neither.
+ */
+function pickOf(
+  on: Connection,
+  catalog: Catalog,
+  { type, endedFrom, endedTo }: Filter,
+  state: number,
+  queues: readonly QueueRow[],
+  all: readonly QueueRow[],
+): Pick {
   const countIn = (some: readonly QueueRow[], which = state): number =>
     some.reduce((sum, { id }) => sum + on.number(TALLY_OF_STATE, id, which)!, 0);
-  const read = (text: string, ...values: number[]): number[] => (on.all(text, ...values) as [number][]).map(([seq]) => seq);
+  const read = (text: string, ...values: (number | null)[]): number[] => (on.all(text, ...values) as [number][]).map(([seq]) => seq);
+  const readEach = (places: readonly number[], most: number, readOne: (place: number, left: number) => number[]): number[] => {
+    const found: number[] = [];
+    for (const place of places) if (found.length < most) found.push(...readOne(place, most - found.length));
+    return found;
+  };
   if (state >= STATE.completed) {
-    return { count: countIn(queues), seqs: (below) => queues.flatMap(({ id }) => read(SEQS_ENDED, state, below, id)) };
+    const ids = queues.map(({ id }) => id);
+    const readOne = (below: number) => (queue: number, left: number) =>
+      read(SEQS_ENDED, state, below, left, queue, endedFrom ?? null, endedTo ?? null);
+    return { count: () => countIn(queues), passed: NONE, seqs: (below, most) => readEach(ids, most, readOne(below)) };
   }
   if (state === STATE.pending) {
-    const lanes = queues.flatMap(({ id }) => catalog.lanes(id, "*"));
-    return { count: countIn(queues), seqs: (below) => lanes.flatMap((lane) => read(SEQS_OF_LANE, lane, below)) };
+    const lanes = queues.flatMap(({ id }) => catalog.lanes(id, type === undefined ? "*" : [type]));
+    const readOne = (below: number) => (lane: number, left: number) => read(SEQS_OF_LANE, lane, below, left);
+    return { count: () => countIn(queues), passed: NONE, seqs: (below, most) => readEach(lanes, most, readOne(below)) };
   }
-  if (state === STATE.running) return { count: countIn(all), seqs: (below) => read(SEQS_RUNNING, state, below) };
+  if (state === STATE.running) {
+    return { count: () => countIn(all), passed: NONE, seqs: (below, most) => read(SEQS_RUNNING, state, below, most) };
+  }
   // Scheduled and retrying jobs share one index: to find one status, it reads both.
-  const count = countIn(all, STATE.scheduled) + countIn(all, STATE.retrying);
-  return { count, seqs: (below) => read(SEQS_DUE, state, below) };
+  const passed = (): number => countIn(all, state === STATE.scheduled ? STATE.retrying : STATE.scheduled);
+  return { count: () => countIn(all) + passed(), passed, seqs: (below, most) => read(SEQS_DUE, state, below, most) };
 }
 
 /** from <= seq < below */
@@ -258,7 +395,6 @@ function checkOf(seq: number): string {
 function decodeCursor(cursor: string): number {
   const [, digits = "", check] = /^s([0-9a-z]{1,10})\.([0-9a-z]{1,2})$/.exec(cursor) ?? [];
   const seq = Number.parseInt(digits, 36);
-  if (!Number.isSafeInteger(seq) || check !== checkOf(seq) || cursor !== encodeCursor(seq))
-    throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
+  if (!Number.isSafeInteger(seq) || check !== checkOf(seq) || cursor !== encodeCursor(seq)) throw invalidCursor();
   return seq;
 }

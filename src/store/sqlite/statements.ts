@@ -184,9 +184,14 @@ export const searchJobs = (where: string): string =>
 /** The same without a search. */
 export const walkJobs = (where: string): string =>
   `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
-/** In: as above, but a single seq and no limit. */
-export const searchJob = (where: string): string => `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq = ?`;
-export const lookAtJob = (where: string): string => `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq = ?`;
+/** Only the value: other columns of json_each have names of ours. */
+const PICKED = "(select value as picked from json_each(?)) cross join millrace_job on seq = picked";
+/** In: search text, seqs as JSON, values of the conditions. In the order of the seqs. */
+export const searchPicked = (where: string): string => `select ${SEARCHED_COLUMNS} from ${PICKED} where ${where}`;
+/** The same without a search. */
+export const lookAtPicked = (where: string): string => `select ${SUMMARY_COLUMNS} from ${PICKED} where ${where}`;
+/** In: seqs as JSON, values of the conditions. */
+export const countPicked = (where: string): string => `select count(*) from ${PICKED} where ${where}`;
 /** In: text, seq. Out: 1 if the payload contains the text. */
 export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq = ?`;
 /** In: values of the conditions, seq to start below, seq to end at. */
@@ -194,31 +199,49 @@ export const countJobs = (where: string): string => `select count(*) from millra
 /** In: seq to start below, seq to end at, n. Out: the seq of the job after n others. */
 export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
 /**
- * The same without the jobs of some queues. In: seq to start below, seq to end at, how many to look at at most, those queues, n. The rows
- * come in the order of the inner statement, which is read no further than needed.
+ * The same for jobs that meet a condition on queue and state. In: seq to start below, seq to end at, how many to look at at most, values of
+ * the condition, limit, n. The rows come in the order of the inner statement, which is read no further than needed.
  */
-export const NTH_CANDIDATE_BELOW = `select seq from (select seq, queue from millrace_job where seq < ? and seq >= ? order by seq desc limit ?)
-  where queue not in (select value from json_each(?)) limit 1 offset ?`;
+export const candidatesBelow = (where: string): string =>
+  `select seq from (select seq, queue, state from millrace_job where seq < ? and seq >= ? order by seq desc limit ?) where ${where} limit ? offset ?`;
 /** In: seq to start below, seq to end at. Out: the bytes of payloads that are small enough to be searched by the statement itself. */
 export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
   where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
+/** In: seqs as JSON. Out: the same of these jobs. */
+export const SMALL_PICKED_BYTES = `select sum(octet_length(payload)) from ${PICKED} where octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
 
-/** In: lane, seq to start below. Out: seqs of its pending jobs. */
-export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ?`;
-/** In: state, seq to start below. Out: seqs, unordered, read through an index that has few other jobs. */
-export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due where ${WAITS_FOR_TIME} and state = ? and seq < ?`;
-export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ?`;
-/** In: state, seq to start below, queue. */
-export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended where ${AT_REST} and state = ? and seq < ? and queue = ?`;
+/** In: lane, seq to start below, limit. Out: seqs of its pending jobs. */
+export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ? limit ?`;
+/** In: state, seq to start below, limit. Out: seqs, unordered, read through an index that has few other jobs. */
+export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due where ${WAITS_FOR_TIME} and state = ? and seq < ? limit ?`;
+export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ? limit ?`;
+/** In: state, seq to start below, limit, queue, ended from, ended before (each null: any). */
+export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended
+  where ${AT_REST} and state = ?1 and seq < ?2 and queue = ?4 and (?5 is null or ended_at >= ?5) and (?6 is null or ended_at < ?6) limit ?3`;
 
 /**
- * In: queue, state, how many of the last ended jobs to look at; then from, to, lowest and highest priority, tag (each null: any).
+ * The next places in an index, in the order of its state. The limit is part of the text: see readyJobs.
+ * In: lane; rank and seq to start after; null. Out: rank, seq, state.
+ */
+export const nextInLane = (limit: number): string => `select rank, seq, ${STATE.pending} from millrace_job indexed by millrace_ready
+  where ${PENDING} and lane = ?1 and rank >= ?2 and (rank > ?2 or seq > ?3) and ?4 is null order by rank, seq limit ${limit}`;
+/** In: due time and seq to start after; null. Out: run_at, seq, state. */
+export const nextDue = (limit: number): string => `select run_at, seq, state from millrace_job indexed by millrace_due
+  where ${WAITS_FOR_TIME} and run_at >= ?1 and (run_at > ?1 or seq > ?2) and ?3 is null order by run_at, seq limit ${limit}`;
+/** In: queue; state; end and seq to start after; the earliest end (null: any). Out: ended_at, seq, state. The latest end first. */
+export const nextEnded = (limit: number): string => `select ended_at, seq, state from millrace_job indexed by millrace_ended
+  where ${AT_REST} and queue = ?1 and state = ?2 and ended_at <= ?3 and (ended_at < ?3 or seq < ?4) and ended_at >= ifnull(?5, 0)
+  order by ended_at desc, seq desc limit ${limit}`;
+
+/**
+ * In: queue, state, how many of the last ended jobs to look at; then from, to, lowest and highest priority, tag, ended from, ended before
+ * (each null: any).
  * Out: error group, lane, count, first and last end, the id of the last.
  */
 export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
   from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
-    where ${AT_REST} and queue = ?1 and state = ?2 order by ended_at desc limit ?3)
+    where ${AT_REST} and queue = ?1 and state = ?2 and ended_at >= ifnull(?9, 0) and (?10 is null or ended_at < ?10) order by ended_at desc limit ?3)
   where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
     and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
     and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { STATUSES } from "../../../src/core/job.ts";
+import { type Status, STATUSES } from "../../../src/core/job.ts";
 import { CANCEL, type Move, OPEN, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
 import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
 import { BOOM, claimOf, type Held, settlementOf, type World } from "../world.ts";
@@ -287,7 +287,10 @@ const remove = command("remove", fc.nat(), async (pick, model, world) => {
 });
 
 const query = fc.record({
-  status: fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
+  status: fc.oneof(
+    fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
+    fc.constantFrom<Status[]>(["pending"], ["scheduled", "retrying"], ["completed", "cancelled"], ["dead"], ["retrying"]),
+  ),
   type: fc.constantFrom(undefined, undefined, ...TYPES),
   queue: fc.constantFrom(undefined, undefined, ...QUEUES),
   internal: fc.constantFrom(undefined, true),
@@ -295,11 +298,14 @@ const query = fc.record({
   tag: fc.constantFrom(undefined, undefined, "red", "blue"),
   q: fc.constantFrom(undefined, undefined, undefined, "RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
   back: fc.constantFrom(undefined, 1_000, 60_000),
+  endedBack: fc.constantFrom(undefined, undefined, undefined, 1_000, 60_000),
+  sort: fc.constantFrom(undefined, "created" as const, "state" as const, "state" as const),
 });
 
 const list = command("list", fc.record({ query, limit: fc.integer({ min: 1, max: 7 }) }), async (input, model, world) => {
-  const { back, ...filter } = input.query;
-  const wanted = { ...filter, from: back === undefined ? undefined : model.reference.now - back };
+  const { back, endedBack, ...filter } = input.query;
+  const ago = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : model.reference.now - ms);
+  const wanted = { ...filter, from: ago(back), endedFrom: ago(endedBack) };
   const found: string[] = [];
   let cursor: string | null = null;
   do {

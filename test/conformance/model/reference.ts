@@ -404,7 +404,7 @@ export class Reference {
     return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
   }
 
-  list({ status, type, queue, internal, priority, tag, q, from, to }: Omit<ListQuery, "limit" | "cursor">): string[] {
+  list({ status, type, queue, internal, priority, tag, q, from, to, endedFrom, sort }: Omit<ListQuery, "limit" | "cursor">): string[] {
     const matching = [...this.jobs.values()].filter(({ record }) => {
       if (status !== undefined && !status.includes(record.status)) return false;
       if (type !== undefined && record.type !== type) return false;
@@ -413,10 +413,22 @@ export class Reference {
       if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
       if (tag !== undefined && !record.tags.includes(tag)) return false;
       if (q !== undefined && !textsOf(record).some((text) => text.toLowerCase().includes(q.toLowerCase()))) return false;
+      if (endedFrom !== undefined && (record.completedAt === null || record.completedAt < endedFrom)) return false;
       return record.createdAt >= (from ?? 0) && record.createdAt < (to ?? Number.POSITIVE_INFINITY);
     });
-    matching.sort((a, b) => b.record.createdAt - a.record.createdAt || b.sequence - a.sequence);
+    const possible = endedFrom === undefined ? (status ?? ["running"]) : (status ?? ENDED).filter((one) => ENDED.includes(one));
+    matching.sort(this.#orderOf(sort === "state" ? possible : []));
     return matching.map(({ record }) => record.id);
+  }
+
+  /** How jobs of these statuses follow each other in the order of their state; newest created first if they have none in common. */
+  #orderOf(statuses: readonly string[]): (a: ModelJob, b: ModelJob) => number {
+    const are = (...some: string[]): boolean => statuses.length > 0 && statuses.every((status) => some.includes(status));
+    const rankOf = ({ record }: ModelJob): number => record.runAt - record.priority * this.queues.get(record.queue)!.settings.headStartMs;
+    if (are("pending")) return (a, b) => rankOf(a) - rankOf(b) || a.sequence - b.sequence;
+    if (are("scheduled", "retrying")) return (a, b) => a.record.runAt - b.record.runAt || a.sequence - b.sequence;
+    if (are(...ENDED)) return (a, b) => b.record.completedAt! - a.record.completedAt! || b.sequence - a.sequence;
+    return (a, b) => b.record.createdAt - a.record.createdAt || b.sequence - a.sequence;
   }
 
   // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

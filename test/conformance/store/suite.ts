@@ -15,6 +15,7 @@ import { insertSuite } from "./insert.ts";
 import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
+import { listOrderSuite } from "./list-order.ts";
 import { markSuite } from "./mark.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
@@ -41,6 +42,7 @@ const FAMILIES = [
   blockedSuite,
   transitionsSuite,
   querySuite,
+  listOrderSuite,
   searchSuite,
   groupSuite,
   bulkSuite,

@@ -30,7 +30,11 @@ export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly 
     { status: 422, code: "invalid_input", ask: () => ({ json: { type: "http:request", payload: { url: "ftp://x" } } }) },
   ],
   "POST /api/v1/jobs/batch": [{ status: 200, ask: () => ({ json: { jobs: [{ type: "task" }, { type: "no type!" }] } }) }],
-  "GET /api/v1/jobs": [{ status: 200, ask: () => ({ query: "status=pending,dead&limit=5" }) }],
+  "GET /api/v1/jobs": [
+    { status: 200, ask: () => ({ query: "status=pending,dead&limit=5" }) },
+    { status: 200, ask: () => ({ query: "status=completed&sort=state&ended_from=2026-01-01T00:00:00Z&ended_to=2090-01-01T00:00:00Z" }) },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "sort=priority" }) },
+  ],
   "GET /api/v1/jobs/{id}": [{ status: 200, ask: ofWaiting }],
   "DELETE /api/v1/jobs/{id}": [
     { status: 200, ask: ofWaiting },

@@ -356,3 +356,17 @@ local function refusal(state, flags, present, fence)
   return 's'
 end
 `;
+
+/** After RECORDS: how many members of a sorted set of jobs come before a place. Among equal scores, a binary search finds the sequence. */
+export const COUNT_BEFORE = `
+local function countBefore(key, score, seq)
+  local text = string.format('%.0f', score)
+  local low = redis.call('ZCOUNT', key, '-inf', '(' .. text)
+  local high = low + redis.call('ZCOUNT', key, text, text)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if ${MEMBER.open("redis.call('ZRANGE', key, middle, middle)[1]", "seq")} < seq then low = middle + 1 else high = middle end
+  end
+  return low
+end
+`;

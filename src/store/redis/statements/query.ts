@@ -1,9 +1,9 @@
 import { INTERNAL_MARK } from "../../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
-import { STATE, STAYING_STATES } from "../../numbers.ts";
+import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
-import { HEAD, MEMBER, RECORD } from "../layout.ts";
-import { LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { ENDED, HEAD, MEMBER, RECORD } from "../layout.ts";
+import { COUNT_BEFORE, isOneOf, LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /** In: now; ids. Out: { bodies, records (either may be nil), lanes as (number, queue, type) … } */
@@ -36,16 +36,25 @@ return { redis.call('HGET', B .. 's', id) or '', unpack(redis.call('LRANGE', B .
 `,
 );
 
+/** Adds a job to the answer. */
+const ADD = `
+local function add(id, body, record, place, at)
+  laneOf(laneIn(body))
+  jobs[#jobs + 1] = id
+  jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
+  jobs[#jobs + 1] = place
+  jobs[#jobs + 1] = string.format('%.0f', at or 0)
+end
+`;
+
 /** Returns whether that is enough. `placeOf` says whether and where a job may have the search text; `isTired`, whether enough was read. */
 const SHOW = `
-local function show(id, body, record)
+${ADD}
+local function show(id, body, record, at)
   body = body or redis.call('HGET', B .. 'j', id)
   local place = placeOf(id, body, record)
   if place then
-    laneOf(laneIn(body))
-    jobs[#jobs + 1] = id
-    jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
-    jobs[#jobs + 1] = place
+    add(id, body, record, place, at)
     shown = shown + 1
   end
   return shown == want or isTired()
@@ -81,16 +90,12 @@ end
 
 /** Counts jobs whose payload has the text; shows those that may have it elsewhere. */
 const SHOW_DOUBTFUL = `
+${ADD}
 local function show(id, body, record)
   body = body or redis.call('HGET', B .. 'j', id)
   local place = placeOf(id, body, record)
   if place == 1 then shown = shown + 1
-  elseif place then
-    laneOf(laneIn(body))
-    jobs[#jobs + 1] = id
-    jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
-    jobs[#jobs + 1] = place
-  end
+  elseif place then add(id, body, record, place) end
   return isTired()
 end
 `;
@@ -100,7 +105,7 @@ end
  * again. It stops after reading a number of bytes of bodies.
  */
 const FIND_TEXT = `
-local text, inJson, isLikeId = ARGV[14], ARGV[15], ARGV[16] == '1'
+local text, inJson, isLikeId = ARGV[16], ARGV[17], ARGV[18] == '1'
 local find, lower, format = string.find, string.lower, string.format
 local typeHas, triples, values, spent = {}, {}, {}, 0
 for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
@@ -143,6 +148,7 @@ const WANTED = `
 local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 local leavesOut, isOwn = ARGV[13] ~= '1', {}
+local endedFrom, endedTo = tonumber(ARGV[14]), tonumber(ARGV[15])
 local jobs, looked, passed, shown, isState, isOver = {}, 0, 0, 0, {}, false
 for state in string.gmatch(ARGV[4], '%d+') do isState[tonumber(state)] = true end
 
@@ -153,10 +159,24 @@ local function isLeftOut(number)
   return isOwn[number]
 end
 
-local function isWanted(record)
-  local priority, number = ${RECORD.open("record", "priority", "lane")}
+local function endedInTime(record)
+  if not endedFrom and not endedTo then return true end
+  local over = ${RECORD.open("record", "over")}
+  return (not endedFrom or over >= endedFrom) and (not endedTo or over < endedTo)
+end
+
+-- Whether a job has the wanted state, and is not left out. Each that has not is counted.
+local function isCandidate(record)
+  local state, number = ${RECORD.open("record", "state", "lane")}
   if leavesOut and isLeftOut(number) then return false end
-  if not isState[string.byte(record)] then return false end
+  if isState[state] then return true end
+  passed = passed + 1
+  return false
+end
+
+local function isWanted(record)
+  if not isCandidate(record) or not endedInTime(record) then return false end
+  local priority, number = ${RECORD.open("record", "priority", "lane")}
   if low and (priority < low or priority > high) then return false end
   if type == '' and queue == '' then return true end
   local lane = laneOf(number)
@@ -169,9 +189,10 @@ end
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to look at, at
  *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" to include internal
- *     jobs.
- * Out: { jobs as (id, body, record, 1 if the payload has the search text) without payload and result …, below which sequence to go on ("":
- *     there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped internal jobs }
+ *     jobs; ended from, or ""; ended before, or "".
+ * Out: { jobs as (id, body, record, 1 if the payload has the search text, 0) without payload and result …, below which sequence to go on
+ *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: internal jobs
+ *     and jobs in other states }
  */
 const WAYS = `
 local function answer(last)
@@ -248,7 +269,9 @@ local function walk(below, before)
       if record then seq = ${RECORD.open("record", "seq")} end
       if not first or seq < below then
         looked = looked + 1
-        if record and isWanted(record) and show(id, body, record) then return answer(seq) end
+        -- Without a record it waits, and such jobs are not wanted.
+        if not record then passed = passed + 1
+        elseif isWanted(record) and show(id, body, record) then return answer(seq) end
         if looked >= most and seq then return answer(seq) end
       end
     end
@@ -264,13 +287,170 @@ if places then return pick(places, below) end
 return walk(below, tonumber(ARGV[3]))
 `;
 
-export const LIST: Script = script("list", TIME, RECORDS, LANES, SUMMARY, WANTED, SHOW_ALL, WAYS);
+/**
+ * Looks at jobs in the order of their state, from after a given place. A line is a sorted set or a list that is sorted by itself; lines are
+ * merged while they are read.
+ *
+ * In: as above, but not a sequence to begin below: the end, rank or due time after which to begin, or ""; and after the three inputs of a
+ *     search (each ""): the letter of the line (see below); the sequence after which to begin; queues ….
+ * Out: as above, but of each job also by what it is sorted, and the place to go on after is two numbers.
+ */
+const LINES = `
+local letter, isLatestFirst = ARGV[19], ARGV[19] == 'E'
+local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[20])
+if isLatestFirst and endedTo and (not startAt or endedTo <= startAt) then startAt, startSeq = endedTo, 0 end
+local CHUNK = 100
+
+local function answer(item)
+  return { jobs, item and string.format('%.0f %.0f', item.at, item.seq) or '', looked, laneNames(), shown, passed }
+end
+
+local function itemOf(member, score)
+  return { at = tonumber(score), seq = ${MEMBER.open("member", "seq")}, id = ${MEMBER.rest("member")} }
+end
+
+-- The lowest score first.
+local function rising(key)
+  local next = startAt and countBefore(key, startAt, startSeq + 1) or 0
+  return function (items)
+    local found = redis.call('ZRANGE', key, next, next + CHUNK - 1, 'WITHSCORES')
+    next = next + CHUNK
+    for index = 1, #found, 2 do items[#items + 1] = itemOf(found[index], found[index + 1]) end
+    return #found == 2 * CHUNK
+  end
+end
+
+-- The highest score first.
+local function falling(key)
+  local left = startAt and countBefore(key, startAt, startSeq) or redis.call('ZCARD', key)
+  return function (items)
+    if left == 0 then return false end
+    local from = math.max(0, left - CHUNK)
+    local found = redis.call('ZRANGE', key, from, left - 1, 'WITHSCORES')
+    left = from
+    for index = #found - 1, 1, -2 do
+      local item = itemOf(found[index], found[index + 1])
+      if endedFrom and item.at < endedFrom then return false end
+      items[#items + 1] = item
+    end
+    return left > 0
+  end
+end
+
+-- Entries of one moment are in the order of their end, so all of them are read and sorted by sequence.
+local function endedEntries(key)
+  local left, high = 0, redis.call('LLEN', key)
+  if not startAt then left = high end
+  while left < high do
+    local middle = math.floor((left + high) / 2)
+    if ${ENDED.open("redis.call('LINDEX', key, middle)", "over")} <= startAt then left = middle + 1 else high = middle end
+  end
+
+  local function readMoments()
+    local ids, ends, from = {}, {}, left
+    while left > 0 do
+      from = math.max(0, left - CHUNK)
+      local entries = redis.call('LRANGE', key, from, left - 1)
+      for index = #entries, 1, -1 do
+        local over = ${ENDED.open("entries[index]", "over")}
+        local isTooEarly = endedFrom and over < endedFrom
+        if isTooEarly then left = 0 end
+        if isTooEarly or (#ids >= CHUNK and over ~= ends[#ends]) then return ids, ends end
+        ids[#ids + 1], ends[#ends + 1] = ${ENDED.rest("entries[index]")}, over
+        left = from + index - 1
+      end
+    end
+    return ids, ends
+  end
+
+  return function (items)
+    local ids, ends = readMoments()
+    local records, seen = mget('s', ids), {}
+    for index, id in ipairs(ids) do
+      local record, state, seq, over = records[index], nil, nil, nil
+      if record then state, seq, over = ${RECORD.open("record", "state", "seq", "over")} end
+      -- The list still has jobs that were retried or removed since.
+      if not ${isOneOf("state", KEPT_STATES)} or over ~= ends[index] or seen[id] then
+        looked, passed = looked + 1, passed + 1
+      elseif over ~= startAt or seq < startSeq then
+        items[#items + 1] = { at = over, seq = seq, id = id, record = record }
+      end
+      seen[id] = true
+    end
+    table.sort(items, function (a, b) return a.at > b.at or (a.at == b.at and a.seq > b.seq) end)
+    -- If all of them have gone, a place without a job says how far it has read.
+    if #items == 0 and #ids > 0 then items[1] = { at = ends[#ends], seq = 0 } end
+    return left > 0
+  end
+end
+
+local function linesOf()
+  local lines = {}
+  local function add(read) lines[#lines + 1] = { read = read, items = {}, first = 1, isOpen = true } end
+  if letter == 'E' then
+    if ${KEPT_STATES.map((state) => `isState[${state}]`).join(" or ")} then
+      for index = 21, #ARGV do add(endedEntries(B .. 'e:' .. ARGV[index])) end
+    end
+    if ${STAYING_STATES.map((state) => `isState[${state}]`).join(" or ")} then add(falling(B .. 'x')) end
+  elseif letter == 'P' then
+    for index = 21, #ARGV do
+      local named = type ~= '' and { redis.call('HGET', B .. 'l', ARGV[index] .. ' ' .. type) } or redis.call('SMEMBERS', B .. 'a:' .. ARGV[index])
+      for _, lane in ipairs(named) do
+        if lane then add(rising(B .. 'w:' .. lane)) end
+      end
+    end
+  else add(rising(B .. ({ D = 'd', R = 'r', B = 'b' })[letter])) end
+  return lines
+end
+
+local function isBefore(a, b)
+  if isLatestFirst then return a.at > b.at or (a.at == b.at and a.seq > b.seq) end
+  return a.at < b.at or (a.at == b.at and a.seq < b.seq)
+end
+
+local function headOf(line)
+  while not line.items[line.first] and line.isOpen do
+    line.items, line.first = {}, 1
+    line.isOpen = line.read(line.items)
+  end
+  return line.items[line.first]
+end
+
+local lines = linesOf()
+while true do
+  local best, item
+  for _, line in ipairs(lines) do
+    local head = headOf(line)
+    if head and (not item or isBefore(head, item)) then best, item = line, head end
+  end
+  if not item then return answer(nil) end
+  best.first = best.first + 1
+  if item.id then
+    looked = looked + 1
+    local record, body = item.record or redis.call('HGET', B .. 's', item.id), nil
+    if not record then
+      body = redis.call('HGET', B .. 'j', item.id)
+      record = fresh(body)
+    end
+    if isWanted(record) and show(item.id, body, record, item.at) then return answer(item) end
+  end
+  if looked >= most then return answer(item) end
+end
+`;
+
+const SEEN = [TIME, RECORDS, LANES, SUMMARY, WANTED];
+
+export const LIST: Script = script("list", ...SEEN, SHOW_ALL, WAYS);
+export const LIST_BY_STATE: Script = script("listByState", ...SEEN, COUNT_BEFORE, SHOW_ALL, LINES);
 
 /** The same without jobs: only counts them. */
 export const COUNT: Script = script("count", TIME, RECORDS, LANES, WANTED, SHOW_NONE, WAYS);
+export const COUNT_BY_STATE: Script = script("countByState", TIME, RECORDS, LANES, WANTED, COUNT_BEFORE, SHOW_NONE, LINES);
 
 /** The same for jobs with a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
-export const SEARCH: Script = script("search", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW, WAYS);
+export const SEARCH: Script = script("search", ...SEEN, FIND_TEXT, SHOW, WAYS);
+export const SEARCH_BY_STATE: Script = script("searchByState", ...SEEN, COUNT_BEFORE, FIND_TEXT, SHOW, LINES);
 
 /** The same, counted: how many have it in the payload; shows those that may have it elsewhere. */
-export const COUNT_FOUND: Script = script("countFound", TIME, RECORDS, LANES, SUMMARY, WANTED, FIND_TEXT, SHOW_DOUBTFUL, WAYS);
+export const COUNT_FOUND: Script = script("countFound", ...SEEN, FIND_TEXT, SHOW_DOUBTFUL, WAYS);
+export const COUNT_FOUND_BY_STATE: Script = script("countFoundByState", ...SEEN, COUNT_BEFORE, FIND_TEXT, SHOW_DOUBTFUL, LINES);

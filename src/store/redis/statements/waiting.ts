@@ -1,7 +1,7 @@
 import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
 import { STATE } from "../../numbers.ts";
 import { MEMBER, RECORD } from "../layout.ts";
-import { LANES, RECORDS, TIME } from "./parts.ts";
+import { COUNT_BEFORE, LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
@@ -45,8 +45,7 @@ return answer
 );
 
 /**
- * How many pending jobs of its queue and of these types come before a pending one. Among jobs of the same rank in other lanes, a binary
- * search finds those that were inserted earlier.
+ * How many pending jobs of its queue and of these types come before a pending one.
  * In: now; id; most; "*", or types …. Out: the count, at most `most`; nil if it is not pending.
  */
 export const AHEAD: Script = script(
@@ -54,6 +53,7 @@ export const AHEAD: Script = script(
   TIME,
   RECORDS,
   LANES,
+  COUNT_BEFORE,
   `
 local id, most = ARGV[2], tonumber(ARGV[3])
 local body = redis.call('HGET', B .. 'j', id)
@@ -61,18 +61,8 @@ if not body then return nil end
 local record = redis.call('HGET', B .. 's', id) or fresh(body)
 local state, own, seq = ${RECORD.open("record", "state", "lane", "seq")}
 if state ~= ${STATE.pending} then return nil end
-local rank = redis.call('ZSCORE', B .. 'w:' .. own, ${RECORD.cut("record", "seq")} .. id)
+local rank = tonumber(redis.call('ZSCORE', B .. 'w:' .. own, ${RECORD.cut("record", "seq")} .. id) or nil)
 if not rank then return nil end
-
-local function countBefore(key)
-  local low = redis.call('ZCOUNT', key, '-inf', '(' .. rank)
-  local high = low + redis.call('ZCOUNT', key, rank, rank)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if ${MEMBER.open("redis.call('ZRANGE', key, middle, middle)[1]", "seq")} < seq then low = middle + 1 else high = middle end
-  end
-  return low
-end
 
 local function lanesToCount()
   local queue = laneOf(own).queue.name
@@ -87,7 +77,7 @@ for _, lane in ipairs(lanesToCount()) do
   if count >= most then break end
   if lane and not seen[lane] then
     seen[lane] = true
-    count = count + countBefore(B .. 'w:' .. lane)
+    count = count + countBefore(B .. 'w:' .. lane, rank, seq)
   end
 end
 return math.min(count, most)

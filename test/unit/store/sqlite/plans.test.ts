@@ -7,9 +7,12 @@ const db = new DatabaseSync(":memory:");
 migrate(db);
 
 function planOf(text: string): string {
+  // A numbered value may be used more than once.
+  const values: readonly string[] = text.match(/\?\d*/g) ?? [];
+  const given = values.filter((value, index) => value === "?" || values.indexOf(value) === index);
   return db
     .prepare(`explain query plan ${text}`)
-    .all(...Array.from({ length: (text.match(/\?/g) ?? []).length }, () => 1))
+    .all(...given.map(() => 1))
     .map((row) => String(row["detail"]))
     .join("\n");
 }
@@ -34,7 +37,16 @@ const INDEXES: [name: string, text: string, index: string][] = [
     "INTEGER PRIMARY KEY",
   ],
   ["a count of the newest", statements.countJobs("state in (4) and lane in (select value from json_each(?))"), "INTEGER PRIMARY KEY"],
-  ["the n-th job that is not our own", statements.NTH_CANDIDATE_BELOW, "INTEGER PRIMARY KEY"],
+  [
+    "the n-th job of some states",
+    statements.candidatesBelow("state in (2) and queue not in (select value from json_each(?))"),
+    "PRIMARY KEY",
+  ],
+  ["a count of picked jobs", statements.countPicked("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["a look at picked jobs", statements.lookAtPicked("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["pending jobs in line", statements.nextInLane(64), "COVERING INDEX millrace_ready (lane=? AND rank>?)"],
+  ["jobs that are due soonest", statements.nextDue(64), "millrace_due (run_at>?)"],
+  ["jobs that ended last", statements.nextEnded(64), "COVERING INDEX millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
   ["where a job stands", statements.POSITION_OF_JOB, "sqlite_autoindex_millrace_job_1"],
   ["a search down from the newest", statements.searchJobs("state in (2)"), "INTEGER PRIMARY KEY"],
   ["counters of a period", statements.READ_COUNTS, "(step=? AND at>? AND at<?)"],
@@ -61,6 +73,13 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(planOf(statements.readyJobs(1, 128))).not.toContain("TEMP B-TREE");
     expect(planOf(statements.readyJobs(8, 128))).toContain("MERGE (UNION ALL)");
   });
+
+  test.each([statements.nextInLane(64), statements.nextDue(64), statements.nextEnded(64)])(
+    "%s reads in order and sorts nothing",
+    (text) => {
+      expect(planOf(text)).not.toContain("TEMP B-TREE");
+    },
+  );
 
   test("a statement without the index's own term is seen as a scan, so this test can fail", () => {
     expect(planOf("select seq from millrace_job where state = 4 and queue = ? order by ended_at")).not.toContain("millrace_ended");
