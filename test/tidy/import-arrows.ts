@@ -24,9 +24,16 @@ const threadStarter = `${renewal}thread-renewer.ts`;
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
 const engineDoor = "src/store/open-store.ts";
 /** What engines have in common. */
-const engineParts = ["bind-store", "calls-under-way", "listeners", "lost-answer", "news-wanted", "numbers", "stored-error"].map(
-  (part) => `src/store/${part}.ts`,
-);
+const engineParts = [
+  "bind-store",
+  "calls-under-way",
+  "listeners",
+  "lost-answer",
+  "news-wanted",
+  "numbers",
+  "stored-error",
+  "stored-manual-change",
+].map((part) => `src/store/${part}.ts`);
 
 // A file stands before the folder that it lives in: the first place that fits is the room.
 const rooms: readonly Room[] = [

@@ -15,6 +15,7 @@ import { insertSuite } from "./insert.ts";
 import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
+import { manualChangeSuite } from "./manual-change.ts";
 import { markSuite } from "./mark.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
@@ -38,6 +39,7 @@ const FAMILIES = [
   settleSuite,
   followUpSuite,
   changeSuite,
+  manualChangeSuite,
   blockedSuite,
   transitionsSuite,
   querySuite,
