@@ -18,6 +18,7 @@ export type { Explanation, Reason } from "./core/explain.ts";
 export type { Attempt, AttemptError, Job, JobError, JobSummary, LogLine, PriorityLevel, Progress, Status } from "./core/job.ts";
 export type { JobOptions } from "./core/job-options.ts";
 export type { Outcome } from "./core/lifecycle.ts";
+export type { Actor, ChangeOptions, JobAttempt, Manual, ManualAction, ManualChange } from "./core/manual-change.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export { verifyWebhook } from "./webhook/verify.ts";
 export type { ReceivedWebhook, VerifiedWebhook } from "./webhook/verify.ts";
