@@ -50,8 +50,8 @@ export function Attempts({ history, job }: { readonly history: JobHistory; reado
   const retries = changes.filter(({ action }) => action === "retried");
   return (
     <Card title="Attempts" flush aside={<span className="text-xs text-muted-foreground">{attempts.length} in total</span>}>
-      {lives.map(([life, ofLife]) => (
-        <div key={life} className="not-first:border-t">
+      {lives.map(([life, ofLife], index) => (
+        <div key={life} className={index === 0 ? "" : "border-t"}>
           {retries.length > 0 && <LifeHead life={life} retry={retries[life - 2]} />}
           <DataTable
             caption={retries.length > 0 ? `Attempts of life ${life}` : "Attempts"}
