@@ -24,9 +24,14 @@ export async function confirmMatched(
 }
 
 /** Starts the operation and waits for its end; a terminal shows the progress. Throws if it was stopped or failed. */
-export async function runOperation(client: Client, request: BulkRequest, what: string, session: Session): Promise<BulkOperation> {
+export async function runOperation(
+  client: Client,
+  request: BulkRequest,
+  { what, reason }: { readonly what: string; readonly reason: string | undefined },
+  session: Session,
+): Promise<BulkOperation> {
   const { output, terminal } = session;
-  const { id } = await client.bulk.start(request);
+  const { id } = await client.bulk.start(request, { reason });
   const ended = await withProgress({ output, screen: terminal.stderr, what }, untilEnd(client, id), async () => {
     const { processed, matched, matchedIsCapped } = await demandOperation(client, id);
     return { done: processed, total: matchedIsCapped ? null : matched };

@@ -77,6 +77,9 @@ export function text(placeholder: string, about: string, words: readonly string[
   return { about, placeholder, many: false, words, read: (given) => (typeof given === "string" ? given : undefined) };
 }
 
+/** Why something is changed. */
+export const reason: Option<string | undefined> = text("<text>", "why; kept with what is changed");
+
 export function toggle(about: string): Option<boolean> {
   return { about, placeholder: "", many: false, words: [], read: (given) => given === true };
 }

@@ -1,8 +1,9 @@
 /** A job for people: its fields, its attempts, and the end of its log. */
 import type { Client } from "../client/client.ts";
-import type { Attempt, Job, LogLine, Status } from "../core/job.ts";
+import type { Job, LogLine, Status } from "../core/job.ts";
+import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import { payloadOf, resultOf } from "../core/json-text.ts";
-import { toAttemptWire, toJobWire, toLogLineWire } from "../http/wire/job.ts";
+import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire } from "../http/wire/job.ts";
 import { toPriority } from "../http/wire/values.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import { age, moment, NOTHING, took } from "./figures.ts";
@@ -28,12 +29,25 @@ export const STATUS_STYLES: Readonly<Record<Status, Style>> = {
 };
 
 export async function showJob(client: Client, id: string, { output }: Session): Promise<void> {
-  const [job, attempts, logs] = await Promise.all([client.get(id), client.attempts(id), client.logs(id, { limit: MAX_LINES })]);
+  const [job, attempts, changes, logs] = await Promise.all([
+    client.get(id),
+    client.attempts(id),
+    client.changes(id),
+    client.logs(id, { limit: MAX_LINES }),
+  ]);
   if (job === null)
     throw new CommandRefused(`there is no job ${id}: it was removed, or pruned after its retention, or never existed`, EXIT.notFound);
-  if (output.json) return output.value({ ...toJobWire(job), attempts: attempts.map(toAttemptWire), logs: logs.map(toLogLineWire) });
+  if (output.json) {
+    return output.value({
+      ...toJobWire(job),
+      attempts: attempts.map(toAttemptWire),
+      changes: changes.map(toManualChangeWire),
+      logs: logs.map(toLogLineWire),
+    });
+  }
   printJob(job, output);
   if (attempts.length > 0) printAttempts(attempts, output);
+  if (changes.length > 0) printChanges(changes, output);
   if (logs.length > 0) printLogs(logs, output);
 }
 
@@ -66,9 +80,11 @@ function printJob(job: Job, output: Output): void {
   if (job.error !== null) output.block("error", safeLines(job.error.stack ?? `${job.error.name}: ${job.error.message}`));
 }
 
-function printAttempts(attempts: readonly Attempt[], output: Output): void {
+function printAttempts(attempts: readonly JobAttempt[], output: Output): void {
   const now = Date.now();
-  const columns: readonly Column<Attempt>[] = [
+  const columns: readonly Column<JobAttempt>[] = [
+    // Most jobs have one life.
+    ...(attempts.at(-1)!.life > 1 ? [{ title: "LIFE", text: ({ life }: JobAttempt) => String(life), align: "right" } as const] : []),
     { title: "ATTEMPT", text: ({ number }) => String(number), align: "right" },
     { title: "OUTCOME", text: ({ outcome }) => outcome },
     { title: "STARTED", text: ({ startedAt }) => age(startedAt, now), align: "right" },
@@ -78,6 +94,19 @@ function printAttempts(attempts: readonly Attempt[], output: Output): void {
   ];
   output.line("");
   output.table(columns, attempts);
+}
+
+function printChanges(changes: readonly ManualChange[], output: Output): void {
+  const now = Date.now();
+  const columns: readonly Column<ManualChange>[] = [
+    { title: "CHANGE", text: ({ action }) => action },
+    { title: "WAS", text: ({ from }) => from, style: ({ from }) => STATUS_STYLES[from] },
+    { title: "AGE", text: ({ at }) => age(at, now), align: "right" },
+    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: true },
+    { title: "REASON", text: ({ reason }) => reason ?? NOTHING, shrinks: true },
+  ];
+  output.line("");
+  output.table(columns, changes);
 }
 
 function printLogs(logs: readonly LogLine[], output: Output): void {

@@ -1,5 +1,6 @@
 /** What a command gets beside its options: output, settings, and a client that is closed when the command ends. */
 import { existsSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Client } from "../client/client.ts";
@@ -9,6 +10,7 @@ import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedS
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
 import type { ConnectOptions, Watching } from "../connect.ts";
 import { formatDuration } from "../core/duration.ts";
+import { MAX_ACTOR_LENGTH } from "../core/manual-change.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import type { Output } from "./output.ts";
@@ -118,7 +120,7 @@ export class Session {
   async #connection(other?: string): Promise<[url: string, options: ConnectOptions]> {
     const { config } = await this.settings(...CLIENT_SETTINGS);
     const url = other ?? config.url;
-    const options = isServerUrl(url) ? serverOptions(config.apiKey) : clientOptions(config);
+    const options = isServerUrl(url) ? serverOptions(config.apiKey) : { ...clientOptions(config), actor: systemUser() };
     return [url, { ...options, onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`) }];
   }
 
@@ -140,6 +142,16 @@ export class Session {
 /** A server has its own defaults for jobs, so only the key is passed. */
 function serverOptions([key]: readonly string[]): ConnectOptions {
   return key === undefined ? {} : { apiKey: secretOf(key) };
+}
+
+/** Who makes the changes of a command, unless a server knows it. */
+function systemUser(): string {
+  try {
+    return `cli:${userInfo().username}`.slice(0, MAX_ACTOR_LENGTH);
+  } catch {
+    // In a container, the user may have no name.
+    return "cli";
+  }
 }
 
 /** API_KEY of a server is `name:scope+scope:secret`; a client sends only the secret. */

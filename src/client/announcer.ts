@@ -14,6 +14,8 @@ export interface ClientParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly announcer: Announcer;
+  /** Who makes the changes that do not say so themselves. */
+  readonly actor?: string | undefined;
 }
 
 export interface Announcer {

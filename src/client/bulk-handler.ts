@@ -19,6 +19,7 @@ import { Discard } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
+import type { Actor } from "../core/manual-change.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import { DONE, readWanted } from "./bulk-request.ts";
@@ -36,6 +37,9 @@ export interface BulkPayload {
   readonly filter: object;
   readonly matched: number;
   readonly matched_is_capped: boolean;
+  /** Who started it, and why. Absent in an operation that an older version started. */
+  readonly by?: string | null;
+  readonly reason?: string | null;
 }
 
 export interface BulkResult extends Omit<BulkMark, "cursor" | "batches"> {
@@ -56,7 +60,7 @@ export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> 
     for (let isOver = mark.batches > 0 && mark.cursor === null; !isOver; isOver = mark.cursor === null) {
       await othersTurn();
       ctx.signal.throwIfAborted();
-      const batch = await changeBatch(parts, action, query, ctx.job, mark);
+      const batch = await changeBatch(parts, action, query, ctx.job, actorOf(payload), mark);
       const listed = batch.failures.slice(0, MAX_FAILURES - failures.length);
       failures.push(...listed);
       mark = batch.mark;
@@ -81,11 +85,16 @@ function readWantedAgain({ action, filter }: BulkPayload): ReturnType<typeof rea
   }
 }
 
+export function actorOf({ by = null, reason = null }: BulkPayload): Actor {
+  return { by, reason };
+}
+
 async function changeBatch(
   parts: BulkWorkParts,
   action: BulkAction,
   query: Filter,
   operation: Job,
+  actor: Actor,
   mark: BulkMark,
 ): Promise<{ mark: BulkMark; failures: BulkFailure[] }> {
   // A job created in the same millisecond may be older than the operation.
@@ -93,7 +102,7 @@ async function changeBatch(
   const page = await listToChange(parts.store, { ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
   // An operation changes no operations, itself included.
   const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
-  const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, query.status ?? []);
+  const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, query.status ?? [], actor);
   const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
   return {
     mark: {

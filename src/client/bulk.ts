@@ -3,12 +3,13 @@ import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readBulkLog } from "../core/bulk.t
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, PLAIN_JOB, type Status } from "../core/job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
+import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { partitionOf } from "../core/partition.ts";
 import { tenBitsOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import { countMatching, type Matched } from "./bulk-count.ts";
-import type { BulkPayload, BulkResult } from "./bulk-handler.ts";
+import { actorOf, type BulkPayload, type BulkResult } from "./bulk-handler.ts";
 import { readBulkRequest, type Wanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { BulkOperation, BulkOperations } from "./client.ts";
@@ -35,15 +36,18 @@ export function createBulk(parts: BulkParts): BulkOperations {
     },
     async start(request, options) {
       const wanted = readBulkRequest(request, false);
-      const { id } = readOptions(options, "the options of a bulk operation", ["id"]);
-      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query));
+      const { id, ...who } = readOptions(options, "the options of a bulk operation", ["id", ...CHANGE_OPTIONS]);
+      const actor = readActor(who, parts.actor);
+      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query), actor);
       await store.insert([job]);
       parts.workUntilEnd(job.id);
       return demand(store, job.id);
     },
     get: (id) => find(store, readId(id)),
     list: () => listOperations(store),
-    stop: (id) => stop(parts, readId(id)),
+    stop: async (id, options) => {
+      return stop(parts, readId(id), readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor));
+    },
   };
 }
 
@@ -55,8 +59,8 @@ function readNewId({ makeId }: BulkParts, id: unknown): string {
   return given;
 }
 
-function newOperation(id: string, { action, filter }: Wanted, count: Matched): NewJob {
-  const payload: BulkPayload = { action, filter, matched: count.matched, matched_is_capped: count.matchedIsCapped };
+function newOperation(id: string, { action, filter }: Wanted, count: Matched, actor: Actor): NewJob {
+  const payload: BulkPayload = { action, filter, matched: count.matched, matched_is_capped: count.matchedIsCapped, ...actor };
   return {
     id,
     type: BULK_TYPE,
@@ -102,7 +106,8 @@ async function listOperations(store: Store): Promise<BulkOperation[]> {
 }
 
 async function toOperation(store: Store, record: JobRecord): Promise<BulkOperation> {
-  const { action, filter, matched, matched_is_capped } = JSON.parse(record.payload) as BulkPayload;
+  const payload = JSON.parse(record.payload) as BulkPayload;
+  const { action, filter, matched, matched_is_capped } = payload;
   const { updatedAt, ...done } = await progressOf(store, record);
   return {
     id: record.id,
@@ -111,6 +116,7 @@ async function toOperation(store: Store, record: JobRecord): Promise<BulkOperati
     status: bulkStatusOf(record.status),
     matched,
     matchedIsCapped: matched_is_capped,
+    ...actorOf(payload),
     ...done,
     error: bulkStatusOf(record.status) === "stopped" ? null : (record.error?.message ?? null),
     createdAt: record.createdAt,
@@ -130,10 +136,10 @@ async function progressOf(store: Store, record: JobRecord): Promise<BulkResult &
 
 // ── Stop ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-async function stop(parts: BulkParts, id: string): Promise<BulkOperation> {
+async function stop(parts: BulkParts, id: string, actor: Actor): Promise<BulkOperation> {
   const { store, announcer } = parts;
   const operation = await demand(store, id);
-  const answers = await store.change([id], CANCEL);
+  const answers = await store.change([id], CANCEL, { action: "cancelled", ...actor });
   tellEnded(announcer, announceChanges(parts, answers, "job:cancelled"));
   const [answer] = answers;
   if (answer?.kind === "missing") throw operationNotFound(id);

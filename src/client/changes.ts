@@ -2,6 +2,7 @@ import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
 import type { Status } from "../core/job.ts";
 import { CANCEL, RETRY } from "../core/lifecycle.ts";
+import type { Actor } from "../core/manual-change.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import type { Announcer, ClientParts } from "./announcer.ts";
 
@@ -30,13 +31,22 @@ export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): Change
 }
 
 /** Changes jobs that are still in one of these statuses: somebody may have changed them since they were listed. */
-export async function changeJobs(parts: ClientParts, action: BulkAction, ids: string[], from: readonly Status[]): Promise<ChangeAnswer[]> {
+export async function changeJobs(
+  parts: ClientParts,
+  action: BulkAction,
+  ids: string[],
+  from: readonly Status[],
+  actor: Actor,
+): Promise<ChangeAnswer[]> {
   const { store, announcer } = parts;
   switch (action) {
     case "retry":
-      return announceChanges(parts, await store.change(ids, { ...RETRY, from }), "job:retried");
+      return announceChanges(parts, await store.change(ids, { ...RETRY, from }, { action: "retried", ...actor }), "job:retried");
     case "cancel":
-      return tellEnded(announcer, announceChanges(parts, await store.change(ids, { ...CANCEL, from }), "job:cancelled"));
+      return tellEnded(
+        announcer,
+        announceChanges(parts, await store.change(ids, { ...CANCEL, from }, { action: "cancelled", ...actor }), "job:cancelled"),
+      );
     case "delete":
       return tellEnded(announcer, await store.remove(ids, from));
   }

@@ -3,7 +3,8 @@ import type { Finding } from "../core/attention.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
-import type { Attempt, Job, JobSummary, LogLine } from "../core/job.ts";
+import type { Job, JobSummary, LogLine } from "../core/job.ts";
+import type { ChangeOptions, JobAttempt, ManualChange } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
 import type {
   EnqueuedJob,
@@ -56,7 +57,10 @@ export interface Client extends AsyncDisposable {
   list(query?: ListJobs): Promise<JobPage>;
   /** How many jobs match: exact if the filter names only status and queue; otherwise among the 10,000 newest. */
   count(filter?: JobFilter): Promise<JobCount>;
-  attempts(id: string): Promise<Attempt[]>;
+  /** Every attempt in order, each with the life it belongs to: a retry by hand begins a new life. */
+  attempts(id: string): Promise<JobAttempt[]>;
+  /** Who retried, started or cancelled the job by hand, in order: the latest 100. Empty if there is no such job. */
+  changes(id: string): Promise<ManualChange[]>;
   /** Why a job is not running, or that it is. */
   explain(id: string): Promise<Explanation>;
   logs(id: string, page?: { readonly after?: number | undefined; readonly limit?: number | undefined }): Promise<LogLine[]>;
@@ -70,12 +74,12 @@ export interface Client extends AsyncDisposable {
    * Cancels a waiting or running job. The signal of a running handler aborts in any process. Cancelling a cancelled job succeeds, so a repeat is
    * safe; a job that ended otherwise is refused with `wrong_status`.
    */
-  cancel(id: string): Promise<JobSummary>;
+  cancel(id: string, options?: ChangeOptions): Promise<JobSummary>;
   /**
    * Retries a dead, failed or cancelled job: it starts a new life. With `now`, also starts a scheduled or retrying job at once. Until the job has
    * ended again, a repeat is refused with `wrong_status`, so it cannot retry twice by mistake.
    */
-  retry(id: string, options?: { readonly now?: boolean | undefined }): Promise<JobSummary>;
+  retry(id: string, options?: ChangeOptions & { readonly now?: boolean | undefined }): Promise<JobSummary>;
   /** Deletes a job that has ended. A repeat fails with `not_found`. */
   remove(id: string): Promise<void>;
 

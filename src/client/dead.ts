@@ -1,13 +1,18 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
+import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import type { ListQuery } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { groupErrors } from "./error-groups.ts";
 import { readDeadFilter, readDeadQuery } from "./filter.ts";
+import { readOptions } from "./refusals.ts";
 import { listJobs, listToChange } from "./search.ts";
+
+/** A deleted job keeps no note of who deleted it. */
+const NOBODY: Actor = { by: null, reason: null };
 
 export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
@@ -19,19 +24,22 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
     async groups(filter) {
       return groupErrors(store, readDeadFilter(filter));
     },
-    retry: (filter) => changeAll(parts, "retry", readDeadFilter(filter)),
-    purge: (filter) => changeAll(parts, "delete", readDeadFilter(filter)),
+    retry: async (filter, options) => {
+      const who = readOptions(options, "the options of a change", CHANGE_OPTIONS);
+      return changeAll(parts, "retry", readDeadFilter(filter), readActor(who, parts.actor));
+    },
+    purge: async (filter) => changeAll(parts, "delete", readDeadFilter(filter), NOBODY),
   };
 }
 
 /** Changes all matching jobs page by page; returns how many changed. The cursor only goes to earlier ends, so this ends even if more jobs die. */
-async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery): Promise<number> {
+async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery, actor: Actor): Promise<number> {
   let done = 0;
   let cursor: string | undefined;
   do {
     const page = await listToChange(parts.store, { ...query, cursor });
     const ids = page.jobs.map((job) => job.id);
-    const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, ["dead"]);
+    const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, ["dead"], actor);
     done += answers.filter((answer) => answer.kind === "ok").length;
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);

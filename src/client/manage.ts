@@ -1,18 +1,18 @@
 /** READING AND CHANGING JOBS BY HAND. Calls by id are gathered into batches, one kind of call each. */
 import { invalid } from "../core/errors.ts";
 import { MAX_PAGE } from "../core/filter.ts";
-import {
-  type Attempt,
-  type Job,
-  type JobRecord,
-  type JobSummary,
-  type LogLine,
-  TERMINAL,
-  toJobSummary,
-  toJobWithTexts,
-} from "../core/job.ts";
+import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
 import { demandInteger, readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
+import {
+  type Actor,
+  CHANGE_OPTIONS,
+  type JobAttempt,
+  type ManualAction,
+  type ManualChange,
+  readActor,
+  withLives,
+} from "../core/manual-change.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -28,21 +28,27 @@ export interface ManageParts extends ClientParts {
   readonly gathering: Gathering;
 }
 
+/** One change by hand. */
+interface Change {
+  readonly id: string;
+  readonly actor: Actor;
+}
+
 export class Manager {
   readonly #parts: ManageParts;
   readonly #finds: Batcher<string, JobRecord | null>;
-  readonly #cancels: Batcher<string, ChangeAnswer>;
-  readonly #retries: Batcher<string, ChangeAnswer>;
-  readonly #runsNow: Batcher<string, ChangeAnswer>;
+  readonly #cancels: Batcher<Change, ChangeAnswer>;
+  readonly #retries: Batcher<Change, ChangeAnswer>;
+  readonly #runsNow: Batcher<Change, ChangeAnswer>;
   readonly #removals: Batcher<string, ChangeAnswer>;
   readonly #pending = new PendingCalls();
 
   constructor(parts: ManageParts) {
     this.#parts = parts;
     this.#finds = this.#batcher((ids) => parts.store.find(ids));
-    this.#cancels = this.#moves(CANCEL, "job:cancelled");
-    this.#retries = this.#moves(RETRY, "job:retried");
-    this.#runsNow = this.#moves(RUN_NOW, "job:retried");
+    this.#cancels = this.#moves(CANCEL, "cancelled", "job:cancelled");
+    this.#retries = this.#moves(RETRY, "retried", "job:retried");
+    this.#runsNow = this.#moves(RUN_NOW, "started", "job:retried");
     this.#removals = this.#changes(async (ids) => tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
   }
 
@@ -56,8 +62,15 @@ export class Manager {
     return { jobs: jobs.map(toJobSummary), cursor };
   }
 
-  async attempts(id: string): Promise<Attempt[]> {
-    return this.#parts.store.attempts(readId(id));
+  async attempts(id: string): Promise<JobAttempt[]> {
+    const { store } = this.#parts;
+    // In this order: of a retry between the two, no attempt is known yet.
+    const attempts = await store.attempts(readId(id));
+    return attempts.length === 0 ? [] : withLives(attempts, await store.manualChanges(id));
+  }
+
+  async changes(id: string): Promise<ManualChange[]> {
+    return this.#parts.store.manualChanges(readId(id));
   }
 
   async logs(id: string, page: unknown): Promise<LogLine[]> {
@@ -68,17 +81,22 @@ export class Manager {
     return this.#parts.store.logs(readId(id), from, most);
   }
 
-  async cancel(id: string): Promise<JobSummary> {
-    const answer = await this.#cancels.add(readId(id));
+  async cancel(id: string, options: unknown): Promise<JobSummary> {
+    return this.#cancel({ id: readId(id), actor: this.#readActor(readOptions(options, "the options of cancel", CHANGE_OPTIONS)) });
+  }
+
+  async #cancel(change: Change): Promise<JobSummary> {
+    const answer = await this.#cancels.add(change);
     // The first answer may have been lost, so a repeat succeeds, too.
-    if (answer.kind === "refused" && answer.status === "cancelled") return this.#cancelledAlready(id);
-    return changed(id, answer, "cancelled", CANCEL.from);
+    if (answer.kind === "refused" && answer.status === "cancelled") return this.#cancelledAlready(change);
+    return changed(change.id, answer, "cancelled", CANCEL.from);
   }
 
   async retry(id: string, options: unknown): Promise<JobSummary> {
-    const { now = false } = readOptions(options, "the options of retry", ["now"]);
+    const { now = false, ...who } = readOptions(options, "the options of retry", ["now", ...CHANGE_OPTIONS]);
     if (typeof now !== "boolean") throw invalid("now", "true or false", now);
-    const answer = now ? await this.#retryNow(readId(id)) : await this.#retries.add(readId(id));
+    const change = { id: readId(id), actor: this.#readActor(who) };
+    const answer = now ? await this.#retryNow(change) : await this.#retries.add(change);
     const waits = answer.kind === "refused" && RUN_NOW.from.includes(answer.status);
     return changed(id, answer, "retried", RETRY.from, waits && !now ? "; use { now: true } to start it at once" : "");
   }
@@ -95,39 +113,65 @@ export class Manager {
     await this.#pending.whenIdle();
   }
 
-  async #cancelledAlready(id: string): Promise<JobSummary> {
-    const record = await this.#finds.add(id);
-    if (record === null) throw jobNotFound(id);
+  #readActor(given: { readonly by?: unknown; readonly reason?: unknown }): Actor {
+    return readActor(given, this.#parts.actor);
+  }
+
+  async #cancelledAlready(change: Change): Promise<JobSummary> {
+    const record = await this.#finds.add(change.id);
+    if (record === null) throw jobNotFound(change.id);
     // Somebody retried it after we were refused: then it can be cancelled.
-    if (record.status !== "cancelled") return this.cancel(id);
+    if (record.status !== "cancelled") return this.#cancel(change);
     return toJobSummary({ ...record, error: record.error && { ...record.error, stack: null } });
   }
 
   /** Two moves, because a job that only waits for its time keeps its count of used retries. */
-  async #retryNow(id: string): Promise<ChangeAnswer> {
-    const answer = await this.#runsNow.add(id);
-    return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(id) : answer;
+  async #retryNow(change: Change): Promise<ChangeAnswer> {
+    const answer = await this.#runsNow.add(change);
+    return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(change) : answer;
   }
 
-  #batcher<Answer>(run: (ids: string[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<string, Answer> {
+  #batcher<Item, Answer>(run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<Item, Answer> {
     return new Batcher({ ...this.#parts.gathering, run });
   }
 
   /** A job locked by another transaction is tried again alone, so that only this call waits for it. */
-  #changes(run: (ids: string[]) => Promise<ChangeAnswer[]>): Batcher<string, ChangeAnswer> {
-    const runAlone = async (id: string): Promise<ChangeAnswer> => (await run([id]))[0]!;
-    return this.#batcher(async (ids) => {
-      const answers = await run(ids);
-      return answers.map((answer, index) => (answer.kind === "locked" ? this.#pending.add(runAlone(ids[index]!)) : answer));
+  #changes<Item>(run: (items: Item[]) => Promise<ChangeAnswer[]>): Batcher<Item, ChangeAnswer> {
+    const runAlone = async (item: Item): Promise<ChangeAnswer> => (await run([item]))[0]!;
+    return this.#batcher(async (items) => {
+      const answers = await run(items);
+      return answers.map((answer, index) => (answer.kind === "locked" ? this.#pending.add(runAlone(items[index]!)) : answer));
     });
   }
 
-  #moves(move: Move, event: "job:cancelled" | "job:retried"): Batcher<string, ChangeAnswer> {
-    return this.#changes(async (ids) => {
-      const answers = announceChanges(this.#parts, await this.#parts.store.change(ids, move), event);
+  #moves(move: Move, action: ManualAction, event: "job:cancelled" | "job:retried"): Batcher<Change, ChangeAnswer> {
+    return this.#changes(async (changes) => {
+      const moved = await byActor(changes, (ids, actor) => this.#parts.store.change(ids, move, { action, ...actor }));
+      const answers = announceChanges(this.#parts, moved, event);
       return event === "job:cancelled" ? tellEnded(this.#parts.announcer, answers) : answers;
     });
   }
+}
+
+/** One call for each actor, because a call of a store names one for all its jobs. The answers are in the order of the changes. */
+async function byActor(
+  changes: readonly Change[],
+  change: (ids: string[], actor: Actor) => Promise<ChangeAnswer[]>,
+): Promise<ChangeAnswer[]> {
+  const answers = new Map<Change, ChangeAnswer>();
+  const ofActor = async (some: readonly Change[]): Promise<void> => {
+    const changed = await change(
+      some.map(({ id }) => id),
+      some[0]!.actor,
+    );
+    some.forEach((one, index) => answers.set(one, changed[index]!));
+  };
+  await Promise.all(
+    Map.groupBy(changes, ({ actor }) => JSON.stringify(actor))
+      .values()
+      .map(ofActor),
+  );
+  return changes.map((one) => answers.get(one)!);
 }
 
 function changed(id: string, answer: ChangeAnswer, verb: string, possible: Move["from"], advice = ""): JobSummary {

@@ -1,6 +1,7 @@
 /** OPTIONS OF A CLIENT OVER A STORE. `connect`, the server, the command line and the test kit all read them here. */
 import { invalid } from "./errors.ts";
 import type { JobOptions } from "./job-options.ts";
+import { ACTOR_RULE, isActor } from "./manual-change.ts";
 import { MAX_COUNT } from "./queue.ts";
 import { readFields, readInteger } from "./read-fields.ts";
 import type { OnTrouble } from "./trouble.ts";
@@ -28,6 +29,11 @@ export interface ClientOptions {
   readonly webhookAllow?: readonly string[] | undefined;
   /** Do upkeep here even without a worker, because this process serves workers elsewhere. Default false. */
   readonly upkeep?: boolean | undefined;
+  /**
+   * Who makes the changes of this client that do not name someone with `by`: a program, or a person. At most 128 characters. A server names
+   * its API keys and users instead. Default: nobody.
+   */
+  readonly actor?: string | undefined;
   /** Called with what a person should know. Default: a line on the console. */
   readonly onTrouble?: OnTrouble | undefined;
 }
@@ -51,6 +57,7 @@ const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Rule>> = 
   // The code that opens the store checks the ranges: only it loads the address rules.
   webhookAllow: { mustBe: "a list of addresses or ranges, such as 10.0.0.0/8", allows: Array.isArray },
   upkeep: yesOrNo,
+  actor: { mustBe: ACTOR_RULE, allows: isActor },
   onTrouble: { mustBe: "a function", allows: (given) => typeof given === "function" },
 };
 

@@ -1,8 +1,11 @@
-/** THE LIFE OF A JOB AS SPANS OF TIME: waiting, running, backoff before a retry. Pure: a job and its attempts in, spans out. */
-import { type Attempt, isTerminal, type JobSummary } from "../core/job.ts";
+/** THE LIVES OF A JOB AS STEPS: waiting, running, backoff before a retry, ends, and changes by hand. Pure: a job and its history in, steps out. */
+import { type Attempt, isTerminal, type JobSummary, type Status } from "../core/job.ts";
+import type { ManualChange } from "../core/manual-change.ts";
 
+/** Something that takes time. */
 export interface Span {
-  readonly kind: "scheduled" | "waiting" | "running" | "completed" | "failed" | "cancelled" | "backoff";
+  readonly step: "span";
+  readonly kind: "scheduled" | "waiting" | "running" | "completed" | "failed" | "cancelled" | "backoff" | "ended";
   readonly from: number;
   /** Null: it has not ended. */
   readonly to: number | null;
@@ -10,28 +13,77 @@ export interface Span {
   readonly attempt: number | null;
 }
 
+/** The end of a life. */
+interface End {
+  readonly step: "end";
+  readonly at: number;
+  readonly status: Status;
+}
+
+/** Somebody changed the job by hand. */
+interface Change {
+  readonly step: "change";
+  readonly at: number;
+  readonly change: ManualChange;
+  /** How long after the end of the life before, if it began a new one. */
+  readonly afterMs: number | null;
+}
+
+export type Step = Span | End | Change;
+
 type Life = Pick<JobSummary, "createdAt" | "scheduledAt" | "status" | "completedAt">;
 
-/** The spans from creation until the end, or until now. */
-export function timelineOf(job: Life, attempts: readonly Attempt[]): Span[] {
-  const spans: Span[] = [];
+/** The steps from creation until the end, or until now. */
+export function timelineOf(job: Life, attempts: readonly Attempt[], changes: readonly ManualChange[]): Step[] {
+  const steps: Step[] = [];
   let at = job.createdAt;
+  let known = 0;
   for (const attempt of attempts) {
-    spans.push(...waitBefore(job, attempts, attempt, at));
-    spans.push({ kind: attempt.outcome, from: attempt.startedAt, to: attempt.endedAt, attempt: attempt.number });
+    const before = changes.slice(known).filter((change) => change.attempt < attempt.number);
+    known += before.length;
+    steps.push(...changed(at, before));
+    const since = before.at(-1)?.at;
+    if (since === undefined) steps.push(...waitBefore(job, attempts, attempt, at));
+    else if (attempt.startedAt > since) steps.push(span("waiting", since, attempt.startedAt));
+    steps.push({ step: "span", kind: attempt.outcome, from: attempt.startedAt, to: attempt.endedAt, attempt: attempt.number });
     at = attempt.endedAt ?? attempt.startedAt;
   }
-  if (job.status === "running") return spans;
-  if (!isTerminal(job.status)) spans.push(...waitFrom(job, at, attempts.length > 0, null));
-  // Cancelled before it ever ran: until then it waited.
-  else if (attempts.length === 0 && job.completedAt !== null) spans.push(...waitFrom(job, at, false, job.completedAt));
-  return spans;
+  const after = changes.slice(known);
+  steps.push(...changed(at, after), ...rest(job, after.at(-1), at, attempts.length > 0));
+  return steps;
+}
+
+/** The changes between two attempts, and what the job did before each of them. */
+function changed(from: number, changes: readonly ManualChange[]): Step[] {
+  const steps: Step[] = [];
+  let at = from;
+  for (const change of changes) {
+    const hasEnded = isTerminal(change.from);
+    // A cancel by hand is the end itself.
+    if (hasEnded && steps.length === 0) steps.push({ step: "end", at, status: change.from });
+    if (change.at > at) steps.push(span(hasEnded ? "ended" : (WAITS[change.from] ?? "waiting"), at, change.at));
+    steps.push({ step: "change", at: change.at, change, afterMs: hasEnded ? change.at - at : null });
+    at = change.at;
+  }
+  return steps;
+}
+
+const WAITS: Partial<Record<Status, Span["kind"]>> = { scheduled: "scheduled", retrying: "backoff" };
+
+/** From the last attempt or change until the end, or until now. */
+function rest(job: Life, last: ManualChange | undefined, from: number, hasRun: boolean): Step[] {
+  if (job.status === "running") return [];
+  const since = last?.at ?? from;
+  const end = isTerminal(job.status) ? job.completedAt : null;
+  const waits = end === null ? !isTerminal(job.status) : end > since && last?.action !== "cancelled";
+  const steps: Step[] = waits ? waitFrom(job, since, hasRun && last === undefined, end) : [];
+  return end === null ? steps : [...steps, { step: "end", at: end, status: job.status }];
 }
 
 function waitBefore(job: Life, attempts: readonly Attempt[], attempt: Attempt, from: number): Span[] {
   const to = attempt.startedAt;
   if (to <= from) return [];
-  if (attempt !== attempts[0]) return [{ kind: "backoff", from, to, attempt: null }];
+  if (attempt !== attempts[0]) return [span("backoff", from, to)];
   // The stored due time is that of the latest attempt; if there were several, that of the first is unknown.
   return waitFrom(attempts.length === 1 ? job : { ...job, scheduledAt: null }, from, false, to);
 }
@@ -39,12 +91,13 @@ function waitBefore(job: Life, attempts: readonly Attempt[], attempt: Attempt, f
 /** The wait until it is due, and the wait from then on. */
 function waitFrom({ scheduledAt, status }: Life, from: number, isRetry: boolean, to: number | null): Span[] {
   const due = scheduledAt !== null && scheduledAt > from && (to === null || scheduledAt < to) ? scheduledAt : null;
-  const rest = isRetry ? "backoff" : "scheduled";
-  if (due === null) return [{ kind: isRetry && status === "retrying" ? "backoff" : "waiting", from, to, attempt: null }];
+  const untilDue = isRetry ? "backoff" : "scheduled";
+  if (due === null) return [span(isRetry && status === "retrying" ? "backoff" : "waiting", from, to)];
   const isWaitingForIt = to === null && (status === "scheduled" || status === "retrying");
-  if (isWaitingForIt) return [{ kind: rest, from, to: null, attempt: null }];
-  return [
-    { kind: rest, from, to: due, attempt: null },
-    { kind: "waiting", from: due, to, attempt: null },
-  ];
+  if (isWaitingForIt) return [span(untilDue, from, null)];
+  return [span(untilDue, from, due), span("waiting", due, to)];
+}
+
+function span(kind: Span["kind"], from: number, to: number | null): Span {
+  return { step: "span", kind, from, to, attempt: null };
 }

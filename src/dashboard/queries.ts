@@ -1,7 +1,8 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import {
   client,
   type ErrorGroups,
@@ -125,8 +126,20 @@ export function useJob(id: string | null): UseQueryResult<Job | null> {
   return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null, ...AS_IT_CAME });
 }
 
-export function useAttempts(id: string): UseQueryResult<Attempt[]> {
-  return useQuery({ queryKey: ["job", id, "attempts"], queryFn: () => client.attempts(id) });
+/** Every attempt of a job, and who changed it by hand. */
+export interface JobHistory {
+  readonly attempts: readonly JobAttempt[];
+  readonly changes: readonly ManualChange[];
+}
+
+export function useJobHistory(id: string): UseQueryResult<JobHistory> {
+  return useQuery({
+    queryKey: ["job", id, "history"],
+    queryFn: async () => {
+      const [attempts, changes] = await Promise.all([client.attempts(id), client.changes(id)]);
+      return { attempts, changes };
+    },
+  });
 }
 
 /** Why a job is not running. Polled, because it also depends on the queue, the jobs ahead and the workers. */

@@ -20,6 +20,7 @@ import { readCreate, readSettingNames } from "../core/queue.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRemoteBulk } from "./remote/bulk.ts";
+import { changeQuery } from "./remote/change-query.ts";
 import { RemoteEnqueuer } from "./remote/enqueue.ts";
 import { remoteEvents } from "./remote/events.ts";
 import { readId } from "./remote/ids.ts";
@@ -28,7 +29,7 @@ import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
-import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
+import { fromAttemptWire, fromJobWire, fromLogLineWire, fromManualChangeWire, fromSummaryWire } from "./wire/job.ts";
 import { fromPointWire, fromQueueWire, fromStatsWire, fromFormerWire, fromWorkerWire } from "./wire/queue.ts";
 import { fromReasonWire } from "./wire/reason.ts";
 
@@ -120,6 +121,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/attempts", { params: { id: readId(id) }, repeatable: true }));
       return (found?.body.attempts ?? []).map(fromAttemptWire);
     },
+    async changes(id) {
+      const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/changes", { params: { id: readId(id) }, repeatable: true }));
+      return (found?.body.changes ?? []).map(fromManualChangeWire);
+    },
     async explain(id) {
       const { body } = await transport.ask("GET /api/v1/jobs/{id}/explain", { params: { id: readId(id) }, repeatable: true });
       return { reasons: body.reasons.map(fromReasonWire) };
@@ -130,12 +135,16 @@ export function createRemoteClient(options: RemoteOptions): Client {
       return (found?.body.lines ?? []).map(fromLogLineWire);
     },
     wait: ((id: string, waitOptions: unknown) => waitForEnd({ transport, clock }, id, waitOptions)) as Client["wait"],
-    cancel: async (id) => changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, repeatable: true })),
+    async cancel(id, options) {
+      const { query } = changeQuery(options, "the options of cancel");
+      return changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, query, repeatable: true }));
+    },
     async retry(id, retryOptions) {
-      const { now = false } = retryOptions === undefined ? {} : readFields(retryOptions, "the options of retry", ["now"]);
+      const { query, given } = changeQuery(retryOptions, "the options of retry", ["now"]);
+      const { now = false } = given;
       if (typeof now !== "boolean") throw invalid("now", "true or false", now);
-      const query = { now: now ? "true" : undefined };
-      return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", { params: { id: readId(id) }, query, repeatable: false }));
+      const asked = { now: now ? "true" : undefined, ...query };
+      return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", { params: { id: readId(id) }, query: asked, repeatable: false }));
     },
     async remove(id) {
       await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query: { purge: "true" }, repeatable: false });

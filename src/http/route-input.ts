@@ -1,5 +1,6 @@
 /** What a route gets, and what it returns. */
 import type { Client } from "../client/client.ts";
+import { type ChangeOptions, MAX_ACTOR_LENGTH } from "../core/manual-change.ts";
 import { readDuration } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Caller } from "./auth.ts";
@@ -59,6 +60,17 @@ export interface RouteParts {
   /** Null if this process runs no jobs itself. */
   readonly handledTypes: HandledTypes | null;
 }
+
+/**
+ * Who asks for a change, and why. The name never comes from the request: it is that of the API key or of the dashboard's user, and nobody's
+ * where no key is needed.
+ */
+export function actorOf({ caller, query }: { caller: Caller | null; query: { reason?: string } }): ChangeOptions {
+  const name = caller?.name ?? (caller === null || caller.id === null ? undefined : UNNAMED_KEY);
+  return { by: name?.slice(0, MAX_ACTOR_LENGTH), reason: query.reason };
+}
+
+const UNNAMED_KEY = "API key";
 
 /** 200 with this body. */
 export function ok<Body>(body: Body): Reply<Body> {

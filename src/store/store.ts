@@ -37,6 +37,7 @@ import type { Sort } from "../core/list-order.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
+import type { Manual, ManualChange } from "../core/manual-change.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { FormerWorker, WorkerEntry } from "../core/worker-entry.ts";
@@ -121,12 +122,14 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
+   * With `manual`, each job that was moved keeps a note of it in the same commit: now, its status and attempt before, and what `manual` says.
+   * It keeps the latest MAX_MANUAL_CHANGES of them.
    */
-  change(ids: readonly string[], move: Move): Promise<ChangeAnswer[]>;
+  change(ids: readonly string[], move: Move, manual?: Manual): Promise<ChangeAnswer[]>;
 
   /**
-   * Deletes jobs whose status is one of `from`, all of them terminal, with their history, logs and (if they still own it) key. Otherwise
-   * answers the status that prevented it.
+   * Deletes jobs whose status is one of `from`, all of them terminal, with their history, logs, changes by hand and (if they still own it)
+   * key. Otherwise answers the status that prevented it.
    */
   remove(ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]>;
 
@@ -165,6 +168,9 @@ export interface Store extends Feed, Shared {
    * such job.
    */
   attempts(id: string): Promise<Attempt[]>;
+
+  /** What was changed by hand, in order. Empty if nothing was, or if there is no such job. A job that was removed or pruned leaves nothing. */
+  manualChanges(id: string): Promise<ManualChange[]>;
 
   /** Log lines whose number is above `after`, in order. */
   logs(id: string, after: number, limit: number): Promise<LogLine[]>;

@@ -40,6 +40,46 @@ export function manageSuite(promises: Promises): void {
       expect(await client.get(id)).toMatchObject({ status: "completed" });
     });
 
+    promises("keep both lives of a job that died and was retried, and who ended and began each", async (client) => {
+      const { id } = await client.enqueue("t");
+      await die(client, 1);
+      expect(await client.changes(id)).toEqual([]);
+      expect(await client.attempts(id)).toMatchObject([{ number: 1, life: 1, outcome: "failed" }]);
+      await client.retry(id, { reason: "the disk is back" });
+      await finish(client);
+      expect(await client.attempts(id)).toMatchObject([
+        { number: 1, life: 1, outcome: "failed", error: { message: "it broke" } },
+        { number: 2, life: 2, outcome: "completed" },
+      ]);
+      const [died] = await client.attempts(id);
+      const [retried] = await client.changes(id);
+      expect(retried).toMatchObject({ action: "retried", reason: "the disk is back", from: "dead", attempt: 1 });
+      expect(retried!.at).toBeGreaterThanOrEqual(died!.endedAt!);
+      expect(await client.changes(MISSING_ID)).toEqual([]);
+    });
+
+    promises("keep a note of each change by hand, single or in bulk", async (client) => {
+      const { id } = await client.enqueue("t", null, { delay: "1h" });
+      await client.retry(id, { now: true, reason: "now" });
+      await client.cancel(id, { reason: "not now" });
+      await client.cancel(id, { reason: "a repeat changes nothing" });
+      const { id: operation } = await client.bulk.start({ action: "retry", filter: { status: "cancelled" } }, { reason: "all" });
+      await client.wait(operation);
+      expect(await client.bulk.get(operation)).toMatchObject({ reason: "all" });
+      await die(client, 1);
+      expect(await client.dead.retry({}, { reason: "dead" })).toBe(1);
+      expect((await client.changes(id)).map(({ action, from, reason }) => [action, from, reason])).toEqual([
+        ["started", "scheduled", "now"],
+        ["cancelled", "pending", "not now"],
+        ["retried", "cancelled", "all"],
+        ["retried", "dead", "dead"],
+      ]);
+      for (const reason of ["", "x".repeat(501), 7 as never]) {
+        await expect(client.cancel(id, { reason })).rejects.toMatchObject({ code: "invalid_input", field: "reason" });
+      }
+      await expect(client.cancel(id, { because: "x" } as never)).rejects.toMatchObject({ code: "invalid_input", field: "because" });
+    });
+
     promises("start a scheduled job at once when told to", async (client) => {
       const { id } = await client.enqueue("t", null, { delay: "1h" });
       await expect(client.retry(id)).rejects.toMatchObject({ code: "wrong_status" });

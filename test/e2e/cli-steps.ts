@@ -183,7 +183,19 @@ export const STEPS: readonly Step[] = [
   // ── Jobs are changed ──
   { name: "cancel", args: ({ one }) => `cancel ${one}`, lines: [], talk: new RegExp(`^cancelled ${ID}: it is cancelled$`) },
   { name: "cancel again", args: ({ one }) => `cancel ${one}`, lines: [], talk: new RegExp(`^cancelled ${ID}: it is cancelled$`) },
-  { name: "retry", args: ({ one }) => `retry ${one} --json`, json: [{ status: "pending" }] },
+  { name: "retry", args: ({ one }) => `retry ${one} --reason mistyped --json`, json: [{ status: "pending" }] },
+  {
+    name: "status says what was done by hand, and why",
+    args: ({ one }) => `status ${one} --json`,
+    json: [
+      {
+        changes: [
+          { action: "cancelled", from: "pending", reason: null },
+          { action: "retried", from: "cancelled", reason: "mistyped" },
+        ],
+      },
+    ],
+  },
   { name: "retry of what waits", args: ({ one }) => `retry ${one}`, code: 5, talk: /^millrace: job .* is pending: only / },
   {
     name: "one of several that fails does not stop the others",

@@ -63,6 +63,35 @@ describe("a job", () => {
     await page.getByText("Backoff before retry").waitFor();
   });
 
+  test("that died and was retried by hand shows both lives, and who retried it", async () => {
+    const users = [{ name: "ann", password: "correct horse", role: "operator" }] as const;
+    const { client, visit } = await open({ users });
+    const { id } = await client.enqueue("flaky", null, { maxRetries: 0 });
+    await letDie(client, "flaky", "the disk is full");
+    const page = await visit(`jobs/${id}`);
+    await page.getByLabel("User name").fill("ann");
+    await page.getByLabel("Password").fill("correct horse");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const timeline = page.locator("section", { has: page.getByRole("heading", { name: "Timeline" }) });
+    await timeline.getByText("Ended dead").waitFor();
+    await page.getByRole("main").getByRole("button", { name: "Retry", exact: true }).click();
+    await timeline.getByText("Retried by ann").waitFor();
+    await using _worker = client.work({ flaky: () => null });
+    await timeline.getByText("Ended completed").waitFor();
+    await eventually(() => timeline.getByRole("listitem").allInnerTexts()).toEqual([
+      expect.stringMatching(/^Created/),
+      expect.stringMatching(/^Waited for a worker/),
+      expect.stringMatching(/^Attempt 1: failed/),
+      expect.stringMatching(/^Ended dead/),
+      expect.stringMatching(/^Retried by ann\s.* later/),
+      expect.stringMatching(/^Waited for a worker/),
+      expect.stringMatching(/^Attempt 2: completed/),
+      expect.stringMatching(/^Ended completed/),
+    ]);
+    await page.getByRole("table", { name: "Attempts of life 2" }).getByText("completed").waitFor();
+    await page.getByRole("table", { name: "Attempts of life 1" }).getByText("the disk is full").first().waitFor();
+  });
+
   test("that was lost tells how often, and how often it may be", async () => {
     const { client, visit } = await open();
     const { id } = await client.enqueue("t", null, { maxLost: 2, retryDelay: "5m" });

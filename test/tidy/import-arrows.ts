@@ -33,6 +33,7 @@ const engineParts = [
   "numbers",
   "state-order",
   "stored-error",
+  "stored-manual-change",
 ].map((part) => `src/store/${part}.ts`);
 
 // A file stands before the folder that it lives in: the first place that fits is the room.

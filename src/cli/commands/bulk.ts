@@ -2,7 +2,7 @@ import type { BulkOperation, BulkRequest } from "../../client/client.ts";
 import { type BulkAction, type BulkStatus } from "../../core/bulk.ts";
 import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
 import { confirmMatched, demandOperation, matchedText, runOperation, printFailures } from "../bulk-run.ts";
-import { type CommandGroup, defineVerb, required, toggle, type Verb } from "../command.ts";
+import { type CommandGroup, defineVerb, reason, required, toggle, type Verb } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, moment } from "../figures.ts";
@@ -61,7 +61,10 @@ export const bulk: CommandGroup = {
         "Stops an operation after its current batch; jobs already changed stay changed. An operation that has ended is refused (exit code 5).",
       examples: ["millrace bulk stop 0199f3c2-7b5e-7000-8000-0123456789ab"],
       arguments: { id },
-      run: async (input, session) => print(await session.withClient((client) => client.bulk.stop(input.id)), session.output),
+      options: { reason },
+      async run(input, session) {
+        print(await session.withClient((client) => client.bulk.stop(input.id, { reason: input.reason })), session.output);
+      },
     }),
   },
 };
@@ -84,6 +87,7 @@ function action(name: BulkAction, summary: string, { about, examples, ask, doing
       all: toggle("every job, if you give no filter"),
       dryRun: toggle("only print how many match"),
       yes: toggle("do not ask"),
+      reason,
     },
     run: (input, session) =>
       session.withClient(async (client) => {
@@ -98,7 +102,7 @@ function action(name: BulkAction, summary: string, { about, examples, ask, doing
         if (!input.all && Object.values(filter).every((value) => value === undefined))
           throw new CommandRefused("no filter given: pass one, such as --type or --status, or --all for every job");
         await confirmMatched(client, request, ask, input, session);
-        const operation = await runOperation(client, request, doing, session);
+        const operation = await runOperation(client, request, { what: doing, reason: input.reason }, session);
         if (output.json) return output.value(toOperationWire(operation));
         output.line(`${done} ${counted(operation.succeeded, "job")}`);
         printFailures(operation, session);
@@ -144,5 +148,7 @@ function print(operation: BulkOperation, output: Output): void {
   output.fact("failed", count(operation.failed));
   if (operation.error !== null) output.fact("error", operation.error);
   output.fact("started", moment(operation.createdAt, now));
+  if (operation.by !== null) output.fact("by", operation.by);
+  if (operation.reason !== null) output.fact("reason", operation.reason);
   if (operation.endedAt !== null) output.fact("ended", moment(operation.endedAt, now));
 }

@@ -2,7 +2,7 @@
 import type { Client } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
-import { defineCommand, several, toggle } from "../command.ts";
+import { defineCommand, reason, several, toggle } from "../command.ts";
 import { EXIT, type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { failureOf } from "../failure.ts";
 import type { Session } from "../session.ts";
@@ -17,7 +17,8 @@ export const cancel = defineCommand({
     "millrace list --status pending --type report --ids | xargs millrace cancel",
   ],
   arguments: { ids },
-  run: (input, session) => changeEach(input.ids, session, "cancelled", (client, id) => client.cancel(id)),
+  options: { reason },
+  run: (input, session) => changeEach(input.ids, session, "cancelled", (client, id) => client.cancel(id, { reason: input.reason })),
 });
 
 export const retry = defineCommand({
@@ -25,8 +26,9 @@ export const retry = defineCommand({
     "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once.",
   examples: ["millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab", "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now"],
   arguments: { ids },
-  options: { now: toggle("also start a scheduled or retrying job at once") },
-  run: (input, session) => changeEach(input.ids, session, "retried", (client, id) => client.retry(id, { now: input.now })),
+  options: { now: toggle("also start a scheduled or retrying job at once"), reason },
+  run: ({ ids: jobs, now, reason: why }, session) =>
+    changeEach(jobs, session, "retried", (client, id) => client.retry(id, { now, reason: why })),
 });
 
 /** Changes each job in turn and prints it. The exit code is that of the first failure. */

@@ -1,5 +1,6 @@
 /** Types of bulk operations. */
 import type { BulkAction, BulkFailure, BulkStatus } from "../../core/bulk.ts";
+import type { Actor, ChangeOptions } from "../../core/manual-change.ts";
 import type { GivenId, JobFilter } from "./jobs.ts";
 
 /** What to do to all jobs that match. */
@@ -24,7 +25,7 @@ export interface BulkPreview {
 }
 
 /** An operation over many jobs. It is a job itself: `wait` waits for its end. */
-export interface BulkOperation extends BulkPreview {
+export interface BulkOperation extends BulkPreview, Actor {
   readonly id: string;
   readonly status: BulkStatus;
   readonly processed: number;
@@ -45,10 +46,10 @@ export interface BulkOperations {
   /** Counts the jobs that would change, and changes nothing. */
   preview(request: BulkRequest): Promise<BulkPreview>;
   /** Starts an operation. It runs in this client while it is open, if it is over a store, and in every server. */
-  start(request: BulkRequest, options?: GivenId): Promise<BulkOperation>;
+  start(request: BulkRequest, options?: GivenId & ChangeOptions): Promise<BulkOperation>;
   get(id: string): Promise<BulkOperation | null>;
   /** The latest 100, newest first. They are kept as long as jobs are. */
   list(): Promise<BulkOperation[]>;
   /** Stops an operation after its current batch; changes that were made stay. Fails with `wrong_status` if it has already ended. */
-  stop(id: string): Promise<BulkOperation>;
+  stop(id: string, options?: ChangeOptions): Promise<BulkOperation>;
 }

@@ -2,6 +2,7 @@
 import type { Duration } from "../../core/duration.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import type { PriorityLevel, Status } from "../../core/job.ts";
+import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { JobFilter, JobPage, ListJobs } from "./jobs.ts";
 
 /** Queue settings. */
@@ -123,7 +124,7 @@ export interface DeadLetters {
   /** Dead letters by error, largest group first: those that match. Looks at the latest 10,000. */
   groups(filter?: Omit<JobFilter, "status">): Promise<ErrorGroups>;
   /** Retries all that match; returns how many. */
-  retry(filter?: Omit<JobFilter, "status">): Promise<number>;
+  retry(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
   /** Deletes all that match; returns how many. */
   purge(filter?: Omit<JobFilter, "status">): Promise<number>;
 }

@@ -7,7 +7,7 @@ import type { Job } from "../../core/job.ts";
 import { Card } from "../parts/card.tsx";
 import { JsonCard } from "../parts/json-card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
-import { useAttempts, useJob } from "../queries.ts";
+import { useJob, useJobHistory } from "../queries.ts";
 import { useTitle } from "../title.ts";
 import { Attempts } from "./job/attempts.tsx";
 import { Explain } from "./job/explain.tsx";
@@ -46,7 +46,7 @@ function NoJob({ text }: { readonly text: string }): ReactElement {
 }
 
 function JobView({ job }: { readonly job: Job }): ReactElement {
-  const attempts = useAttempts(job.id);
+  const history = useJobHistory(job.id);
   // The title shows the end of the job while you are in another tab.
   useTitle(`${MARKS[job.status] ?? "·"} ${job.type}`);
   return (
@@ -56,11 +56,11 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
         <div className="min-w-0 space-y-4">
           {WAITING.includes(job.status) && <Explain job={job} />}
           <Card title="Timeline">
-            <Loaded result={attempts} lines={2}>
-              {(list) => <Timeline job={job} attempts={list} />}
+            <Loaded result={history} lines={2}>
+              {(known) => <Timeline job={job} history={known} />}
             </Loaded>
           </Card>
-          {attempts.data !== undefined && attempts.data.length > 0 && <Attempts attempts={attempts.data} job={job} />}
+          {history.data !== undefined && history.data.attempts.length > 0 && <Attempts history={history.data} job={job} />}
           <JsonCard title="Payload" value={payloadOf(job)} file={`${job.id}-payload.json`} />
           {job.status === "completed" && <JsonCard title="Result" value={resultOf(job)} file={`${job.id}-result.json`} />}
           <Logs job={job} />

@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { BULK_ACTIONS, BULK_STATUSES } from "../../core/bulk.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, Id, JOB_FILTER, nullable, oneOf, StatusList, Time } from "./schemas.ts";
+import { ACTOR, closed, Count, Id, JOB_FILTER, nullable, oneOf, REASON, StatusList, Time } from "./schemas.ts";
 
 const Action = oneOf([...BULK_ACTIONS]);
 
@@ -33,6 +33,7 @@ export type BulkPreviewWire = Static<typeof BulkPreview>;
 const BulkOperation = Type.Object({
   id: Id,
   ...MATCHED,
+  ...ACTOR,
   status: Type.Enum([...BULK_STATUSES]),
   processed: Count,
   succeeded: Count,
@@ -52,6 +53,7 @@ export const bulkRoutes = {
   "POST /api/v1/bulk": {
     summary: "Retry, cancel or delete all jobs that match",
     scope: "admin",
+    query: closed(REASON),
     body: closed({
       action: Action,
       filter: Type.Optional(BulkFilter),
@@ -84,6 +86,7 @@ export const bulkRoutes = {
   "POST /api/v1/bulk/{id}/stop": {
     summary: "Stop an operation after its current batch",
     scope: "admin",
+    query: closed(REASON),
     answers: { 200: { when: "Stopped, also if it already was. Jobs that it already changed stay changed.", is: BulkOperation } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },

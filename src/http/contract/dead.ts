@@ -1,7 +1,7 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import { Type } from "typebox";
 import type { Route } from "./route.ts";
-import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, Time } from "./schemas.ts";
+import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, REASON, Time } from "./schemas.ts";
 
 const ErrorGroups = Type.Object({
   groups: Type.Array(
@@ -46,6 +46,7 @@ export const deadRoutes = {
   "POST /api/v1/dead/retry": {
     summary: "Retry dead letters: all, or those that match",
     scope: "admin",
+    query: closed(REASON),
     body: closed(JOB_FILTER),
     bodyIsOptional: true,
     answers: { 200: { when: "The jobs are pending.", is: Type.Object({ ...Message, retried: Count }) } },

@@ -1,9 +1,12 @@
 /** Jobs: enqueue, read and change them. */
 import { type TSchema, Type } from "typebox";
 import type { Reason as Explained } from "../../core/explain.ts";
+import { STATUSES } from "../../core/job.ts";
 import { MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
+import { MANUAL_ACTIONS, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import type { Route } from "./route.ts";
 import {
+  ACTOR,
   closed,
   Count,
   duration,
@@ -22,6 +25,7 @@ import {
   PAGE,
   Problem,
   PrunedJob,
+  REASON,
   Status,
   StatusList,
   Time,
@@ -38,6 +42,7 @@ const PREFER = { Prefer: "`return=minimal` leaves the payload out of the answer.
 
 const Attempt = Type.Object({
   number: Type.Integer(),
+  life: Type.Integer({ minimum: 1, description: "1, and one more with each retry by hand." }),
   worker_id: nullable(Type.String()),
   started_at: Time,
   ended_at: nullable(Time),
@@ -46,6 +51,14 @@ const Attempt = Type.Object({
     description: "How this attempt ended. After a failed one, the job may run again.",
   }),
   error: nullable(JobErrorShape),
+});
+
+const ManualChange = Type.Object({
+  at: Time,
+  action: Type.Enum([...MANUAL_ACTIONS], { description: "started: it was scheduled or retrying, and was started at once." }),
+  ...ACTOR,
+  from: Type.Enum([...STATUSES], { description: "The status before." }),
+  attempt: Type.Integer({ minimum: 0, description: "Attempts started until then." }),
 });
 
 const LogLine = Type.Object({ number: Type.Integer(), at: Time, attempt: Type.Integer(), text: Type.String() });
@@ -144,7 +157,7 @@ export const jobRoutes = {
   "DELETE /api/v1/jobs/{id}": {
     summary: "Cancel a job; with purge, delete one that has ended",
     scope: "admin",
-    query: closed({ purge: flag }),
+    query: closed({ purge: flag, ...REASON }),
     answers: {
       200: {
         when: "Cancelled, also if it already was; or deleted. If it was already deleted: 404.",
@@ -156,13 +169,14 @@ export const jobRoutes = {
   "POST /api/v1/jobs/{id}/cancel": {
     summary: "Cancel a job",
     scope: "admin",
+    query: closed(REASON),
     answers: { 200: { when: "Cancelled, also if it already was. A running handler is told to stop.", is: Changed } },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/jobs/{id}/retry": {
     summary: "Retry a dead, failed or cancelled job",
     scope: "admin",
-    query: closed({ now: flag }),
+    query: closed({ now: flag, ...REASON }),
     answers: {
       200: {
         when: "The job is pending. With now, a scheduled or retrying job also starts at once. A repeated request answers 409: the job has not ended.",
@@ -181,6 +195,14 @@ export const jobRoutes = {
     summary: "List the attempts of a job",
     scope: "read",
     answers: { 200: { when: "In order.", is: Type.Object({ attempts: Type.Array(Attempt) }) } },
+    problems: ["invalid_input", "not_found"],
+  },
+  "GET /api/v1/jobs/{id}/changes": {
+    summary: "List who retried, started or cancelled a job by hand",
+    scope: "read",
+    answers: {
+      200: { when: `In order; the latest ${MAX_MANUAL_CHANGES}.`, is: Type.Object({ changes: Type.Array(ManualChange) }) },
+    },
     problems: ["invalid_input", "not_found"],
   },
   "GET /api/v1/jobs/{id}/logs": {

@@ -8,6 +8,7 @@ import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
 import { SORTS } from "../../core/list-order.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
 import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_RETRIES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
+import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { withoutDate } from "../../core/time-words.ts";
 import { MAX_SEARCH_LENGTH, SEARCH_RULE } from "../../core/search.ts";
@@ -68,6 +69,19 @@ export const JobErrorShape = Type.Object(
 );
 
 export const ProgressShape = Type.Object({ percent: Amount, note: nullable(Type.String()) });
+
+/** A parameter of routes that change something. */
+export const REASON = {
+  reason: Type.Optional(
+    Type.String({ minLength: 1, maxLength: MAX_REASON_LENGTH, description: `why, in 1 to ${MAX_REASON_LENGTH} characters` }),
+  ),
+};
+
+/** Who made a change, and why. */
+export const ACTOR = {
+  by: nullable(Type.String({ description: "The name of the API key or user, or what the library or the CLI said." })),
+  reason: nullable(Type.String()),
+};
 
 // ── Jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@ import { readFields } from "../../core/read-fields.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import { fromOperationWire, fromPreviewWire } from "../wire/bulk.ts";
+import { changeQuery } from "./change-query.ts";
 import { idMaker, readId } from "./ids.ts";
 import { filterText } from "./queries.ts";
 import { orNull } from "./schedules.ts";
@@ -16,19 +17,20 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
   const makeId = idMaker(() => clock.now());
 
   /** The id is made here, so that a request whose answer was lost can be sent again. */
-  async function send(request: BulkRequest, fields: object): Promise<BulkOperationWire | BulkPreviewWire> {
+  async function send(request: BulkRequest, fields: object, query = {}): Promise<BulkOperationWire | BulkPreviewWire> {
     const { filter, ...rest } = readFields(request, "a bulk operation", ["action", "filter", "all"]);
     const text = wireText({ ...rest, ...fields }, filter === undefined ? {} : { filter: filterText(filter as object, "filter") });
-    return (await transport.ask("POST /api/v1/bulk", { body: text, repeatable: true })).body;
+    return (await transport.ask("POST /api/v1/bulk", { query, body: text, repeatable: true })).body;
   }
 
   return {
     async preview(request): Promise<BulkPreview> {
       return fromPreviewWire(await send(request, { dryRun: true }));
     },
-    async start(request, options = {}): Promise<BulkOperation> {
-      const { id = makeId(partitionOf(BULK_QUEUE)) } = readFields(options, "the options of a bulk operation", ["id"]);
-      return fromOperationWire((await send(request, { id })) as BulkOperationWire);
+    async start(request, options): Promise<BulkOperation> {
+      const { query, given } = changeQuery(options, "the options of a bulk operation", ["id"]);
+      const { id = makeId(partitionOf(BULK_QUEUE)) } = given;
+      return fromOperationWire((await send(request, { id }, query)) as BulkOperationWire);
     },
     async get(id) {
       const found = await orNull(transport.ask("GET /api/v1/bulk/{id}", { params: { id: readId(id) }, repeatable: true }));
@@ -37,8 +39,9 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
     async list() {
       return (await transport.ask("GET /api/v1/bulk", { repeatable: true })).body.operations.map(fromOperationWire);
     },
-    async stop(id) {
-      const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, repeatable: true });
+    async stop(id, options) {
+      const { query } = changeQuery(options, "the options of a change");
+      const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, query, repeatable: true });
       return fromOperationWire(body);
     },
   };

@@ -5,6 +5,7 @@ import type { AnswerFrom } from "../contract.ts";
 import { fromErrorGroupsWire } from "../wire/bulk.ts";
 import { fromSummaryWire } from "../wire/job.ts";
 import { toMoment, toSnakeCase } from "../wire/values.ts";
+import { changeQuery } from "./change-query.ts";
 import type { Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
@@ -31,8 +32,9 @@ export function createRemoteDead(transport: Transport): DeadLetters {
       const { body } = await transport.ask("GET /api/v1/dead/groups", { query: queryOf(filter, what), repeatable: true });
       return fromErrorGroupsWire(body);
     },
-    async retry(filter) {
-      const { body } = await transport.ask("POST /api/v1/dead/retry", { body: filterText(filter, what), repeatable: false });
+    async retry(filter, options) {
+      const { query } = changeQuery(options, "the options of a change");
+      const { body } = await transport.ask("POST /api/v1/dead/retry", { query, body: filterText(filter, what), repeatable: false });
       return body.retried;
     },
     async purge(filter) {

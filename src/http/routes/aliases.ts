@@ -1,6 +1,6 @@
 /** Aliases: the routes of the first source design. */
 import type { aliasRoutes } from "../contract/aliases.ts";
-import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { requireJob, enqueueOne } from "./jobs.ts";
@@ -32,8 +32,8 @@ export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<ke
       return ok({ jobs: jobs.map(toSummaryWire) });
     },
 
-    async "POST /dlq/{id}/retry"({ params: { id } }) {
-      const { status } = await client.retry(id);
+    async "POST /dlq/{id}/retry"({ params: { id }, caller }) {
+      const { status } = await client.retry(id, actorOf({ caller, query: {} }));
       return ok({ job_id: id, status });
     },
   };

@@ -1,16 +1,16 @@
 /** Bulk operations: start, get and stop them. */
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
-import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { fromFilterWire, toOperationWire, toPreviewWire } from "../wire/bulk.ts";
 
 export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulkRoutes> {
   return {
-    async "POST /api/v1/bulk"({ body }) {
-      const { dry_run, id, filter, ...others } = body;
+    async "POST /api/v1/bulk"(input) {
+      const { dry_run, id, filter, ...others } = input.body;
       const request = { ...others, filter: filter === undefined ? undefined : fromFilterWire(filter) };
       if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
-      const operation = await client.bulk.start(request, { id });
+      const operation = await client.bulk.start(request, { id, ...actorOf(input) });
       // Relative to this route, so that it is right under any mount path.
       return { status: 202, body: toOperationWire(operation), headers: { Location: `bulk/${operation.id}` } };
     },
@@ -25,8 +25,8 @@ export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulk
       return ok(toOperationWire(operation));
     },
 
-    async "POST /api/v1/bulk/{id}/stop"({ params: { id } }) {
-      return ok(toOperationWire(await client.bulk.stop(id)));
+    async "POST /api/v1/bulk/{id}/stop"(input) {
+      return ok(toOperationWire(await client.bulk.stop(input.params.id, actorOf(input))));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Dead letters: list, retry and delete them. */
 import { counted } from "../../core/counted.ts";
 import type { deadRoutes } from "../contract/dead.ts";
-import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { fromFilterWire, toErrorGroupsWire } from "../wire/bulk.ts";
 import { readPage } from "./job-page.ts";
 
@@ -20,8 +20,8 @@ export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof dead
       return ok({ message: `Purged ${counted(purged, "dead job")}`, purged });
     },
 
-    async "POST /api/v1/dead/retry"({ body }) {
-      const retried = await client.dead.retry(fromFilterWire(body ?? {}));
+    async "POST /api/v1/dead/retry"(input) {
+      const retried = await client.dead.retry(fromFilterWire(input.body ?? {}), actorOf(input));
       return ok({ message: `Retried ${counted(retried, "dead job")}`, retried });
     },
   };

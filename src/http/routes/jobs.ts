@@ -9,8 +9,8 @@ import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
-import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
-import { toAttemptWire, toJobWire, toLogLineWire, toSummaryWire } from "../wire/job.ts";
+import { actorOf, type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
+import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire, toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { toReasonWire } from "../wire/reason.ts";
 import { readPage } from "./job-page.ts";
@@ -50,19 +50,22 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       return ok(written(jobText(await getOrWait(client, input))));
     },
 
-    async "DELETE /api/v1/jobs/{id}"({ params: { id }, query }) {
-      if (query.purge === true) return ok(await purge(client, id));
-      const { status } = await client.cancel(id);
+    async "DELETE /api/v1/jobs/{id}"(input) {
+      const { id } = input.params;
+      if (input.query.purge === true) return ok(await purge(client, id));
+      const { status } = await client.cancel(id, actorOf(input));
       return ok({ message: "Job cancelled", job_id: id, status });
     },
 
-    async "POST /api/v1/jobs/{id}/cancel"({ params: { id } }) {
-      const job = await client.cancel(id);
+    async "POST /api/v1/jobs/{id}/cancel"(input) {
+      const { id } = input.params;
+      const job = await client.cancel(id, actorOf(input));
       return ok({ message: "Job cancelled", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 
-    async "POST /api/v1/jobs/{id}/retry"({ params: { id }, query }) {
-      const job = await client.retry(id, { now: query.now });
+    async "POST /api/v1/jobs/{id}/retry"(input) {
+      const { id } = input.params;
+      const job = await client.retry(id, { now: input.query.now, ...actorOf(input) });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 
@@ -74,6 +77,12 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       const attempts = await client.attempts(id);
       if (attempts.length === 0) await requireJob(client, id);
       return ok({ attempts: attempts.map(toAttemptWire) });
+    },
+
+    async "GET /api/v1/jobs/{id}/changes"({ params: { id } }) {
+      const changes = await client.changes(id);
+      if (changes.length === 0) await requireJob(client, id);
+      return ok({ changes: changes.map(toManualChangeWire) });
     },
 
     async "GET /api/v1/jobs/{id}/logs"({ params: { id }, query }) {

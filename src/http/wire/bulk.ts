@@ -10,6 +10,8 @@ export function toOperationWire(operation: BulkOperation): BulkOperationWire {
   return {
     id: operation.id,
     ...toMatchedWire(operation),
+    by: operation.by,
+    reason: operation.reason,
     status: operation.status,
     processed: operation.processed,
     succeeded: operation.succeeded,
@@ -26,6 +28,8 @@ export function fromOperationWire(wire: BulkOperationWire): BulkOperation {
   return {
     id: wire.id,
     ...fromPreviewWire(wire),
+    by: wire.by,
+    reason: wire.reason,
     status: wire.status,
     processed: wire.processed,
     succeeded: wire.succeeded,

@@ -3,13 +3,15 @@
  * `stringifyJson` to write it.
  */
 import type { EnqueuedJob } from "../../client/client.ts";
-import { type Attempt, type Job, type JobSummary, type LogLine, USUAL_JOB, usualMaxLost } from "../../core/job.ts";
+import { type Job, type JobSummary, type LogLine, USUAL_JOB, usualMaxLost } from "../../core/job.ts";
+import type { JobAttempt, ManualChange } from "../../core/manual-change.ts";
 import { payloadOf, resultOf } from "../../core/json-text.ts";
 import type { JobSummaryWire, JobWire, PrunedJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromPriority, fromTime, fromTimeOrNull, toPriority, toTime, toTimeOrNull } from "./values.ts";
 
 type AttemptWire = AnswerFrom<"GET /api/v1/jobs/{id}/attempts">["attempts"][number];
+type ManualChangeWire = AnswerFrom<"GET /api/v1/jobs/{id}/changes">["changes"][number];
 type LogLineWire = AnswerFrom<"GET /api/v1/jobs/{id}/logs">["lines"][number];
 
 export function toJobWire(job: Job): JobWire {
@@ -126,9 +128,10 @@ export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | nul
   };
 }
 
-export function toAttemptWire(attempt: Attempt): AttemptWire {
+export function toAttemptWire(attempt: JobAttempt): AttemptWire {
   return {
     number: attempt.number,
+    life: attempt.life,
     worker_id: attempt.workerId,
     started_at: toTime(attempt.startedAt),
     ended_at: toTimeOrNull(attempt.endedAt),
@@ -138,9 +141,10 @@ export function toAttemptWire(attempt: Attempt): AttemptWire {
   };
 }
 
-export function fromAttemptWire(wire: AttemptWire): Attempt {
+export function fromAttemptWire(wire: AttemptWire): JobAttempt {
   return {
     number: wire.number,
+    life: wire.life,
     workerId: wire.worker_id,
     startedAt: fromTime(wire.started_at),
     endedAt: fromTimeOrNull(wire.ended_at),
@@ -148,6 +152,14 @@ export function fromAttemptWire(wire: AttemptWire): Attempt {
     outcome: wire.outcome,
     error: wire.error,
   };
+}
+
+export function toManualChangeWire({ at, ...change }: ManualChange): ManualChangeWire {
+  return { at: toTime(at), ...change };
+}
+
+export function fromManualChangeWire({ at, ...change }: ManualChangeWire): ManualChange {
+  return { at: fromTime(at), ...change };
 }
 
 export function toLogLineWire({ number, at, attempt, text }: LogLine): LogLineWire {

@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
 import type { StoredQueue } from "./queues.ts";
 import type { JobsBySequence } from "./jobs-by-sequence.ts";
-import { type Mutable, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
+import { type Mutable, NO_CHANGES, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
 /** Inserts a job, or says why not. A refused job leaves nothing behind. */
 export function insertJob({ jobs, counters, now }: Context, job: NewJob): InsertAnswer {
@@ -42,6 +42,7 @@ function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence
     settledOutcome: null,
     cancelledFence: null,
     history: NO_HISTORY,
+    changes: NO_CHANGES,
     logs: null,
   };
 }

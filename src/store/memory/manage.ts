@@ -1,15 +1,17 @@
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import type { ChangeAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
 import { everyAttempt, recordCopy, summaryOf } from "./stored-job.ts";
 
-export function changeJob({ jobs, feed, now }: Context, id: string, move: Move): ChangeAnswer {
+export function changeJob({ jobs, feed, now }: Context, id: string, move: Move, manual: Manual | undefined): ChangeAnswer {
   const job = jobs.get(id);
   if (job === undefined) return { kind: "missing" };
-  const was = job.record.status;
+  const { status: was, attempt } = job.record;
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   jobs.apply(job, move.transition, now);
+  if (manual !== undefined) job.changes = [...job.changes, { ...manual, at: now, from: was, attempt }].slice(-MAX_MANUAL_CHANGES);
   if (was === "running") feed.sendHint("lease");
   return { kind: "ok", was, job: summaryOf(job) };
 }
@@ -32,6 +34,10 @@ export function findJob({ jobs }: Context, id: string): JobRecord | null {
 export function attemptsOf({ jobs }: Context, id: string): Attempt[] {
   const job = jobs.get(id);
   return job === undefined ? [] : structuredClone(everyAttempt(job));
+}
+
+export function manualChangesOf({ jobs }: Context, id: string): ManualChange[] {
+  return (jobs.get(id)?.changes ?? []).map((change) => ({ ...change }));
 }
 
 export function logsOf({ jobs }: Context, id: string, after: number, limit: number): LogLine[] {

@@ -6,7 +6,7 @@ import { claimJobs, extendLease, settleJob, writeNote } from "./exchange.ts";
 import { groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
-import { attemptsOf, changeJob, findJob, logsOf, removeJob } from "./manage.ts";
+import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
 import { formerWorkers, livingWorkers, registerWorker, spendShare, unregisterWorker } from "./shared.ts";
@@ -46,13 +46,14 @@ const VERBS: Verbs<Context> = {
   }),
   extend: (memory, leases) => leases.map((lease) => extendLease(memory, lease)),
   note: (memory, notes) => notes.map((note) => writeNote(memory, note)),
-  change: (memory, ids, move) => ids.map((id) => changeJob(memory, id, move)),
+  change: (memory, ids, move, manual) => ids.map((id) => changeJob(memory, id, move, manual)),
   remove: (memory, ids, from) => ids.map((id) => removeJob(memory, id, from)),
   find: (memory, ids) => ids.map((id) => findJob(memory, id)),
   list: listJobs,
   errorGroups: groupErrors,
   count: countMatches,
   attempts: attemptsOf,
+  manualChanges: manualChangesOf,
   logs: logsOf,
   promote: promoteJobs,
   expired: expiredJobs,

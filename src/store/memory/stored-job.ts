@@ -1,5 +1,6 @@
 import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, type LogLine } from "../../core/job.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
+import type { ManualChange } from "../../core/manual-change.ts";
 import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
 import type { LineItem } from "./line.ts";
@@ -29,12 +30,14 @@ export interface StoredJob extends LineItem {
   /** The lease that the last cancel ended, if the job ran. */
   cancelledFence: number | null;
   history: readonly Attempt[];
+  changes: readonly ManualChange[];
   logs: LogLine[] | null;
 }
 
 /** Shared by the many jobs without tags; frozen, because callers get it. */
 export const NO_TAGS: readonly string[] = Object.freeze([]);
 export const NO_HISTORY: readonly Attempt[] = [];
+export const NO_CHANGES: readonly ManualChange[] = [];
 
 export function recordCopy(job: StoredJob): JobRecord {
   return detach({ ...job.record });

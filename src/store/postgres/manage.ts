@@ -1,20 +1,22 @@
 import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import type { Manual, ManualChange } from "../../core/manual-change.ts";
 import { LostAnswer } from "../lost-answer.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
+import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { CHANGED } from "./answers.ts";
 import { encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
 
-export async function changeJobs(context: Context, wanted: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+export async function changeJobs(context: Context, wanted: readonly string[], move: Move, manual?: Manual): Promise<ChangeAnswer[]> {
   const lost = new LostAnswer("PostgreSQL");
   const answers = await inRounds(
     wanted,
     rounds(wanted, (id) => id),
-    (batch) => change(context, batch, move, lost.note),
+    (batch) => change(context, batch, move, manual, lost.note),
   );
   context.housekeeping.wrote(answers.length);
   if (move.transition.to === "pending") context.laneStarts.reset();
@@ -49,6 +51,10 @@ export async function attemptsOf(context: Context, id: string): Promise<Attempt[
   return (await context.connections.call(context.sql.attempts, [id])).map(readAttempt);
 }
 
+export async function manualChangesOf(context: Context, id: string): Promise<ManualChange[]> {
+  return (await context.connections.call(context.sql.manualChanges, [id])).map(([change]) => readManualChange(change as string));
+}
+
 export async function logsOf(context: Context, id: string, after: number, limit: number): Promise<LogLine[]> {
   return (await context.connections.call(context.sql.logs, [id, after, limit])).map(readLogLine);
 }
@@ -57,9 +63,15 @@ async function change(
   context: Context,
   batch: readonly string[],
   { from, transition }: Move,
+  manual: Manual | undefined,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
-  const values = [ids(batch), numbers(from.map((status) => STATE[status])), JSON.stringify(encodeTransition(transition))];
+  const values = [
+    ids(batch),
+    numbers(from.map((status) => STATE[status])),
+    JSON.stringify(encodeTransition(transition)),
+    manual === undefined ? null : encodeManual(manual),
+  ];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
   return askForChanges(context, batch.length, ask, onUnknown);
 }

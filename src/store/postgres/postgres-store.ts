@@ -14,7 +14,7 @@ import { groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
-import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
+import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
 import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
@@ -132,6 +132,7 @@ const VERBS: Verbs<Context> = {
   errorGroups: groupErrors,
   count: countMatches,
   attempts: attemptsOf,
+  manualChanges: manualChangesOf,
   logs: logsOf,
   promote: promoteJobs,
   expired: expiredJobs,

@@ -75,7 +75,7 @@ const calls = (s: string, digest: string) => ({
   exchange: `select * from ${s}.exchange_${digest}(${parameters(11)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
   note: `select ${s}.note_${digest}(${parameters(3)})`,
-  change: `select * from ${s}.change_${digest}(${parameters(5)})`,
+  change: `select * from ${s}.change_${digest}(${parameters(6)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,
@@ -319,6 +319,8 @@ const dropSome = (table: string, past: string): string =>
 const others = (s: string, digest: string) => ({
   /** In: id, after, limit. */
   logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
+  /** In: id. */
+  manualChanges: `select change from ${s}.manual_change where job = $1 order by number`,
   sayFunctionsUsed: sayUsed(s, digest),
   sweepFunctions: sweepFunctions(s, digest),
   /** In: now, id, entry, ttl. */

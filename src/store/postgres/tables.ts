@@ -253,6 +253,12 @@ export const STEPS: readonly Step[] = [
   ${stateView(schema, ["ready", "due", "running", "ended", "blocked"])}`,
     isAdditive: true,
   },
+  // To 7: what was changed by hand. Not in the job's own row: a bulk operation would rewrite the bodies of all its jobs.
+  {
+    sql: (schema) => `
+  create table ${schema}.manual_change (job uuid not null, number int not null, change text not null, primary key (job, number));`,
+    isAdditive: true,
+  },
 ];
 
 /** The tables of changing rows, and the states in each. */

@@ -1,9 +1,11 @@
 import { type Attempt, isTerminal, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import type { Manual, ManualChange } from "../../core/manual-change.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import { LostAnswer } from "../lost-answer.ts";
 import { statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
+import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import {
   encodeErrorText,
   encodeNumber,
@@ -18,13 +20,19 @@ import {
   readSummary,
   type Reply,
   statesOf,
+  textOf,
 } from "./codec.ts";
 import { byPartition, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { CHANGE, REMOVE } from "./statements/manage.ts";
 import { ATTEMPTS, FIND } from "./statements/query.ts";
 
-export async function changeJobs({ session, keys, feed }: Context, ids: readonly string[], move: Move): Promise<ChangeAnswer[]> {
+export async function changeJobs(
+  { session, keys, feed }: Context,
+  ids: readonly string[],
+  move: Move,
+  manual?: Manual,
+): Promise<ChangeAnswer[]> {
   const { transition } = move;
   const lost = new LostAnswer("Redis");
   const what = [
@@ -33,6 +41,7 @@ export async function changeJobs({ session, keys, feed }: Context, ids: readonly
     encodeNumber(transition.runMs),
     transition.result ?? "",
     encodeErrorText(transition.error),
+    manual === undefined ? "" : encodeManual(manual),
     ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
@@ -84,6 +93,11 @@ export async function attemptsOf({ session, keys }: Context, id: string): Promis
   const latest = record.length === 0 ? null : readLatestAttempt(record);
   if (latest !== null) attempts.push(latest);
   return attempts;
+}
+
+export async function manualChangesOf({ session, keys }: Context, id: string): Promise<ManualChange[]> {
+  const lines = await session.command("HGET", `${keys.partition(tenBitsOf(id))}:u`, shortId(id));
+  return lines === null ? [] : textOf(lines).split("\n").map(readManualChange);
 }
 
 export async function logsOf({ session, keys }: Context, id: string, after: number, limit: number): Promise<LogLine[]> {

@@ -11,7 +11,7 @@ import { insertJobs } from "./insert.ts";
 import { openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
 import { countMatches, listJobs } from "./list.ts";
-import { attemptsOf, changeJobs, findJobs, logsOf, removeJobs } from "./manage.ts";
+import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates, readCounters } from "./queues.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
@@ -92,6 +92,7 @@ const VERBS: Verbs<Context> = {
   errorGroups: groupErrors,
   count: countMatches,
   attempts: attemptsOf,
+  manualChanges: manualChangesOf,
   logs: logsOf,
   promote: promoteJobs,
   expired: expiredJobs,

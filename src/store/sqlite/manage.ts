@@ -1,10 +1,13 @@
 import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
+import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
+import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
 import {
+  ADD_MANUAL_CHANGE,
   DELETE_ATTEMPTS,
   DELETE_JOB,
   DELETE_LOGS,
@@ -14,17 +17,28 @@ import {
   FIND_SUMMARY,
   READ_ATTEMPTS,
   READ_LOGS,
+  READ_MANUAL_CHANGES,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
-import { applyTransition, factsOf } from "./transition.ts";
+import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
-export function changeJob(tx: Transaction, id: string, move: Move): ChangeAnswer {
+export function changeJob(tx: Transaction, id: string, move: Move, manual: Manual | undefined): ChangeAnswer {
   const job = factsOf(tx, idToBlob(id));
   if (job === null) return { kind: "missing" };
   const was = statusOf(job.state);
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   applyTransition(tx, job, move.transition, null);
+  if (manual !== undefined) addManualChange(tx, job, manual);
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
+}
+
+function addManualChange(tx: Transaction, { seq, state, attempt }: Facts, manual: Manual): void {
+  const kept = manualLines(tx, seq).slice(1 - MAX_MANUAL_CHANGES);
+  tx.on.run(ADD_MANUAL_CHANGE, kept.length === 0 ? null : kept.join("\n"), tx.now, state, attempt, encodeManual(manual), seq);
+}
+
+function manualLines({ on }: View, seq: number): string[] {
+  return (on.get(READ_MANUAL_CHANGES, seq)?.[0] as string | null | undefined)?.split("\n") ?? [];
 }
 
 export function removeJob(tx: Transaction, id: string, from: readonly Status[]): ChangeAnswer {
@@ -75,6 +89,11 @@ export function attemptsOf({ on }: View, id: string): Attempt[] {
     error: running ? null : readError(row[15] as string | null),
   });
   return history;
+}
+
+export function manualChangesOf(view: View, id: string): ManualChange[] {
+  const seq = view.on.number(FACTS_OF_JOB, idToBlob(id));
+  return seq === null ? [] : manualLines(view, seq).map(readManualChange);
 }
 
 export function logsOf({ on }: View, id: string, after: number, limit: number): LogLine[] {

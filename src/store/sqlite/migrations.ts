@@ -160,6 +160,8 @@ export const STEPS: readonly string[] = [
   "alter table millrace_job add column lost_count int not null default 0; alter table millrace_job add column max_lost int",
   // What all processes must know for a while, such as ended sessions.
   "create table millrace_mark (name text primary key, expires_at int not null) without rowid",
+  // What was changed by hand, one line of JSON each; null for most jobs.
+  "alter table millrace_job add column manual_changes text",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -10,7 +10,7 @@ import { SqliteFeed } from "./feed.ts";
 import { groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
-import { attemptsOf, changeJob, findJob, logsOf, removeJob } from "./manage.ts";
+import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
 import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShare, unregisterWorker } from "./shared.ts";
@@ -79,13 +79,14 @@ const VERBS: Verbs<Writer> = {
     })),
   extend: withoutSync((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
   note: withoutSync((tx, notes) => notes.map((note) => writeNote(tx, note))),
-  change: durably((tx, ids, move) => ids.map((id) => changeJob(tx, id, move))),
+  change: durably((tx, ids, move, manual) => ids.map((id) => changeJob(tx, id, move, manual))),
   remove: durably((tx, ids, from) => ids.map((id) => removeJob(tx, id, from))),
   find: reading((view, ids) => ids.map((id) => findJob(view, id))),
   list: reading(listJobs),
   errorGroups: reading(groupErrors),
   count: reading(countMatches),
   attempts: reading(attemptsOf),
+  manualChanges: reading(manualChangesOf),
   logs: reading(logsOf),
   promote: withoutSync(promoteJobs),
   expired: reading(expiredJobs),

@@ -8,6 +8,7 @@ import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { STOPPED } from "../../core/worker-entry.ts";
 import { STATE } from "../numbers.ts";
+import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
 
@@ -155,6 +156,12 @@ export const APPLY_TRANSITION = `update millrace_job
 
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** In: seq. Out: the changes by hand, one line each, or null. */
+export const READ_MANUAL_CHANGES = "select manual_changes from millrace_job where seq = ?";
+/** In: the lines before, or null; now, state, attempt, the caller's part; seq. */
+export const ADD_MANUAL_CHANGE = `update millrace_job
+  set manual_changes = coalesce(? || char(10), '') || ${changeText("||", "?", "?", "?", "?")} where seq = ?`;
 
 /** In: lease_until, id, fence. */
 export const EXTEND_LEASE = `update millrace_job set lease_until = ? where id = ? and ${RUNNING} and fence = ?`;

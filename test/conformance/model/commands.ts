@@ -266,12 +266,19 @@ function likely(model: Model, kind: ChangeKind | "remove"): string[] {
   return [...model.reference.known, ...fitting, ...fitting, ...fitting];
 }
 
+const ACTIONS = { cancel: "cancelled", retry: "retried", "run now": "started", open: null, "open later": null } as const;
+/** Who does it by hand, and why; sometimes it is not done by hand. */
+const actor = fc.constantFrom(null, { by: null, reason: null }, { by: "ann", reason: 'line 1\nline 2 \u0000 \ud800 "' });
+
 function change(kind: ChangeKind): Command {
-  return command(kind, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), async (picks, model, world) => {
+  const input = fc.record({ picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), actor });
+  return command(kind, input, async ({ picks, actor }, model, world) => {
     const ids = picks.map((pick) => pickFrom(likely(model, kind), pick) ?? world.newId());
-    const answers = await world.store.change(ids, MOVES[kind]);
+    const action = ACTIONS[kind];
+    const manual = action === null || actor === null ? undefined : { action, ...actor };
+    const answers = await world.store.change(ids, MOVES[kind], manual);
     ids.forEach((id, index) => {
-      const expected = model.reference.change(id, kind);
+      const expected = model.reference.change(id, kind, manual);
       happened(`${kind} ${expected.kind}`);
       expect(answers[index], `the answer to ${kind} ${id}`).toMatchObject(expected);
     });

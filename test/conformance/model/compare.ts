@@ -76,6 +76,7 @@ async function compareTotals(reference: Reference, world: World): Promise<void> 
 async function compareStories(reference: Reference, world: World, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     same(await world.store.attempts(id), reference.attempts(id), `attempts of ${id}`);
+    same(await world.store.manualChanges(id), reference.jobs.get(id)?.changes ?? [], `changes by hand of ${id}`);
     same(await world.store.logs(id, 0, 2_000), reference.jobs.get(id)?.logs ?? [], `logs of ${id}`);
   }
 }

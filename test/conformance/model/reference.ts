@@ -9,6 +9,7 @@ import { withGroup } from "../../../src/core/error-group.ts";
 import type { Attempt, AttemptError, JobRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../../src/core/job.ts";
 import type { Counter } from "../../../src/core/counters.ts";
 import type { Outcome } from "../../../src/core/lifecycle.ts";
+import type { Manual, ManualChange } from "../../../src/core/manual-change.ts";
 import type { QueueSettings } from "../../../src/core/queue.ts";
 import type { ScheduleSpec } from "../../../src/core/schedule-record.ts";
 import type { InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule } from "../../../src/store/store.ts";
@@ -24,6 +25,7 @@ export interface ModelJob {
   /** The fence of the lease that the cancel which is in force ended. */
   cancelledFence: number | null;
   history: Attempt[];
+  changes: ManualChange[];
   logs: LogLine[];
 }
 
@@ -62,6 +64,7 @@ export type ModelChange = { kind: "ok"; was: Status } | { kind: "refused"; statu
 const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
 const ENDED: readonly Status[] = ["completed", "failed", "dead", "cancelled"];
 const LOG_LINES = 1_000;
+const MANUAL_CHANGES = 100;
 
 export class Reference {
   now: number;
@@ -129,6 +132,7 @@ export class Reference {
       settled: null,
       cancelledFence: null,
       history: [],
+      changes: [],
       logs: [],
     });
     this.known.add(job.id);
@@ -314,11 +318,11 @@ export class Reference {
 
   // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  change(id: string, kind: ChangeKind): ModelChange {
+  change(id: string, kind: ChangeKind, manual?: Manual): ModelChange {
     const job = this.jobs.get(id);
     if (job === undefined) return { kind: "missing" };
     const { record } = job;
-    const was = record.status;
+    const { status: was, attempt } = record;
     const allowed = {
       cancel: !ENDED.includes(was),
       retry: ["dead", "failed", "cancelled"].includes(was),
@@ -332,6 +336,10 @@ export class Reference {
     if (kind !== "cancel") {
       record.runAt = this.now + (kind === "open later" ? 1_000 : 0);
       this.#enter(job, kind === "open later" ? "scheduled" : "pending");
+    }
+    if (manual !== undefined) {
+      job.changes.push({ ...manual, at: this.now, from: was, attempt });
+      if (job.changes.length > MANUAL_CHANGES) job.changes.shift();
     }
     return { kind: "ok", was };
   }

@@ -16,6 +16,7 @@ import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
 import { listOrderSuite } from "./list-order.ts";
+import { manualChangeSuite } from "./manual-change.ts";
 import { markSuite } from "./mark.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
@@ -39,6 +40,7 @@ const FAMILIES = [
   settleSuite,
   followUpSuite,
   changeSuite,
+  manualChangeSuite,
   blockedSuite,
   transitionsSuite,
   querySuite,

@@ -52,5 +52,15 @@ export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly 
   ],
   "GET /api/v1/jobs/{id}/explain": [{ status: 200, ask: ofWaiting }],
   "GET /api/v1/jobs/{id}/attempts": [{ status: 200, ask: ofCompleted }],
+  "GET /api/v1/jobs/{id}/changes": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const id = await world.dead();
+        await world.client.retry(id, { by: "ann", reason: "again" });
+        return { params: { id } };
+      },
+    },
+  ],
   "GET /api/v1/jobs/{id}/logs": [{ status: 200, ask: ofCompleted }],
 };

@@ -1,9 +1,10 @@
+import { userInfo } from "node:os";
 import { expect, test } from "vitest";
 import { showJob } from "../../../src/cli/job-view.ts";
 import { Output } from "../../../src/cli/output.ts";
 import { Session } from "../../../src/cli/session.ts";
-import { claim, openClient } from "../client/open-client.ts";
-import { fakeTerminal } from "./type-command.ts";
+import { claim, die, openClient } from "../client/open-client.ts";
+import { fakeTerminal, folderOfOwn, typeCommand } from "./type-command.ts";
 
 test("a job that was lost more often than is allowed is shown in words that make sense", async () => {
   const { client, clock } = await openClient({ upkeep: true });
@@ -15,4 +16,26 @@ test("a job that was lost more often than is allowed is shown in words that make
   expect(terminal.stdout.text).toMatch(/^status +dead$/m);
   expect(terminal.stdout.text).toMatch(/^lost +1 \(at most 0 allowed\)$/m);
   expect(terminal.stdout.text).toContain("find out what ended that worker, then retry the job");
+});
+
+test("a job that was retried by hand is shown with its lives, and who retried it", async () => {
+  const { client } = await openClient();
+  const { id } = await client.enqueue("t");
+  await die(client);
+  await client.retry(id, { by: "ann", reason: "the disk\u001b[2J is back" });
+  await die(client);
+  const terminal = fakeTerminal([], { columns: 200 });
+  await showJob(client, id, new Session(terminal, new Output(terminal, {}), { flags: {} }));
+  expect(terminal.stdout.text).toMatch(/^ *LIFE +ATTEMPT .*\n +1 +1 +failed .*\n +2 +2 +failed/m);
+  expect(terminal.stdout.text).toMatch(/^CHANGE +WAS +AGE +BY +REASON\nretried +dead +\S+ +ann +the disk\S+ is back/m);
+  expect(terminal.stdout.text).not.toContain("\u001b[2J");
+});
+
+test("a command on a store names the system's user", async () => {
+  const cwd = folderOfOwn();
+  const env = { DATABASE_URL: "sqlite:jobs.db" };
+  const { stdout: id } = await typeCommand(["enqueue", "t"], { cwd, env });
+  await typeCommand(["cancel", id.trim(), "--reason", "mistyped"], { cwd, env });
+  const { stdout } = await typeCommand(["status", id.trim(), "--json"], { cwd, env });
+  expect(JSON.parse(stdout)).toMatchObject({ changes: [{ by: `cli:${userInfo().username}`, reason: "mistyped" }] });
 });

@@ -11,6 +11,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   get: (client) => client.get(MISSING_ID),
   list: (client) => client.list(),
   attempts: (client) => client.attempts(MISSING_ID),
+  changes: (client) => client.changes(MISSING_ID),
   logs: (client) => client.logs(MISSING_ID),
   wait: (client) => client.wait(MISSING_ID),
   cancel: (client) => client.cancel(MISSING_ID),

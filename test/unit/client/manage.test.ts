@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { connect } from "../../../src/connect.ts";
 import { claim, die, listenTo, MISSING_ID, openClient, spyOn } from "./open-client.ts";
 
 describe("get", () => {
@@ -29,6 +30,7 @@ describe("an id that is not one", () => {
       const calls = [
         client.get(bad),
         client.attempts(bad),
+        client.changes(bad),
         client.logs(bad),
         client.wait(bad),
         client.cancel(bad),
@@ -173,4 +175,46 @@ test("changes by hand are announced, one event a job, and only those that happen
   await client.retry(id);
   expect(heard.map((event) => event.event)).toEqual(["job:cancelled", "job:retried"]);
   expect(heard[0]).toMatchObject({ jobId: id, type: "t", queue: "default" });
+});
+
+describe("who makes a change", () => {
+  test("is who the call names, or else the client's actor, or nobody", async () => {
+    const { client } = await openClient({ actor: "billing" });
+    const { id } = await client.enqueue("t");
+    await client.cancel(id);
+    await client.retry(id, { by: "ann" });
+    expect((await client.changes(id)).map(({ by }) => by)).toEqual(["billing", "ann"]);
+    const { client: nobodys } = await openClient();
+    const other = await nobodys.enqueue("t");
+    await nobodys.cancel(other.id);
+    expect((await nobodys.changes(other.id)).map(({ by }) => by)).toEqual([null]);
+  });
+
+  test("is kept apart for calls that share a batch", async () => {
+    const { client, store } = await openClient();
+    const ids = (await client.enqueueMany([{ type: "t" }, { type: "t" }, { type: "t" }])).map((answer) => (answer.ok ? answer.job.id : ""));
+    const changes = spyOn(store, "change");
+    await Promise.all(ids.map((id, index) => client.cancel(id, { by: index === 1 ? "bob" : "ann" })));
+    expect(changes).toHaveLength(2);
+    expect(await Promise.all(ids.map(async (id) => (await client.changes(id))[0]?.by))).toEqual(["ann", "bob", "ann"]);
+  });
+
+  test("is passed on by a bulk operation, and kept with it", async () => {
+    const { client } = await openClient({ actor: "billing" });
+    const { id } = await client.enqueue("t");
+    const operation = await client.bulk.start({ action: "cancel", filter: { type: "t" } }, { by: "ann", reason: "wrong price" });
+    expect(operation).toMatchObject({ by: "ann", reason: "wrong price" });
+    await client.wait(operation.id);
+    expect(await client.changes(id)).toMatchObject([{ action: "cancelled", by: "ann", reason: "wrong price" }]);
+    expect(await client.bulk.list()).toMatchObject([{ by: "ann", reason: "wrong price" }]);
+  });
+
+  test.each(["", "x".repeat(129), 5, {}])("cannot be %j", async (by) => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    await expect(client.cancel(id, { by: by as string })).rejects.toMatchObject({ code: "invalid_input", field: "by" });
+    await expect(client.bulk.start({ action: "cancel", all: true }, { by: by as string })).rejects.toMatchObject({ field: "by" });
+    await expect(client.dead.retry({}, { by: by as string })).rejects.toMatchObject({ field: "by" });
+    await expect(connect("memory:", { actor: by as string })).rejects.toMatchObject({ code: "invalid_input", field: "actor" });
+  });
 });

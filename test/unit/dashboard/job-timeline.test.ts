@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Attempt, Status } from "../../../src/core/job.ts";
-import { timelineOf } from "../../../src/dashboard/job-timeline.ts";
+import type { ManualAction, ManualChange } from "../../../src/core/manual-change.ts";
+import { type Step, timelineOf } from "../../../src/dashboard/job-timeline.ts";
 
 function attempt(number: number, startedAt: number, endedAt: number | null, outcome: Attempt["outcome"]): Attempt {
   return { number, workerId: "w", startedAt, endedAt, durationMs: endedAt === null ? null : endedAt - startedAt, outcome, error: null };
@@ -9,7 +10,16 @@ function attempt(number: number, startedAt: number, endedAt: number | null, outc
 /** The spans as "kind from-to". */
 function spansOf(status: Status, times: { scheduledAt?: number; completedAt?: number }, attempts: readonly Attempt[]): string[] {
   const job = { createdAt: 100, scheduledAt: times.scheduledAt ?? null, completedAt: times.completedAt ?? null, status };
-  return timelineOf(job, attempts).map(({ kind, from, to }) => `${kind} ${from}-${to ?? ""}`);
+  return textOf(timelineOf(job, attempts, []).filter(({ step }) => step === "span"));
+}
+
+/** The steps as text: spans as "kind from-to", ends as "status at", changes as "action by at". */
+function textOf(steps: readonly Step[]): string[] {
+  return steps.map((step) => {
+    if (step.step === "span") return `${step.kind} ${step.from}-${step.to ?? ""}`;
+    if (step.step === "end") return `${step.status} ${step.at}`;
+    return `${step.change.action} by ${step.change.by} ${step.at}${step.afterMs === null ? "" : ` after ${step.afterMs}`}`;
+  });
 }
 
 describe("the timeline of a job", () => {
@@ -46,5 +56,65 @@ describe("the timeline of a job", () => {
   test("of a job that was cancelled before it ran is all waiting", () => {
     expect(spansOf("cancelled", { completedAt: 300 }, [])).toEqual(["waiting 100-300"]);
     expect(spansOf("cancelled", { scheduledAt: 900, completedAt: 300 }, [])).toEqual(["waiting 100-300"]);
+  });
+
+  describe("with changes by hand", () => {
+    const life = (status: Status, times: { scheduledAt?: number; completedAt?: number } = {}) => ({
+      createdAt: 100,
+      scheduledAt: times.scheduledAt ?? null,
+      completedAt: times.completedAt ?? null,
+      status,
+    });
+    const change = (action: ManualAction, at: number, from: Status, attempts: number): ManualChange => {
+      return { action, at, from, attempt: attempts, by: "ann", reason: null };
+    };
+
+    test("has both lives of a job that died and was retried", () => {
+      const attempts = [attempt(1, 110, 120, "failed"), attempt(2, 410, 450, "completed")];
+      expect(textOf(timelineOf(life("completed", { completedAt: 450 }), attempts, [change("retried", 400, "dead", 1)]))).toEqual([
+        "waiting 100-110",
+        "failed 110-120",
+        "dead 120",
+        "ended 120-400",
+        "retried by ann 400 after 280",
+        "waiting 400-410",
+        "completed 410-450",
+        "completed 450",
+      ]);
+    });
+
+    test("goes on waiting after a retry that no worker has taken yet", () => {
+      const steps = timelineOf(
+        life("pending", { scheduledAt: 400 }),
+        [attempt(1, 110, 120, "failed")],
+        [change("retried", 400, "dead", 1)],
+      );
+      expect(textOf(steps).slice(2)).toEqual(["dead 120", "ended 120-400", "retried by ann 400 after 280", "waiting 400-"]);
+    });
+
+    test("says who started a job before its time, and what it waited for until then", () => {
+      const first = timelineOf(life("running"), [attempt(1, 210, null, "running")], [change("started", 200, "scheduled", 0)]);
+      expect(textOf(first)).toEqual(["scheduled 100-200", "started by ann 200", "waiting 200-210", "running 210-"]);
+      const retry = timelineOf(life("pending"), [attempt(1, 110, 120, "failed")], [change("started", 200, "retrying", 1)]);
+      expect(textOf(retry).slice(2)).toEqual(["backoff 120-200", "started by ann 200", "waiting 200-"]);
+    });
+
+    test("says who cancelled it, running or waiting, and when it was retried", () => {
+      const changes = [
+        change("cancelled", 150, "running", 1),
+        change("retried", 200, "cancelled", 1),
+        change("cancelled", 300, "pending", 1),
+      ];
+      expect(textOf(timelineOf(life("cancelled", { completedAt: 300 }), [attempt(1, 110, 150, "cancelled")], changes))).toEqual([
+        "waiting 100-110",
+        "cancelled 110-150",
+        "cancelled by ann 150",
+        "ended 150-200",
+        "retried by ann 200 after 50",
+        "waiting 200-300",
+        "cancelled by ann 300",
+        "cancelled 300",
+      ]);
+    });
   });
 });

@@ -67,7 +67,10 @@ describe("the OpenAPI document", () => {
       "page",
       "total",
     ]);
-    expect(operationOf("POST /api/v1/jobs/{id}/cancel").parameters).toMatchObject([{ name: "id", in: "path" }]);
+    expect(operationOf("POST /api/v1/jobs/{id}/cancel").parameters).toMatchObject([
+      { name: "id", in: "path" },
+      { name: "reason", in: "query" },
+    ]);
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map((match) => match[1]!);
     expect(new Set(references)).toEqual(
       new Set(["Job", "JobSummary", "JobPage", "Problem", "NewJob"].filter((name) => references.includes(name))),

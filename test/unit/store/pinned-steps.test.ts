@@ -7,11 +7,19 @@ import { STEPS as SQLITE_STEPS } from "../../../src/store/sqlite/migrations.ts";
 const ENGINES: Record<string, { steps: readonly string[]; digests: readonly string[] }> = {
   PostgreSQL: {
     steps: [baseline("s"), ...STEPS_TO_BASELINE.map((step) => step("s")), ...STEPS.map(({ sql }) => sql("s"))],
-    digests: ["61cecc6dd24313b2", "d6b73bb1cc1e2c64", "e3b0c44298fc1c14", "76638f92a50d51a7", "e3b0c44298fc1c14", "306e8ce301297a62"],
+    digests: [
+      "61cecc6dd24313b2",
+      "d6b73bb1cc1e2c64",
+      "e3b0c44298fc1c14",
+      "76638f92a50d51a7",
+      "e3b0c44298fc1c14",
+      "306e8ce301297a62",
+      "dcaeb0f10e0af4cc",
+    ],
   },
   SQLite: {
     steps: SQLITE_STEPS,
-    digests: ["98466dde3a888277", "4d58bf04419dc660", "d4db3c7c19b8cf9d", "6441217fb7bda9f3", "1d69d455a4387b04"],
+    digests: ["98466dde3a888277", "4d58bf04419dc660", "d4db3c7c19b8cf9d", "6441217fb7bda9f3", "1d69d455a4387b04", "c651aa268c56b0b0"],
   },
 };
 

@@ -1,15 +1,18 @@
 import type { ReactElement } from "react";
-import type { Attempt, Job, JobError } from "../../../core/job.ts";
+import type { Job, JobError } from "../../../core/job.ts";
+import type { JobAttempt, ManualChange } from "../../../core/manual-change.ts";
+import { changeWords } from "../../change-words.ts";
 import { NOTHING } from "../../format.ts";
 import { CopyButton } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Duration, Moment } from "../../parts/time.tsx";
+import type { JobHistory } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
 
 const COLOURS = { running: "text-running", completed: "text-completed", failed: "text-dead", cancelled: "text-cancelled" } as const;
 
-const COLUMNS: readonly Column<Attempt>[] = [
+const COLUMNS: readonly Column<JobAttempt>[] = [
   { id: "number", title: "No.", cell: ({ number }) => number, end: true },
   {
     id: "outcome",
@@ -40,24 +43,46 @@ const COLUMNS: readonly Column<Attempt>[] = [
   },
 ];
 
-/** Every attempt, the latest first, with its error and stack. */
-export function Attempts({ attempts, job }: { readonly attempts: readonly Attempt[]; readonly job: Job }): ReactElement {
+/** Every attempt, the latest first, with its error and stack. If the job was retried by hand, by life. */
+export function Attempts({ history, job }: { readonly history: JobHistory; readonly job: Job }): ReactElement {
+  const { attempts, changes } = history;
   const latest = attempts.at(-1);
+  const lives = [...Map.groupBy(attempts.toReversed(), ({ life }) => life)];
+  const retries = changes.filter(({ action }) => action === "retried");
   return (
     <Card title="Attempts" flush aside={<span className="text-xs text-muted-foreground">{attempts.length} in total</span>}>
-      <DataTable
-        caption="Attempts"
-        rows={attempts.toReversed()}
-        columns={COLUMNS}
-        keyOf={({ number }) => String(number)}
-        details={{
-          label: ({ number }) => `Error of attempt ${number}`,
-          body: ErrorDetails,
-          has: ({ error }) => error !== null,
-          isOpenAtFirst: (attempt) => attempt === latest && job.status !== "completed",
-        }}
-      />
+      {lives.map(([life, ofLife], index) => (
+        <div key={life} className={index === 0 ? "" : "border-t"}>
+          {retries.length > 0 && <LifeHead life={life} retry={retries[life - 2]} />}
+          <DataTable
+            caption={retries.length > 0 ? `Attempts of life ${life}` : "Attempts"}
+            rows={ofLife}
+            columns={COLUMNS}
+            keyOf={({ number }) => String(number)}
+            details={{
+              label: ({ number }) => `Error of attempt ${number}`,
+              body: ErrorDetails,
+              has: ({ error }) => error !== null,
+              isOpenAtFirst: (attempt) => attempt === latest && job.status !== "completed",
+            }}
+          />
+        </div>
+      ))}
     </Card>
+  );
+}
+
+/** The number of a life, and the retry that began it. */
+function LifeHead({ life, retry }: { readonly life: number; readonly retry: ManualChange | undefined }): ReactElement {
+  return (
+    <h3 className="flex flex-wrap items-baseline gap-x-2 px-4 pt-3 pb-1 font-medium">
+      Life {life}
+      {retry !== undefined && (
+        <span className="text-xs font-normal text-muted-foreground">
+          {changeWords(retry)}, <Moment at={retry.at} />
+        </span>
+      )}
+    </h3>
   );
 }
 
@@ -66,7 +91,7 @@ function errorLine({ name, message, kind }: JobError): string {
 }
 
 /** The stack; lines that are not the application's own are dimmed. */
-function ErrorDetails({ row: { error } }: { readonly row: Attempt }): ReactElement | null {
+function ErrorDetails({ row: { error } }: { readonly row: JobAttempt }): ReactElement | null {
   if (error === null) return null;
   const text = error.stack ?? `${error.name}: ${error.message}`;
   return (

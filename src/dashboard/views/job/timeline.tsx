@@ -1,8 +1,11 @@
 import type { ReactElement } from "react";
-import { type Attempt, isTerminal, type Job } from "../../../core/job.ts";
+import { isTerminal, type Job } from "../../../core/job.ts";
+import { changeWords } from "../../change-words.ts";
 import { localTime, took } from "../../format.ts";
-import { type Span, timelineOf } from "../../job-timeline.ts";
+import { type Span, type Step, timelineOf } from "../../job-timeline.ts";
 import { Moment, useNow } from "../../parts/time.tsx";
+import type { JobHistory } from "../../queries.ts";
+import { visible } from "../../safe-text.ts";
 
 const FILLS: Readonly<Record<Span["kind"], string>> = {
   scheduled: "bg-scheduled/45",
@@ -12,6 +15,7 @@ const FILLS: Readonly<Record<Span["kind"], string>> = {
   failed: "bg-dead",
   cancelled: "bg-cancelled",
   backoff: "bg-retrying/40",
+  ended: "bg-muted",
 };
 
 const WORDS: Readonly<Record<Span["kind"], string>> = {
@@ -22,12 +26,14 @@ const WORDS: Readonly<Record<Span["kind"], string>> = {
   failed: "Failed",
   cancelled: "Cancelled",
   backoff: "Backoff before retry",
+  ended: "Had ended",
 };
 
-/** The life of a job on one line, and each part of it below. */
-export function Timeline({ job, attempts }: { readonly job: Job; readonly attempts: readonly Attempt[] }): ReactElement {
+/** The lives of a job on one line, and each step below. */
+export function Timeline({ job, history }: { readonly job: Job; readonly history: JobHistory }): ReactElement {
   const now = useNow();
-  const spans = timelineOf(job, attempts);
+  const steps = timelineOf(job, history.attempts, history.changes);
+  const spans = steps.filter(({ step }) => step === "span") as readonly Span[];
   const end = isTerminal(job.status) ? (job.completedAt ?? job.updatedAt) : now;
   return (
     <div>
@@ -47,14 +53,35 @@ export function Timeline({ job, attempts }: { readonly job: Job; readonly attemp
         <span>{isTerminal(job.status) ? localTime(end) : "now"}</span>
       </div>
       <ol className="mt-3">
-        <Step fill="bg-muted-foreground" words="Created" at={job.createdAt} note="" />
-        {spans.map((span) => (
-          <Step key={`${span.kind} ${span.from}`} fill={FILLS[span.kind]} words={wordsOf(span)} at={span.from} note={lengthOf(span, now)} />
+        <Line fill="bg-muted-foreground" words="Created" at={job.createdAt} note="" />
+        {steps.map((step, index) => (
+          <StepLine key={index} step={step} now={now} />
         ))}
-        {isTerminal(job.status) && <Step fill="bg-muted-foreground" words={`Ended ${job.status}`} at={end} note="" />}
       </ol>
     </div>
   );
+}
+
+function StepLine({ step, now }: { readonly step: Step; readonly now: number }): ReactElement | null {
+  switch (step.step) {
+    case "span":
+      // What ended stays ended: the line before says so, and the one after says for how long.
+      return step.kind === "ended" ? null : (
+        <Line fill={FILLS[step.kind]} words={wordsOf(step)} at={step.from} note={lengthOf(step, now)} />
+      );
+    case "end":
+      return <Line fill="bg-muted-foreground" words={`Ended ${step.status}`} at={step.at} note="" />;
+    case "change":
+      return (
+        <Line
+          fill="bg-primary"
+          words={changeWords(step.change)}
+          more={step.change.reason}
+          at={step.at}
+          note={step.afterMs === null ? "" : `${took(step.afterMs)} later`}
+        />
+      );
+  }
 }
 
 function wordsOf({ kind, to, attempt }: Span): string {
@@ -69,21 +96,26 @@ function lengthOf({ from, to }: Span, now: number): string {
   return to === null ? `${took(Math.max(0, Math.floor((now - from) / 1000) * 1000))} so far` : took(to - from);
 }
 
-function Step({
+function Line({
   fill,
   words,
+  more = null,
   at,
   note,
 }: {
   readonly fill: string;
   readonly words: string;
+  readonly more?: string | null;
   readonly at: number;
   readonly note: string;
 }): ReactElement {
   return (
     <li className="relative flex items-baseline gap-3 pb-2 pl-5 last:pb-0 before:absolute before:top-4 before:bottom-0 before:left-[4.5px] before:w-px before:bg-border last:before:hidden">
       <span aria-hidden className={`absolute top-1.5 left-0 size-2.5 rounded-full ring-4 ring-card ${fill}`} />
-      <span className="min-w-0 flex-1">{words}</span>
+      <span className="min-w-0 flex-1 break-words">
+        {words}
+        {more !== null && <span className="block text-muted-foreground">{visible(more)}</span>}
+      </span>
       <span className="text-muted-foreground">{note}</span>
       <span className="text-muted-foreground max-sm:hidden">
         <Moment at={at} />

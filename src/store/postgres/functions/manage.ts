@@ -1,5 +1,7 @@
 /** Managing jobs: moves that somebody asked for, and removal. */
+import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { counterMetric, STATE } from "../../numbers.ts";
+import { changeText } from "../../stored-manual-change.ts";
 import { PLACES } from "../tables.ts";
 import { CHANGED } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
@@ -55,12 +57,13 @@ const answerLeftOut = (s: string): string => `
  * A job that leaves a terminal state locks its key's row first, so that only one call decides whether the key has expired.
  *
  * `p_careful`: does not wait for rows of jobs or keys that others hold; after a few looks they are left out.
+ * `p_manual`: the caller's part of a change by hand; null: it is none.
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string, digest: string): string => `
-create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json)
-  returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json,
+  p_manual text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
@@ -120,7 +123,15 @@ begin
         (case when t.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "t.new_run_ms")} end, 1),
         (case when a.timed then ${bucket("wait", "a.was_started - a.was_due")} end, 1)) c(metric, amount)
         where c.metric is not null`,
-    )})
+    )}), numbered as (
+      select (p).id, was, number as attempt, (select coalesce(max(c.number), 0) + 1 from ${s}.manual_change c where c.job = (p).id) as number
+      from after where p_manual is not null
+    ), dropped as (
+      delete from ${s}.manual_change c using numbered n where c.job = n.id and c.number <= n.number - ${MAX_MANUAL_CHANGES}
+    ), noted as (
+      insert into ${s}.manual_change (job, number, change)
+      select id, number, ${changeText("||", "v_now", "was", "attempt", "p_manual")} from numbered
+    )
     select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;
 
     if v_keyless && v_moved then
@@ -172,6 +183,7 @@ begin
       , j as (delete from ${s}.job using s where job.id = s.id returning job.*)
       , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
       , logs as (delete from ${s}.log l using s where l.job = s.id)
+      , manual_changes as (delete from ${s}.manual_change c using s where c.job = s.id)
       , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
       , counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
       select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}

@@ -79,6 +79,7 @@ begin
   ), j as (delete from ${s}.job using s where job.id = s.id returning job.*)
   , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
   , logs as (delete from ${s}.log l using s where l.job = s.id)
+  , manual_changes as (delete from ${s}.manual_change c using s where c.job = s.id)
   , keys as (
     update ${s}.key k set expires_at = s.ended_at + j.key_ttl, state = s.state from j join s on s.id = j.id
     where k.queue = s.queue and k.key = j.key and k.job = j.id

@@ -1,4 +1,6 @@
+import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
+import { changeText } from "../../stored-manual-change.ts";
 import { SHAPE_NAMES } from "../codec.ts";
 import { holderId, RECORD } from "../layout.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
@@ -9,12 +11,16 @@ import { ALWAYS, type Script, script } from "./script.ts";
  * list disappears, and its entry in the zset with it.
  */
 export const FORGET = `
+-- Asked once a call: most partitions have no job that was changed by hand.
+local hasManualChanges = redis.call('EXISTS', B .. 'u') == 1
+
 local function forget(id, body, record)
   local state, priority, lane, seq, history, logs = ${RECORD.open("record", "state", "priority", "lane", "seq", "history", "logs")}
   redis.call('HDEL', B .. 'j', id)
   redis.call('HDEL', B .. 's', id)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
+  if hasManualChanges then redis.call('HDEL', B .. 'u', id) end
   if ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
   local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
   if chunk then
@@ -33,7 +39,8 @@ end
 
 /**
  * Applies a move.
- * In: now; the states it applies to; delay or ""; run time or ""; result; error; its shape; ids.
+ * In: now; the states it applies to; delay or ""; run time or ""; result; error; the caller's part of a change by hand, or ""; its shape;
+ * ids.
  * Out: { answers, lanes, hints }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
  * and result.
  */
@@ -48,9 +55,10 @@ export const CHANGE: Script = script(
   FORGET,
   ALWAYS,
   `
-local from, delay, runMs, result, error, shape = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], readShape(7)
+local from, delay, runMs, result, error, manual, shape =
+  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], readShape(8)
 local answers, ids, records = {}, {}, {}
-for index = 7 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
+for index = 8 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = mget('j', ids)
 for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -63,16 +71,27 @@ local function losesKey(id, body, state, over)
   return true
 end
 
+local function keepManualChange(id, state, attempt)
+  local lines, former = ${changeText("..", "now", "state", "attempt", "manual")}, redis.call('HGET', B .. 'u', id)
+  if former then
+    local _, ends = string.gsub(former, '\\n', '')
+    if ends + 1 >= ${MAX_MANUAL_CHANGES} then former = sub(former, string.find(former, '\\n', 1, true) + 1) end
+    lines = former .. '\\n' .. lines
+  end
+  redis.call('HSET', B .. 'u', id, lines)
+end
+
 for index, id in ipairs(ids) do
   local body, record = bodies[index], records[id]
   if not body then answers[index] = ''
   else
-    local state, over = ${RECORD.open("record", "state", "over")}
+    local state, attempt, over = ${RECORD.open("record", "state", "attempt", "over")}
     if not string.find(from, ',' .. state .. ',', 1, true) then answers[index] = state
     else
       if state == ${STATE.running} then rings.lease = true end
       local after = transition(id, record, shape, delay, runMs, result, error, nil, losesKey(id, body, state, over))
       records[id] = after
+      if manual ~= '' then keepManualChange(id, state, attempt) end
       answers[index] = { state, summary(body, after) }
     end
   end

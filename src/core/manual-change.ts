@@ -1,0 +1,77 @@
+/** CHANGES BY HAND: who retried, started or cancelled a job, when, and why; and the lives of a job, which follow from them. */
+import { invalid } from "./errors.ts";
+import type { Attempt, Status } from "./job.ts";
+
+/** The longest name of who makes a change, and the longest reason, in characters. */
+export const MAX_ACTOR_LENGTH = 128;
+export const MAX_REASON_LENGTH = 500;
+
+/** A job keeps this many of its latest changes by hand. */
+export const MAX_MANUAL_CHANGES = 100;
+
+/** Who makes a change, and why. Both are kept with what was changed. */
+export interface ChangeOptions {
+  /** Who makes the change: at most 128 characters. Default: the client's `actor`. A server takes it from the API key or the session. */
+  readonly by?: string | undefined;
+  /** Why: at most 500 characters. */
+  readonly reason?: string | undefined;
+}
+
+export const CHANGE_OPTIONS = ["by", "reason"] as const satisfies (keyof ChangeOptions)[];
+
+/** Who made a change, and why; null if nobody said. */
+export interface Actor {
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+export const MANUAL_ACTIONS = ["retried", "started", "cancelled"] as const;
+/** What was done by hand: `started` is a scheduled or retrying job that was started at once. */
+export type ManualAction = (typeof MANUAL_ACTIONS)[number];
+
+/** A change by hand, as a store is told of it. */
+export interface Manual extends Actor {
+  readonly action: ManualAction;
+}
+
+/** A change of a job by hand. */
+export interface ManualChange extends Manual {
+  readonly at: number;
+  /** The status before. */
+  readonly from: Status;
+  /** How many attempts had begun by then. */
+  readonly attempt: number;
+}
+
+/** An attempt, and the life of the job that it belongs to: 1, and one more with each retry by hand. */
+export interface JobAttempt extends Attempt {
+  readonly life: number;
+}
+
+/** Reads who makes a change, and why. Throws `invalid_input`. */
+export function readActor({ by, reason }: { readonly by?: unknown; readonly reason?: unknown }, actor: string | undefined): Actor {
+  return { by: readText(by, "by", MAX_ACTOR_LENGTH) ?? actor ?? null, reason: readText(reason, "reason", MAX_REASON_LENGTH) };
+}
+
+/** Whether this can be the name of who makes changes. */
+export function isActor(given: unknown): given is string {
+  return isText(given, MAX_ACTOR_LENGTH);
+}
+
+export const ACTOR_RULE = `a text of 1 to ${MAX_ACTOR_LENGTH} characters`;
+
+function readText(given: unknown, field: string, longest: number): string | null {
+  if (given === undefined || given === null) return null;
+  if (!isText(given, longest)) throw invalid(field, `a text of 1 to ${longest} characters`, given);
+  return given;
+}
+
+function isText(given: unknown, longest: number): given is string {
+  return typeof given === "string" && given.length > 0 && given.length <= longest;
+}
+
+/** The attempts, each with its life: those after the n-th retry by hand belong to life n + 1. */
+export function withLives(attempts: readonly Attempt[], changes: readonly ManualChange[]): JobAttempt[] {
+  const ends = changes.filter(({ action }) => action === "retried").map(({ attempt }) => attempt);
+  return attempts.map((attempt) => ({ ...attempt, life: 1 + ends.filter((end) => end < attempt.number).length }));
+}

@@ -1,0 +1,78 @@
+/** Who made a change, as a server knows it: by the key or the session, whatever the request says. */
+import { describe, expect, test } from "vitest";
+import { createRemoteClient } from "../../../src/http/remote-client.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { type Api, openApi } from "./open-api.ts";
+
+const KEYS = ["deploy:admin+read:secret-1", "secret-2", `${"n".repeat(200)}:admin:secret-3`];
+
+async function byOfCancel({ ask, client }: Api, headers: Record<string, string>): Promise<unknown> {
+  const { id } = await client.enqueue("t");
+  expect((await ask("POST /api/v1/jobs/{id}/cancel", { params: { id }, query: "reason=wrong+price", headers })).status).toBe(200);
+  const [change] = await client.changes(id);
+  expect(change).toMatchObject({ action: "cancelled", reason: "wrong price" });
+  return change?.by;
+}
+
+describe("a change over HTTP", () => {
+  test("is by the key: its name, or a word for one without a name", async () => {
+    const api = await openApi({ keys: KEYS });
+    expect(await byOfCancel(api, { "X-API-Key": "secret-1" })).toBe("deploy");
+    expect(await byOfCancel(api, { "X-API-Key": "secret-2" })).toBe("API key");
+    expect(await byOfCancel(api, { "X-API-Key": "secret-3" })).toBe("n".repeat(128));
+  });
+
+  test("is by nobody where no key is needed", async () => {
+    expect(await byOfCancel(await openApi(), {})).toBeNull();
+  });
+
+  test("is by the dashboard's user", async () => {
+    const api = await openApi(
+      { keys: KEYS, dashboard: { users: [{ name: "ann", password: "correct horse", role: "operator" }] } },
+      "fetch",
+    );
+    const login = await api.send("/dashboard/login", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ username: "ann", password: "correct horse" }),
+    });
+    const cookie = login.headers.get("set-cookie")!.split(";")[0]!;
+    expect(await byOfCancel(api, { cookie, "sec-fetch-site": "same-origin" })).toBe("ann");
+  });
+
+  test("is known for every way to change jobs", async () => {
+    const { ask, client } = await openApi({ keys: KEYS });
+    const headers = { "X-API-Key": "secret-1" };
+    const { id } = await client.enqueue("t", null, { delay: "1h" });
+    await ask("POST /api/v1/jobs/{id}/retry", { params: { id }, query: "now=true&reason=a", headers });
+    await ask("DELETE /api/v1/jobs/{id}", { params: { id }, query: "reason=b", headers });
+    await ask("POST /dlq/{id}/retry", { params: { id }, headers });
+    const { body } = await ask("POST /api/v1/bulk", { json: { action: "cancel", filter: { type: "t" } }, query: "reason=c", headers });
+    expect(body).toMatchObject({ by: "deploy", reason: "c" });
+    await client.wait((body as { id: string }).id);
+    expect((await client.changes(id)).map(({ action, by, reason }) => [action, by, reason])).toEqual([
+      ["started", "deploy", "a"],
+      ["cancelled", "deploy", "b"],
+      ["retried", "deploy", null],
+      ["cancelled", "deploy", "c"],
+    ]);
+  });
+
+  test("cannot name somebody else", async () => {
+    const { ask, client, url } = await openApi();
+    const { id } = await client.enqueue("t");
+    const answer = await ask("POST /api/v1/jobs/{id}/cancel", { params: { id }, query: "by=ann" });
+    expect([answer.status, (answer.body as { field?: string }).field]).toEqual([422, "by"]);
+    const remote = createRemoteClient({ url, clock: systemClock, random: Math.random, deadlineMs: 5_000 });
+    for (const call of [
+      remote.cancel(id, { by: "ann" }),
+      remote.retry(id, { by: "ann" }),
+      remote.dead.retry({}, { by: "ann" }),
+      remote.bulk.start({ action: "cancel", all: true }, { by: "ann" }),
+      remote.bulk.stop(id, { by: "ann" }),
+    ]) {
+      await expect(call).rejects.toMatchObject({ code: "invalid_input", field: "by" });
+    }
+    await remote.close();
+  });
+});
