@@ -35,6 +35,11 @@ export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch,
   return pick(search, [...FILTER_NAMES.filter((name) => name !== "status"), "cursor"]);
 }
 
+/** Reads the URL of a list that has pages and no filters. */
+export function readCursorSearch(search: Record<string, unknown>): Pick<JobSearch, "cursor"> {
+  return pick(search, ["cursor"]);
+}
+
 /** Reads the URL of the schedules. */
 export function readScheduleSearch(search: Record<string, unknown>): { readonly tab?: "delayed"; readonly cursor?: string } {
   const { tab, cursor } = search;

@@ -3,6 +3,7 @@ import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResul
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import {
+  type BulkPage,
   client,
   type ErrorGroups,
   type Finding,
@@ -25,6 +26,8 @@ const HISTORY_MS = 5000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
 const EXPLAIN_MS = 3000;
+/** A running operation has no events, and somebody watches its progress. */
+const OPERATIONS_MS = 1000;
 
 function everyUnlessPaused(ms: number): () => number | false {
   return () => (isPaused.get() ? false : ms);
@@ -107,6 +110,17 @@ export function useErrorGroups(filter: Omit<JobFilter, "status" | "group" | "q">
     queryKey: ["groups", filter],
     queryFn: () => client.dead.groups(filter),
     refetchInterval: everyUnlessPaused(GROUPS_MS),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Bulk operations of everybody, newest first. */
+export function useOperations(page: NonNullable<Parameters<typeof client.bulk.list>[0]>): UseQueryResult<BulkPage> {
+  return useQuery({
+    queryKey: ["bulk", page],
+    queryFn: () => client.bulk.list(page),
+    refetchInterval: ({ state: { data } }) =>
+      !isPaused.get() && data?.operations.some(({ status }) => status === "running") === true && OPERATIONS_MS,
     placeholderData: keepPreviousData,
   });
 }

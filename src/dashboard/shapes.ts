@@ -19,6 +19,8 @@ export type ErrorGroup = ErrorGroups["groups"][number];
 /** Which jobs a bulk operation changes. */
 export type JobFilter = NonNullable<Parameters<Client["bulk"]["start"]>[0]["filter"]>;
 export type BulkOperation = Awaited<ReturnType<Client["bulk"]["start"]>>;
+/** A page of bulk operations. */
+export type BulkPage = Awaited<ReturnType<Client["bulk"]["list"]>>;
 /** Why a job is not running. */
 export type Explanation = Awaited<ReturnType<Client["explain"]>>;
 export type Schedule = Awaited<ReturnType<Client["schedules"]["list"]>>[number];

@@ -348,6 +348,18 @@ export const STEPS: readonly Step[] = [
       / cancel +completed /,
     ],
   },
+  {
+    name: "bulk list goes on where it ended",
+    args: "bulk list --limit 1",
+    lines: [/^ID /, / delete +completed /],
+    talk: /^there may be more: continue with --cursor \S+$/,
+  },
+  {
+    name: "bulk list names the flag of what is wrong",
+    args: "bulk list --limit 101",
+    code: 2,
+    talk: /^millrace: --limit must be a whole number from 1 to 100/,
+  },
   { name: "bulk status of none", args: `bulk status ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },
   { name: "bulk stop of none", args: `bulk stop ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },
 ];

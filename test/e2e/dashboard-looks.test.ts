@@ -34,6 +34,7 @@ beforeAll(async () => {
   await client.enqueueMany([{ type: "import:rows", payload: { file: "a.csv" } }, { type: "import:rows" }]);
   await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
   await liveNow(client);
+  await client.wait((await client.bulk.start({ action: "delete", filter: { type: "no:such" } })).id);
   const [dead] = (await client.dead.list()).jobs;
   const [waiting] = (await client.list({ type: "report:export" })).jobs;
   const [running] = (await client.list({ type: "video:transcode" })).jobs;
@@ -45,6 +46,7 @@ beforeAll(async () => {
     ["a waiting job", `jobs/${waiting?.id}`, "No live worker handles jobs"],
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
     ["dead letters", "dead", "line 4 has 3 columns"],
+    ["operations", "operations", "completed, failed, dead, cancelled jobs of type"],
     ["schedules", "schedules", "weekday-digest"],
     ["delayed jobs", "schedules?tab=delayed", "cart:remind"],
     ["workers", "workers", "Types without a live worker"],

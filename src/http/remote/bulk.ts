@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import { fromOperationWire, fromPreviewWire } from "../wire/bulk.ts";
 import { idMaker, readId } from "./ids.ts";
-import { filterText } from "./queries.ts";
+import { filterText, queryOf } from "./queries.ts";
 import { orNull } from "./schedules.ts";
 import type { Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
@@ -34,8 +34,10 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
       const found = await orNull(transport.ask("GET /api/v1/bulk/{id}", { params: { id: readId(id) }, repeatable: true }));
       return found === null ? null : fromOperationWire(found.body);
     },
-    async list() {
-      return (await transport.ask("GET /api/v1/bulk", { repeatable: true })).body.operations.map(fromOperationWire);
+    async list(page) {
+      const query = queryOf(page, "a list of bulk operations");
+      const { operations, next_cursor } = (await transport.ask("GET /api/v1/bulk", { query, repeatable: true })).body;
+      return { operations: operations.map(fromOperationWire), cursor: next_cursor };
     },
     async stop(id) {
       const { body } = await transport.ask("POST /api/v1/bulk/{id}/stop", { params: { id: readId(id) }, repeatable: true });
