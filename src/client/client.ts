@@ -16,7 +16,16 @@ import type {
   ListJobs,
   PayloadAndOptions,
 } from "./contract/jobs.ts";
-import type { DeadLetters, HistoryPoint, HistoryQuery, NewQueueOptions, QueueInfo, QueueOptions, Stats } from "./contract/queues.ts";
+import type {
+  DeadLetters,
+  HistoryPoint,
+  HistoryQuery,
+  NewQueueOptions,
+  QueueDetails,
+  QueueInfo,
+  QueueOptions,
+  Stats,
+} from "./contract/queues.ts";
 import type { Schedules } from "./contract/schedules.ts";
 import type { Handlers, JobDefinition, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
 
@@ -84,6 +93,8 @@ export interface Client extends AsyncDisposable {
   /** The counters by hour or by minute, earliest first; a period without events has zeros. */
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   queues(): Promise<QueueInfo[]>;
+  /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. */
+  queue(name: string): Promise<QueueDetails | null>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
   configure(queue: string, settings: QueueOptions, options?: NewQueueOptions): Promise<void>;
   /**

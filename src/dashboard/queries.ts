@@ -1,6 +1,6 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import {
   type BulkPage,
@@ -13,6 +13,7 @@ import {
   type JobPage,
   type ListJobs,
   type Queue,
+  type QueueDetails,
   type Schedule,
   type Stats,
   type Worker,
@@ -23,6 +24,7 @@ import { noteRefusal } from "./session.ts";
 /** Log lines have no events: they are polled while somebody reads them. */
 const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
+const TIMES_MS = 30_000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
 const EXPLAIN_MS = 3000;
@@ -53,19 +55,30 @@ export function useStats(): UseQueryResult<Stats> {
   return useQuery({ queryKey: ["stats"], queryFn: () => client.stats() });
 }
 
-/** The statistics of the last `periods`. Old periods do not change, so they are not fetched with every event. */
-export function useHistory(step: "hour" | "minute", periods: number): UseQueryResult<HistoryPoint[]> {
+/**
+ * The statistics of the last `periods`, of all queues or of one. Old periods do not change, so they are not fetched with every event. One queue
+ * has run and wait times too, up to a day: these are many numbers, so that hours of them are fetched only now and then.
+ */
+export function useHistory(step: "hour" | "minute", periods: number, queue?: string): UseQueryResult<HistoryPoint[]> {
   const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
+  const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;
+  const times = queue !== undefined && periods * ms <= DAY_MS;
   return useQuery({
-    queryKey: ["history", step, periods],
-    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms }),
-    refetchInterval: everyUnlessPaused(HISTORY_MS),
+    queryKey: ["history", step, periods, queue],
+    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms, queue, times }),
+    refetchInterval: everyUnlessPaused(everyMs),
+    meta: { everyMs },
     placeholderData: keepPreviousData,
   });
 }
 
 export function useQueues(): UseQueryResult<Queue[]> {
   return useQuery({ queryKey: ["queues"], queryFn: () => client.queues() });
+}
+
+/** One queue with its types that wait; null if it does not exist. */
+export function useQueue(name: string): UseQueryResult<QueueDetails | null> {
+  return useQuery({ queryKey: ["queues", name], queryFn: () => client.queue(name) });
 }
 
 /** All workers, internal ones included. Pages choose which to show. */

@@ -20,6 +20,11 @@ const queues = createRoute({
   path: "/queues",
   component: lazyPage(async () => (await import("./views/queues.tsx")).Queues),
 });
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queues/$queue",
+  component: lazyPage(async () => (await import("./views/queue.tsx")).QueuePage),
+});
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
@@ -56,7 +61,7 @@ const workers = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, jobs, job, dead, operations, schedules, workers]),
+  routeTree: root.addChildren([overview, queues, queue, jobs, job, dead, operations, schedules, workers]),
   basepath: PAGE_URL.pathname,
   // Plain text, so that a URL can be read and typed: ?status=dead&type=email:send.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

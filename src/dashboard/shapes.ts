@@ -6,6 +6,8 @@ export type Stats = Awaited<ReturnType<Client["stats"]>>;
 /** The statistics of one period. */
 export type HistoryPoint = Awaited<ReturnType<Client["history"]>>[number];
 export type Queue = Awaited<ReturnType<Client["queues"]>>[number];
+/** A queue with its types that wait. */
+export type QueueDetails = NonNullable<Awaited<ReturnType<Client["queue"]>>>;
 /** Queue settings. */
 export type QueueOptions = Parameters<Client["configure"]>[1];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];

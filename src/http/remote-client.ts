@@ -29,7 +29,7 @@ import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromSummaryWire } from "./wire/job.ts";
-import { fromPointWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
+import { fromPointWire, fromQueueDetailsWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
 import { fromReasonWire } from "./wire/reason.ts";
 
 export interface RemoteOptions {
@@ -147,6 +147,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       return (await transport.ask("GET /api/v1/stats/history", { query: asked, repeatable: true })).body.points.map(fromPointWire);
     },
     queues: async () => (await transport.ask("GET /api/v1/queues", { repeatable: true })).body.queues.map(fromQueueWire),
+    async queue(name) {
+      const found = await orNull(transport.ask("GET /api/v1/queues/{queue}", { params: { queue: readQueueName(name) }, repeatable: true }));
+      return found === null ? null : fromQueueDetailsWire(found.body);
+    },
     async configure(queue, settings, newQueue) {
       const body = settingsText(settings);
       const query = createQuery(newQueue, true);

@@ -221,6 +221,19 @@ export const STEPS: readonly Step[] = [
     args: "queues set tiny --capacity none --head-start strict --json",
     json: [{ capacity: null, head_start: null }],
   },
+  {
+    name: "queues show",
+    args: "queues show tiny",
+    lines: [/^QUEUE +STATE /, /^tiny +running /, /^$/, /^TYPE +OLDEST +WORKER$/, /^a +\S+ +none$/],
+  },
+  { name: "queues show as JSON", args: "queues show tiny --json", json: [{ name: "tiny", types: [{ type: "a", has_worker: false }] }] },
+  {
+    name: "queues show where nothing waits",
+    args: "queues show early",
+    lines: [/^QUEUE /, /^early +paused /, /^$/],
+    talk: /^no job is pending$/,
+  },
+  { name: "queues show of none", args: "queues show mial", code: 3, talk: /^millrace: there is no queue mial$/ },
   { name: "queues set wants a setting", args: "queues set tiny", code: 2, talk: /^millrace: nothing to set/ },
   {
     name: "queues set names the flag of what is wrong",

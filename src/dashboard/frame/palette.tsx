@@ -150,6 +150,12 @@ function useEntries(): Entry[] {
     icon: STATUS_ICONS[status],
     run: () => void navigate({ to: "/jobs", search: { status } }),
   }));
+  const queuePages = queues.map(({ name }): Entry => ({
+    name: `Queue ${name}`,
+    group: "Go to",
+    icon: Layers,
+    run: () => void navigate({ to: "/queues/$queue", params: { queue: name } }),
+  }));
   const byQueue = queues.map(({ name }): Entry => ({
     name: `Jobs in ${name}`,
     group: "Queues",
@@ -165,9 +171,9 @@ function useEntries(): Entry[] {
     { name: paused ? "Resume live updates" : "Pause live updates", group: "Actions", icon: Radio, run: () => isPaused.set(!paused) },
     ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Actions", icon: Sun, run: () => setTheme(theme) })),
   ];
-  if (role === "viewer") return [...pages, ...byQueue, ...lists, ...views];
+  if (role === "viewer") return [...pages, ...queuePages, ...byQueue, ...lists, ...views];
   const enqueue: Entry = { name: "Enqueue a job", group: "Actions", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
-  return [...pages, enqueue, ...byQueue, ...lists, ...changes, ...views];
+  return [...pages, enqueue, ...queuePages, ...byQueue, ...lists, ...changes, ...views];
 }
 
 /** Entries that contain every typed word; those that start with the first one come first. */

@@ -20,8 +20,28 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
       },
     },
   ],
-  "GET /api/v1/stats/history": [{ status: 200, ask: () => ({ query: "step=minute" }) }],
+  "GET /api/v1/stats/history": [
+    { status: 200, ask: () => ({ query: "step=minute" }) },
+    {
+      status: 200,
+      ask: async (world) => {
+        const { queue } = (await world.client.get(await world.completed()))!;
+        return { query: `times=true&queue=${queue}` };
+      },
+    },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "times=true" }) },
+  ],
   "GET /api/v1/queues": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/queues/{queue}": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const queue = world.name("queue");
+        await world.client.enqueue("unhandled", null, { queue });
+        return { params: { queue } };
+      },
+    },
+  ],
   "PATCH /api/v1/queues/{queue}": [{ status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) }],
   "POST /api/v1/queues/{queue}/pause": [{ status: 200, ask: ofQueue }],
   "POST /api/v1/queues/{queue}/resume": [{ status: 200, ask: ofQueue }],

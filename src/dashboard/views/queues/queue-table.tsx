@@ -84,7 +84,7 @@ function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): Reac
   );
 }
 
-function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement {
+export function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement {
   const [isEdited, setEdited] = useState(false);
   const { name, paused } = queue;
   return (
@@ -118,7 +118,7 @@ function CountLink({ queue, status, value }: { readonly queue: string; readonly 
   );
 }
 
-function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactElement {
+export function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactElement {
   const levels = LEVELS.filter((level) => waiting[level] > 0);
   const words = levels.map((level) => `${count(waiting[level])} ${level}`).join(", ");
   return (
@@ -133,7 +133,7 @@ function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactEleme
   );
 }
 
-function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
+export function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
   if (capacity === null) return <span className="text-muted-foreground">no limit</span>;
   const used = counts.pending + counts.scheduled + counts.retrying;
   return (
