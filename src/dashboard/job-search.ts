@@ -1,4 +1,5 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
+import { parseDuration } from "../core/duration.ts";
 import { PRIORITY_LEVELS } from "../core/job.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
 
@@ -55,11 +56,11 @@ function pick<Name extends keyof JobSearch>(search: Record<string, unknown>, nam
 }
 
 /** How far back a list goes, as users choose it. */
-export const SPANS: readonly (readonly [text: string, words: string, ms: number])[] = [
-  ["15m", "last 15 minutes", 15 * 60_000],
-  ["1h", "last hour", 3_600_000],
-  ["24h", "last 24 hours", 86_400_000],
-  ["7d", "last 7 days", 7 * 86_400_000],
+export const SPANS: readonly (readonly [text: string, words: string])[] = [
+  ["15m", "last 15 minutes"],
+  ["1h", "last hour"],
+  ["24h", "last 24 hours"],
+  ["7d", "last 7 days"],
 ];
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
@@ -88,6 +89,6 @@ function readPriority(text: string): NonNullable<ListJobs["priority"]> {
 }
 
 function readMoment(text: string, now: number): string | number {
-  const span = SPANS.find(([name]) => name === text);
-  return span === undefined ? text : now - (now % 60_000) - span[2];
+  const spanMs = parseDuration(text);
+  return spanMs === null ? text : now - (now % 60_000) - spanMs;
 }

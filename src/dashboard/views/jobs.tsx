@@ -20,6 +20,7 @@ import { useJobs } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { FilterBar } from "./jobs/filter-bar.tsx";
 import { StatusTabs } from "./jobs/status-tabs.tsx";
+import { ViewsMenu } from "./jobs/views-menu.tsx";
 
 const route = getRouteApi("/jobs");
 
@@ -40,6 +41,7 @@ export function Jobs(): ReactElement {
         actions={
           <>
             {isOperator && (list.rows?.length ?? 0) > 0 && <AllThatMatch query={query} />}
+            <ViewsMenu page="/jobs" search={search} />
             <ColumnMenu />
           </>
         }
