@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
+import type { BulkRequest, Client } from "../src/client/client.ts";
 import { connect } from "../src/connect.ts";
 import { launchBrowser } from "../test/e2e/dashboard/browser.ts";
 import { openDashboard } from "../test/e2e/dashboard/open-dashboard.ts";
@@ -42,6 +43,7 @@ const empty = await openDashboard({ storeUrl: "memory:" });
 const locked = await openDashboard({ storeUrl: "memory:", users: [{ name: "ann", password: "the mill", role: "operator" }] });
 try {
   await liveNow(dashboard.client);
+  await runOperations(dashboard.client);
   const [running] = (await dashboard.client.list({ type: "video:transcode" })).jobs;
   const dead = (await dashboard.client.dead.list({ type: "email:send" })).jobs.find(({ error }) => error?.name === "SmtpError");
   mkdirSync(images, { recursive: true });
@@ -63,6 +65,8 @@ function picturesOf({ running, dead, waiting }: Readonly<Record<"running" | "dea
     { name: "overview", address: "", fact: "things need attention", height: 1120 },
     { name: "overview-light", address: "", fact: "things need attention", theme: "light", height: 1120 },
     { name: "queues", address: "queues", fact: "By priority" },
+    { name: "queue", address: "queues/mail", fact: "still being counted", height: 1120 },
+    { name: "operations", address: "operations", fact: "on this page" },
     { name: "jobs", address: "jobs?status=completed,dead", fact: "on this page", act: selectTwo },
     { name: "job-running", address: `jobs/${running}`, fact: "rung 2160p, segment 24 of 63", height: 1120 },
     { name: "job-dead", address: `jobs/${dead}`, fact: "Ended dead", theme: "light", height: 1120 },
@@ -101,6 +105,16 @@ async function take(
   await page.screenshot({ path: path.join(images, `${name}.png`) });
   await context.close();
   console.log(`${name}.png`);
+}
+
+/** Bulk operations that leave most of the data as it is. */
+async function runOperations(client: Client): Promise<void> {
+  const requests: BulkRequest[] = [
+    { action: "delete", filter: { status: "completed", queue: "media", to: Date.now() - DAY_MS / 2 } },
+    { action: "delete", filter: { status: "completed", queue: "billing", tag: "import" } },
+    { action: "retry", filter: { status: "dead", queue: "mail", type: "email:send", to: Date.now() - (DAY_MS * 5) / 6 } },
+  ];
+  for (const request of requests) await client.wait((await client.bulk.start(request)).id);
 }
 
 async function click(page: Page, name: string): Promise<void> {

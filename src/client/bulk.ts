@@ -12,7 +12,8 @@ import { countMatching, type Matched } from "./bulk-count.ts";
 import { actorOf, type BulkPayload, type BulkResult } from "./bulk-handler.ts";
 import { readBulkRequest, type Wanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
-import type { BulkOperation, BulkOperations } from "./client.ts";
+import type { BulkOperation, BulkOperations, BulkPage } from "./client.ts";
+import { readBulkPage } from "./filter.ts";
 import { readId, readOptions } from "./refusals.ts";
 
 export interface BulkParts extends ClientParts {
@@ -20,8 +21,6 @@ export interface BulkParts extends ClientParts {
   /** Makes this process run operations until this one has ended in any process. */
   readonly workUntilEnd: (id: string) => void;
 }
-
-const MAX_LISTED = 100;
 
 /** Enough for a store that is away for some minutes. */
 const RETRIES = 20;
@@ -44,7 +43,7 @@ export function createBulk(parts: BulkParts): BulkOperations {
       return demand(store, job.id);
     },
     get: (id) => find(store, readId(id)),
-    list: () => listOperations(store),
+    list: (page) => listOperations(store, page),
     stop: async (id, options) => {
       return stop(parts, readId(id), readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor));
     },
@@ -88,21 +87,24 @@ async function find(store: Store, id: string): Promise<BulkOperation | null> {
   return record?.type === BULK_TYPE ? toOperation(store, record) : null;
 }
 
-/** Stores find the first kind of status by queue, and search the second among all jobs: one query for each kind. */
-const ASKED_TOGETHER: readonly (readonly Status[])[] = [
-  ["pending", "running", "completed", "cancelled", "failed", "dead"],
-  ["scheduled", "retrying"],
-];
+/** Stores find jobs in these statuses by queue, and search those in the other two among all jobs: one query for each kind. */
+const FOUND_BY_QUEUE: readonly Status[] = ["pending", "running", "completed", "cancelled", "failed", "dead"];
+const WAITING_AGAIN: readonly Status[] = ["scheduled", "retrying"];
 
-async function listOperations(store: Store): Promise<BulkOperation[]> {
-  const pages = await Promise.all(
-    ASKED_TOGETHER.map((status) => store.list({ internal: true, queue: BULK_QUEUE, type: BULK_TYPE, status, limit: MAX_LISTED })),
-  );
-  const newest = pages.flatMap(({ jobs }) => jobs).sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+/** The few that wait for another attempt have no pages of their own: they come with the first. */
+async function listOperations(store: Store, input: unknown): Promise<BulkPage> {
+  const { limit, cursor } = readBulkPage(input);
+  const ofBulk = { internal: true, queue: BULK_QUEUE, type: BULK_TYPE, limit };
+  const [page, again] = await Promise.all([
+    store.list({ ...ofBulk, status: FOUND_BY_QUEUE, cursor }),
+    cursor === undefined ? store.list({ ...ofBulk, status: WAITING_AGAIN }) : { jobs: [] },
+  ]);
+  const newest = [...page.jobs, ...again.jobs].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   // A job whose status changed between the two queries may be in both.
-  const ids = [...new Set(newest.map(({ id }) => id))].slice(0, MAX_LISTED);
+  const ids = [...new Set(newest.map(({ id }) => id))];
   const records = ids.length === 0 ? [] : await store.find(ids);
-  return Promise.all(records.filter((record) => record !== null).map((record) => toOperation(store, record)));
+  const operations = await Promise.all(records.filter((record) => record !== null).map((record) => toOperation(store, record)));
+  return { operations, cursor: page.cursor };
 }
 
 async function toOperation(store: Store, record: JobRecord): Promise<BulkOperation> {

@@ -17,7 +17,16 @@ import type {
   ListJobs,
   PayloadAndOptions,
 } from "./contract/jobs.ts";
-import type { DeadLetters, HistoryPoint, HistoryQuery, NewQueueOptions, QueueInfo, QueueOptions, Stats } from "./contract/queues.ts";
+import type {
+  DeadLetters,
+  HistoryPoint,
+  HistoryQuery,
+  NewQueueOptions,
+  QueueDetails,
+  QueueInfo,
+  QueueOptions,
+  Stats,
+} from "./contract/queues.ts";
 import type { Schedules } from "./contract/schedules.ts";
 import type { FormerWorker } from "../core/worker-entry.ts";
 import type { Handlers, JobDefinition, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
@@ -90,6 +99,8 @@ export interface Client extends AsyncDisposable {
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   /** `internal` adds the queues of internal jobs: webhook deliveries (`mail~webhooks`) and bulk operations (`~bulk`). */
   queues(options?: { readonly internal?: boolean | undefined }): Promise<QueueInfo[]>;
+  /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. */
+  queue(name: string): Promise<QueueDetails | null>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
   configure(queue: string, settings: QueueOptions, options?: NewQueueOptions): Promise<void>;
   /**

@@ -1,4 +1,4 @@
-import { BULK_QUEUE } from "../core/bulk.ts";
+import { BULK_QUEUE, MAX_OPERATIONS_PAGE } from "../core/bulk.ts";
 import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
@@ -38,6 +38,12 @@ export function readDeadFilter(input: unknown): ListQuery {
 export function readJobFilter(input: unknown): Filter {
   const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
   return { ...readFields(filter), status: readStatusFilter(filter.status) };
+}
+
+/** Reads which page of bulk operations is wanted. */
+export function readBulkPage(input: unknown): Pick<ListQuery, "limit" | "cursor"> {
+  const { limit = MAX_OPERATIONS_PAGE, cursor } = readOptions(input, "a list of bulk operations", PAGE_FIELDS);
+  return { limit: demandInteger(limit, "limit", 1, MAX_OPERATIONS_PAGE), cursor: readCursor(cursor) };
 }
 
 type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };

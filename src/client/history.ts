@@ -1,36 +1,51 @@
 /** Figures by period, from counters. They cost the same however many jobs there are. */
 import { invalid } from "../core/errors.ts";
 import { readQueue } from "../core/job-options.ts";
-import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterRow } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { HistoryPoint } from "./client.ts";
 import { readMoment } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
-import { startOf, sum, usersCounters } from "./stats.ts";
+import { percentilesOf, startOf, sum, usersCounters } from "./stats.ts";
 
 const STEPS = { hour: { ms: HOUR_MS, usual: 24 }, minute: { ms: MINUTE_MS, usual: 60 } } as const;
 type Step = keyof typeof STEPS;
 
 const MAX_POINTS = 1000;
+/** How far back hours have run and wait times. They are added up from minutes, and two days of minutes would be costly. */
+const TIMES_MS = DAY_MS;
 
 /** Adds up the counters of each period. */
 export async function readHistory({ store, clock }: Pick<ClientParts, "store" | "clock">, input: unknown): Promise<HistoryPoint[]> {
-  const query = readOptions(input, "a history", ["step", "from", "to", "queue"]);
+  const query = readOptions(input, "a history", ["step", "from", "to", "queue", "times"]);
   const step = readStep(query.step);
   const { ms, usual } = STEPS[step];
   const queue = query.queue === undefined ? undefined : readQueue(query.queue);
+  const withTimes = readTimes(query.times, queue);
   const last = startOf(readMoment(query.to, "to") ?? clock.now(), ms);
   const first = startOf(readMoment(query.from, "from") ?? last - (usual - 1) * ms, ms);
   const points = (last - first) / ms + 1;
   if (points < 1) throw invalid("from", "before to", query.from);
   if (points > MAX_POINTS) throw invalid("from", `at most ${MAX_POINTS} ${step}s before to`, query.from);
-  const { rows } = await usersCounters(store, { step, queue, from: first, to: last + ms });
+  const { now, rows } = await usersCounters(store, { step, queue, from: first, to: last + ms });
+  // Histograms are kept by minute.
+  const from = Math.max(first, startOf(now, HOUR_MS) + HOUR_MS - TIMES_MS);
+  const isElsewhere = withTimes && step === "hour" && from < last + ms;
+  const minutes = isElsewhere ? (await usersCounters(store, { step: "minute", queue, from, to: last + ms })).rows : rows;
   const byPeriod = Map.groupBy(rows, ({ at }) => at);
-  return Array.from({ length: points }, (_, index) => pointOf(first + index * ms, byPeriod.get(first + index * ms) ?? []));
+  const timesByPeriod = Map.groupBy(minutes, ({ at }) => startOf(at, ms));
+  return Array.from({ length: points }, (_, index) => {
+    const at = first + index * ms;
+    const measured = timesByPeriod.get(at) ?? [];
+    const times = withTimes
+      ? { run: percentilesOf(measured, 0, "run"), wait: percentilesOf(measured, 0, "wait") }
+      : { run: null, wait: null };
+    return { ...countsOf(at, byPeriod.get(at) ?? []), ...times };
+  });
 }
 
-function pointOf(at: number, rows: readonly CounterRow[]): HistoryPoint {
+function countsOf(at: number, rows: readonly CounterRow[]): Omit<HistoryPoint, "run" | "wait"> {
   return {
     at,
     enqueued: sum(rows, "enqueued"),
@@ -38,6 +53,13 @@ function pointOf(at: number, rows: readonly CounterRow[]): HistoryPoint {
     failed: sum(rows, "failed") + sum(rows, "dead"),
     retried: sum(rows, "retried"),
   };
+}
+
+/** Of all queues together they would be read from every minute of every queue. */
+function readTimes(times: unknown = false, queue: string | undefined): boolean {
+  if (typeof times !== "boolean") throw invalid("times", "true or false", times);
+  if (times && queue === undefined) throw invalid("queue", "the name of a queue if you ask for times", queue);
+  return times;
 }
 
 function readStep(step: unknown): Step {

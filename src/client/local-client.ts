@@ -36,7 +36,7 @@ import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { Manager } from "./manage.ts";
 import { QueueBounds } from "./queue-bounds.ts";
-import { configureQueue, listQueues, setPaused } from "./queues.ts";
+import { configureQueue, listQueues, readQueueDetails, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
 import { createSchedules } from "./schedules.ts";
 import { ServedQueues } from "./served-queues.ts";
@@ -223,6 +223,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     attention: whileOpen(() => readAttention(store)),
     history: whileOpen((query) => readHistory(parts, query)),
     queues: whileOpen((options) => listQueues(store, options)),
+    queue: whileOpen((name) => readQueueDetails(store, name)),
     configure: whileOpen((queue, settings, options) => configureQueue(parts, queue, settings, options)),
     pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
     resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),

@@ -1,3 +1,4 @@
+import { isServed } from "../core/explain.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { DEFAULT_QUEUE, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
@@ -5,14 +6,41 @@ import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import type { LevelCounts, QueueInfo, StatusCounts } from "./client.ts";
+import type { LevelCounts, QueueDetails, QueueInfo, StatusCounts } from "./client.ts";
 import { readInternalOption } from "./filter.ts";
 import { queueNotFound } from "./refusals.ts";
+
+/** How many types with pending jobs are listed. */
+const MOST_TYPES = 100;
 
 /** All queues by name, with settings, counts and figures; without internal ones unless the caller asks for them. */
 export async function listQueues(store: Store, options: unknown): Promise<QueueInfo[]> {
   const isAll = readInternalOption(options, "queues");
-  const [queues, { now, lanes }] = await Promise.all([isAll ? store.queues() : usersQueues(store), store.oldest()]);
+  const [queues, pending] = await Promise.all([isAll ? store.queues() : usersQueues(store), store.oldest()]);
+  return toQueueInfos(store, queues, pending);
+}
+
+/** One queue, and the heads of its lanes; null if there is no such queue. */
+export async function readQueueDetails(store: Store, name: unknown): Promise<QueueDetails | null> {
+  const queue = readQueue(name);
+  const [queues, pending, workers] = await Promise.all([usersQueues(store), store.oldest(), store.workers()]);
+  const wanted = queues.filter((each) => each.name === queue);
+  const [info] = await toQueueInfos(store, wanted, pending);
+  if (info === undefined) return null;
+  const lanes = pending.lanes.filter((lane) => lane.queue === queue).sort((a, b) => a.runAt - b.runAt);
+  const types = lanes.slice(0, MOST_TYPES).map((lane) => ({
+    type: lane.type,
+    oldestWaitingMs: Math.max(0, pending.now - lane.runAt),
+    hasWorker: isServed(lane, workers),
+  }));
+  return { ...info, types };
+}
+
+async function toQueueInfos(
+  store: Store,
+  queues: readonly QueueState[],
+  { now, lanes }: Awaited<ReturnType<Store["oldest"]>>,
+): Promise<QueueInfo[]> {
   const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
   const dueSince = new Map<string, number>();
   for (const { queue, runAt } of lanes) dueSince.set(queue, Math.min(runAt, dueSince.get(queue) ?? runAt));

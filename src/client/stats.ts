@@ -88,7 +88,7 @@ function countOf(row: CounterRow, kind: TimeKind): number {
   return total;
 }
 
-function percentilesOf(rows: readonly CounterRow[], since: number, kind: TimeKind): Percentiles {
+export function percentilesOf(rows: readonly CounterRow[], since: number, kind: TimeKind): Percentiles {
   const merged = new Map<number, number>();
   for (const row of rows) {
     if (row.at < since) continue;

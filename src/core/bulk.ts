@@ -20,6 +20,9 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 /** The operation leaves jobs in any other status alone. */
 export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = { retry: RETRY.from, cancel: CANCEL.from, delete: TERMINAL };
 
+/** The largest page of a list of operations, and its size by default. */
+export const MAX_OPERATIONS_PAGE = 100;
+
 /** How many of the jobs that could not be changed are listed. */
 export const MAX_FAILURES = 100;
 

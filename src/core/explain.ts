@@ -74,9 +74,14 @@ export function explain(facts: ExplainFacts): Reason[] {
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
 }
 
+/** Whether a worker takes jobs from this queue. */
+export function servesQueue({ queues }: Pick<WorkerEntry, "queues">, queue: string): boolean {
+  return queues.includes(queue) || queues.includes(kindOfQueue(queue));
+}
+
 /** Whether a worker takes jobs of this type from this queue. */
-export function serves({ queues, types }: WorkerEntry, { queue, type }: Pick<JobSummaryRecord, "queue" | "type">): boolean {
-  return (queues.includes(queue) || queues.includes(kindOfQueue(queue))) && (types === "*" || types.includes(type));
+export function serves(worker: WorkerEntry, { queue, type }: Pick<JobSummaryRecord, "queue" | "type">): boolean {
+  return servesQueue(worker, queue) && (worker.types === "*" || worker.types.includes(type));
 }
 
 /** Whether a live worker would claim such a job. The one rule, for `explain` and for what needs attention. */

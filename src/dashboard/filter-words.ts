@@ -1,4 +1,5 @@
 /** A FILTER IN WORDS: "Dead jobs of type email:send in mail, created in the last hour." Pure. */
+import { parseDuration } from "../core/duration.ts";
 import { localTime } from "./format.ts";
 import { SPANS } from "./job-search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
@@ -7,9 +8,9 @@ import type { JobFilter } from "./shapes.ts";
 /** Lists round a span to the minute, and the question may stand for a while. */
 const ROUNDED_MS = 120_000;
 
-/** A sentence that names every condition. */
-export function filterWords(filter: JobFilter, now: number): string {
-  const { status, type, queue, internal, priority, tag, group, q, from, to, ...others } = filter;
+/** A sentence that names every condition. Without `now`, times are told as they are: it is about the past. */
+export function filterWords(filter: JobFilter, now: number | null): string {
+  const { status, type, queue, internal, priority, tag, group, q, from, to, endedFrom, endedTo, ...others } = filter;
   const words = [
     `${listed(readStatusFilter(status) ?? [])} jobs`.trim(),
     type === undefined ? "" : ` of type ${type}`,
@@ -18,7 +19,8 @@ export function filterWords(filter: JobFilter, now: number): string {
     tag === undefined ? "" : ` with the tag ${tag}`,
     group === undefined ? "" : ` with the same error (group ${group})`,
     q === undefined ? "" : ` that contain "${q}"`,
-    createdWords(from, to, now),
+    timeWords("created", from, to, now),
+    timeWords("ended", endedFrom, endedTo, now),
     // A filter that has no words here must still be named.
     ...Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [`, ${name} ${JSON.stringify(value)}`])),
     internal === true ? ", internal ones included" : "",
@@ -30,12 +32,12 @@ function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-function createdWords(from: JobFilter["from"], to: JobFilter["to"], now: number): string {
-  if (from === undefined) return to === undefined ? "" : `, created before ${timeOf(to)}`;
-  if (to !== undefined) return `, created from ${timeOf(from)} to ${timeOf(to)}`;
-  const back = now - new Date(from).getTime();
-  const span = SPANS.find(([, , ms]) => back >= ms && back - ms < ROUNDED_MS);
-  return span === undefined ? `, created since ${timeOf(from)}` : `, created in the ${span[1]}`;
+function timeWords(verb: string, from: JobFilter["from"], to: JobFilter["to"], now: number | null): string {
+  if (from === undefined) return to === undefined ? "" : `, ${verb} before ${timeOf(to)}`;
+  if (to !== undefined) return `, ${verb} from ${timeOf(from)} to ${timeOf(to)}`;
+  const back = now === null ? 0 : now - new Date(from).getTime();
+  const span = SPANS.find(([text]) => back >= parseDuration(text)! && back - parseDuration(text)! < ROUNDED_MS);
+  return span === undefined ? `, ${verb} since ${timeOf(from)}` : `, ${verb} in the ${span[1]}`;
 }
 
 function timeOf(at: NonNullable<JobFilter["from"]>): string {

@@ -1,4 +1,5 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
+import { parseDuration } from "../core/duration.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
 import { readStatusFilter, statusWords } from "../core/status-filter.ts";
@@ -56,6 +57,11 @@ export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch,
   return pick(search, [...FILTER_NAMES.filter((name) => name !== "status"), "cursor"]);
 }
 
+/** Reads the URL of a list that has pages and no filters. */
+export function readCursorSearch(search: Record<string, unknown>): Pick<JobSearch, "cursor"> {
+  return pick(search, ["cursor"]);
+}
+
 /** Reads the URL of the schedules. */
 export function readScheduleSearch(search: Record<string, unknown>): { readonly tab?: "delayed"; readonly cursor?: string } {
   const { tab, cursor } = search;
@@ -71,11 +77,11 @@ function pick<Name extends keyof JobSearch>(search: Record<string, unknown>, nam
 }
 
 /** How far back a list goes, as users choose it. */
-export const SPANS: readonly (readonly [text: string, words: string, ms: number])[] = [
-  ["15m", "last 15 minutes", 15 * 60_000],
-  ["1h", "last hour", 3_600_000],
-  ["24h", "last 24 hours", 86_400_000],
-  ["7d", "last 7 days", 7 * 86_400_000],
+export const SPANS: readonly (readonly [text: string, words: string])[] = [
+  ["15m", "last 15 minutes"],
+  ["1h", "last hour"],
+  ["24h", "last 24 hours"],
+  ["7d", "last 7 days"],
 ];
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
@@ -104,6 +110,6 @@ function readPriority(text: string): NonNullable<ListJobs["priority"]> {
 }
 
 function readMoment(text: string, now: number): string | number {
-  const span = SPANS.find(([name]) => name === text);
-  return span === undefined ? text : now - (now % 60_000) - span[2];
+  const spanMs = parseDuration(text);
+  return spanMs === null ? text : now - (now % 60_000) - spanMs;
 }

@@ -117,9 +117,11 @@ class Live {
     const now = Date.now();
     this.#notify(now);
     this.#markOutdated();
-    const pollMs = connection.get().isStreaming ? STREAM_POLL_MS : POLL_MS;
+    const usualMs = connection.get().isStreaming ? STREAM_POLL_MS : POLL_MS;
     for (const query of this.#queries.getQueryCache().findAll({ type: "active", fetchStatus: "idle" })) {
       if (query.isDisabled()) continue;
+      // A query whose answer is costly and hardly changes says so.
+      const pollMs = Math.max(usualMs, (query.meta?.["everyMs"] as number | undefined) ?? 0);
       const age = now - Math.max(this.#fetchedAt.get(query) ?? 0, query.state.dataUpdatedAt);
       if (age >= pollMs || (age >= PACE_MS && this.#outdated.has(query))) this.#fetch(query, now);
     }

@@ -11,6 +11,10 @@ const DEFAULTS = {
   shortcuts: true,
   /** A toast for each job that fails for good. */
   jobToasts: false,
+  /** A notification of new dead jobs while the page is in the background. */
+  deadAlerts: false,
+  /** Filters of lists under a name: see saved-views.ts. */
+  views: [] as readonly object[],
   /** The payload that was last sent, by type. */
   payloads: {} as Readonly<Record<string, string>>,
 };

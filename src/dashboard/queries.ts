@@ -1,9 +1,10 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import {
+  type BulkPage,
   client,
   type ErrorGroups,
   type Finding,
@@ -14,6 +15,7 @@ import {
   type JobPage,
   type ListJobs,
   type Queue,
+  type QueueDetails,
   type Schedule,
   type Stats,
   type Worker,
@@ -24,9 +26,12 @@ import { noteRefusal } from "./session.ts";
 /** Log lines have no events: they are polled while somebody reads them. */
 const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
+const TIMES_MS = 30_000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
 const EXPLAIN_MS = 3000;
+/** A running operation has no events, and somebody watches its progress. */
+const OPERATIONS_MS = 1000;
 
 function everyUnlessPaused(ms: number): () => number | false {
   return () => (isPaused.get() ? false : ms);
@@ -52,13 +57,19 @@ export function useStats(): UseQueryResult<Stats> {
   return useQuery({ queryKey: ["stats"], queryFn: () => client.stats() });
 }
 
-/** The statistics of the last `periods`. Old periods do not change, so they are not fetched with every event. */
-export function useHistory(step: "hour" | "minute", periods: number): UseQueryResult<HistoryPoint[]> {
+/**
+ * The statistics of the last `periods`, of all queues or of one. Old periods do not change, so they are not fetched with every event. One queue
+ * has run and wait times too, up to a day: these are many numbers, so that hours of them are fetched only now and then.
+ */
+export function useHistory(step: "hour" | "minute", periods: number, queue?: string): UseQueryResult<HistoryPoint[]> {
   const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
+  const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;
+  const times = queue !== undefined && periods * ms <= DAY_MS;
   return useQuery({
-    queryKey: ["history", step, periods],
-    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms }),
-    refetchInterval: everyUnlessPaused(HISTORY_MS),
+    queryKey: ["history", step, periods, queue],
+    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms, queue, times }),
+    refetchInterval: everyUnlessPaused(everyMs),
+    meta: { everyMs },
     placeholderData: keepPreviousData,
   });
 }
@@ -66,6 +77,11 @@ export function useHistory(step: "hour" | "minute", periods: number): UseQueryRe
 /** Queues by name; with `internal`, also our own. */
 export function useQueues(internal = false): UseQueryResult<Queue[]> {
   return useQuery({ queryKey: ["queues", internal], queryFn: () => client.queues({ internal }) });
+}
+
+/** One queue with its types that wait; null if it does not exist. */
+export function useQueue(name: string): UseQueryResult<QueueDetails | null> {
+  return useQuery({ queryKey: ["queues", name], queryFn: () => client.queue(name) });
 }
 
 /** All workers, internal ones included. Pages choose which to show. */
@@ -118,6 +134,17 @@ export function useErrorGroups(filter: Omit<JobFilter, "status">): UseQueryResul
     placeholderData: keepPreviousData,
     // An old answer would be held back as soon as the pointer is on it.
     gcTime: 0,
+  });
+}
+
+/** Bulk operations of everybody, newest first. */
+export function useOperations(page: NonNullable<Parameters<typeof client.bulk.list>[0]>): UseQueryResult<BulkPage> {
+  return useQuery({
+    queryKey: ["bulk", page],
+    queryFn: () => client.bulk.list(page),
+    refetchInterval: ({ state: { data } }) =>
+      !isPaused.get() && data?.operations.some(({ status }) => status === "running") === true && OPERATIONS_MS,
+    placeholderData: keepPreviousData,
   });
 }
 

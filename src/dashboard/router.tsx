@@ -4,7 +4,7 @@ import { Compass } from "lucide-react";
 import type { ReactElement } from "react";
 import { Frame } from "./frame/frame.tsx";
 import { lazyPage } from "./frame/lazy-page.tsx";
-import { readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
+import { readCursorSearch, readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
 import { Empty, Skeleton, Trouble } from "./parts/notices.tsx";
 import { PAGE_URL } from "./places.ts";
 import { useTitle } from "./title.ts";
@@ -20,6 +20,11 @@ const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
   component: lazyPage(async () => (await import("./views/queues.tsx")).Queues),
+});
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queues/$queue",
+  component: lazyPage(async () => (await import("./views/queue.tsx")).QueuePage),
 });
 const jobs = createRoute({
   getParentRoute: () => root,
@@ -38,6 +43,12 @@ const dead = createRoute({
   validateSearch: readDeadSearch,
   component: lazyPage(async () => (await import("./views/dead.tsx")).Dead),
 });
+const operations = createRoute({
+  getParentRoute: () => root,
+  path: "/operations",
+  validateSearch: readCursorSearch,
+  component: lazyPage(async () => (await import("./views/operations.tsx")).Operations),
+});
 const schedules = createRoute({
   getParentRoute: () => root,
   path: "/schedules",
@@ -51,7 +62,7 @@ const workers = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, jobs, job, dead, schedules, workers]),
+  routeTree: root.addChildren([overview, queues, queue, jobs, job, dead, operations, schedules, workers]),
   basepath: PAGE_URL.pathname,
   // Plain text, so that a URL can be read and typed: ?status=dead&type=email:send.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

@@ -6,6 +6,8 @@ export type Stats = Awaited<ReturnType<Client["stats"]>>;
 /** The statistics of one period. */
 export type HistoryPoint = Awaited<ReturnType<Client["history"]>>[number];
 export type Queue = Awaited<ReturnType<Client["queues"]>>[number];
+/** A queue with its types that wait. */
+export type QueueDetails = NonNullable<Awaited<ReturnType<Client["queue"]>>>;
 /** Queue settings. */
 export type QueueOptions = Parameters<Client["configure"]>[1];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
@@ -22,6 +24,8 @@ export type JobFilter = NonNullable<Parameters<Client["bulk"]["start"]>[0]["filt
 /** How many jobs a bulk operation would change. */
 export type BulkPreview = Awaited<ReturnType<Client["bulk"]["preview"]>>;
 export type BulkOperation = Awaited<ReturnType<Client["bulk"]["start"]>>;
+/** A page of bulk operations. */
+export type BulkPage = Awaited<ReturnType<Client["bulk"]["list"]>>;
 /** Why a job is not running. */
 export type Explanation = Awaited<ReturnType<Client["explain"]>>;
 export type Schedule = Awaited<ReturnType<Client["schedules"]["list"]>>[number];

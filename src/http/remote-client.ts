@@ -30,7 +30,7 @@ import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromManualChangeWire, fromSummaryWire } from "./wire/job.ts";
-import { fromPointWire, fromQueueWire, fromStatsWire, fromFormerWire, fromWorkerWire } from "./wire/queue.ts";
+import { fromFormerWire, fromPointWire, fromQueueDetailsWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
 import { fromReasonWire } from "./wire/reason.ts";
 
 export interface RemoteOptions {
@@ -158,6 +158,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
     async queues(queueOptions) {
       const query = queryOf(queueOptions, "the options of queues");
       return (await transport.ask("GET /api/v1/queues", { query, repeatable: true })).body.queues.map(fromQueueWire);
+    },
+    async queue(name) {
+      const found = await orNull(transport.ask("GET /api/v1/queues/{queue}", { params: { queue: readQueueName(name) }, repeatable: true }));
+      return found === null ? null : fromQueueDetailsWire(found.body);
     },
     async configure(queue, settings, newQueue) {
       const body = settingsText(settings);

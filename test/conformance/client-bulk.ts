@@ -101,7 +101,7 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.bulk.preview({ action: "cancel" })).toMatchObject({ matched: 3 });
       expect(await client.bulk.preview({ action: "delete" })).toMatchObject({ matched: 0 });
       expect((await client.stats()).counts).toMatchObject({ pending: 3 });
-      expect(await client.bulk.list()).toEqual([]);
+      expect(await client.bulk.list()).toEqual({ operations: [], cursor: null });
     });
 
     promises("cancel, retry and delete all that match, and nothing else", async (client) => {
@@ -128,7 +128,7 @@ export function bulkSuite(promises: Promises): void {
       await run(client, { action: "cancel", filter: { queue: "other" } });
       expect(await run(client, { action: "delete", all: true })).toMatchObject({ matched: 1, succeeded: 1 });
       expect((await client.list({ queue: "other" })).jobs).toEqual([]);
-      expect((await client.bulk.list()).map(({ action, succeeded }) => [action, succeeded])).toEqual([
+      expect((await client.bulk.list()).operations.map(({ action, succeeded }) => [action, succeeded])).toEqual([
         ["delete", 1],
         ["cancel", 1],
         ["retry", 2],
@@ -191,7 +191,27 @@ export function bulkSuite(promises: Promises): void {
           await expect(client.bulk.start({ action, filter })).rejects.toMatchObject({ code: "invalid_input", field: "filter" });
         }
       }
-      expect(await client.bulk.list()).toEqual([]);
+      expect(await client.bulk.list()).toEqual({ operations: [], cursor: null });
+    });
+
+    promises("are listed page by page, each once, newest first", async (client) => {
+      const started: string[] = [];
+      for (const tag of ["a", "b", "c", "d", "e"]) started.unshift((await run(client, { action: "cancel", filter: { tag } })).id);
+      const pages: string[][] = [];
+      let cursor: string | null | undefined;
+      do {
+        const page = await client.bulk.list({ limit: 2, cursor });
+        pages.push(page.operations.map(({ id }) => id));
+        cursor = page.cursor;
+      } while (cursor !== null);
+      expect(pages.flat()).toEqual(started);
+      expect(pages.slice(0, 2).map(({ length }) => length)).toEqual([2, 2]);
+      expect((await client.bulk.list()).operations.map(({ id }) => id)).toEqual(started);
+      for (const limit of [0, 101, 1.5, "many"]) {
+        await expect(client.bulk.list({ limit: limit as number })).rejects.toMatchObject({ code: "invalid_input", field: "limit" });
+      }
+      await expect(client.bulk.list({ cursor: "nonsense" })).rejects.toMatchObject({ code: "invalid_cursor" });
+      await expect(client.bulk.list({ status: "running" } as object)).rejects.toMatchObject({ code: "invalid_input", field: "status" });
     });
 
     promises("that are not there are told so, and a job is none", async (client) => {
@@ -210,7 +230,7 @@ export function bulkSuite(promises: Promises): void {
       await client.wait(first.id);
       const again = await client.bulk.start({ action: "cancel", filter: { type: "t" } }, { id: first.id });
       expect(again).toMatchObject({ id: first.id, status: "completed", succeeded: 1 });
-      expect(await client.bulk.list()).toHaveLength(1);
+      expect((await client.bulk.list()).operations).toHaveLength(1);
       const other = client.bulk.start({ action: "cancel", filter: { type: "t" } }, { id: MISSING_ID });
       await expect(other).rejects.toMatchObject({ code: "invalid_input", field: "id" });
     });

@@ -115,6 +115,29 @@ export function manageSuite(promises: Promises): void {
       expect(await client.enqueue("t", null, { queue: "mail" })).toMatchObject({ created: true });
     });
 
+    promises("are told one by one with the types that wait in them, the longest waiting first", async (client) => {
+      await client.configure("mail", { capacity: 50 });
+      expect(await client.queue("mail")).toEqual({ ...(await client.queues())[0], types: [] });
+      await client.enqueue("first", null, { queue: "mail" });
+      await client.enqueueMany([{ type: "second", queue: "mail" }, { type: "elsewhere" }, { type: "later", queue: "mail", delay: "1h" }]);
+      const entry = { state: "idle", host: "h", pid: 1, slots: 1, startedAt: Date.now(), running: [], runningCount: 0 } as const;
+      const more = { processed: 0, perMinute: 0, abandoned: 0 };
+      await client.leases.register({ id: "w1", queues: ["mail"], types: ["second"], ...entry, ...more }, 60_000);
+      const found = await client.queue("mail");
+      expect(found).toMatchObject({ name: "mail", capacity: 50, counts: { pending: 2, scheduled: 1 } });
+      const [first, second] = found!.types;
+      expect(found!.types).toHaveLength(2);
+      expect([first, second]).toEqual(
+        expect.arrayContaining([
+          { type: "first", hasWorker: false, oldestWaitingMs: expect.any(Number) as number },
+          { type: "second", hasWorker: true, oldestWaitingMs: expect.any(Number) as number },
+        ]),
+      );
+      expect(first!.oldestWaitingMs).toBeGreaterThanOrEqual(second!.oldestWaitingMs);
+      expect(await client.queue("nowhere")).toBeNull();
+      await expect(client.queue("no name")).rejects.toMatchObject({ code: "invalid_input", field: "queue" });
+    });
+
     promises("that are paused give nothing until they are resumed", async (client) => {
       await client.pause("default");
       const { id } = await client.enqueue("t");

@@ -233,6 +233,19 @@ export const STEPS: readonly Step[] = [
     args: "queues set tiny --capacity none --head-start strict --json",
     json: [{ capacity: null, head_start: null }],
   },
+  {
+    name: "queues show",
+    args: "queues show tiny",
+    lines: [/^QUEUE +STATE /, /^tiny +running /, /^$/, /^TYPE +OLDEST +WORKER$/, /^a +\S+ +none$/],
+  },
+  { name: "queues show as JSON", args: "queues show tiny --json", json: [{ name: "tiny", types: [{ type: "a", has_worker: false }] }] },
+  {
+    name: "queues show where nothing waits",
+    args: "queues show early",
+    lines: [/^QUEUE /, /^early +paused /, /^$/],
+    talk: /^no job is pending$/,
+  },
+  { name: "queues show of none", args: "queues show mial", code: 3, talk: /^millrace: there is no queue mial$/ },
   { name: "queues set wants a setting", args: "queues set tiny", code: 2, talk: /^millrace: nothing to set/ },
   {
     name: "queues set names the flag of what is wrong",
@@ -365,6 +378,18 @@ export const STEPS: readonly Step[] = [
       / retry +completed /,
       / cancel +completed /,
     ],
+  },
+  {
+    name: "bulk list goes on where it ended",
+    args: "bulk list --limit 1",
+    lines: [/^ID /, / delete +completed /],
+    talk: /^there may be more: continue with --cursor \S+$/,
+  },
+  {
+    name: "bulk list names the flag of what is wrong",
+    args: "bulk list --limit 101",
+    code: 2,
+    talk: /^millrace: --limit must be a whole number from 1 to 100/,
   },
   { name: "bulk status of none", args: `bulk status ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },
   { name: "bulk stop of none", args: `bulk stop ${NO_JOB}`, code: 3, talk: /^millrace: there is no bulk operation / },

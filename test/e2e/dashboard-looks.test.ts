@@ -34,17 +34,20 @@ beforeAll(async () => {
   await client.enqueueMany([{ type: "import:rows", payload: { file: "a.csv" } }, { type: "import:rows" }]);
   await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
   await liveNow(client);
+  await client.wait((await client.bulk.start({ action: "delete", filter: { type: "no:such" } })).id);
   const [dead] = (await client.dead.list()).jobs;
   const [waiting] = (await client.list({ type: "report:export" })).jobs;
   const [running] = (await client.list({ type: "video:transcode" })).jobs;
   pages = [
     ["overview", "", "things need attention"],
     ["queues", "queues", "A paused queue starts no job"],
+    ["a queue", "queues/mail", "The latest point is still being counted"],
     ["jobs", "jobs", "on this page"],
     ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
     ["a waiting job", `jobs/${waiting?.id}`, "No live worker handles jobs"],
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
     ["dead letters", "dead", "line 4 has 3 columns"],
+    ["operations", "operations", "completed, failed, dead, cancelled jobs of type"],
     ["schedules", "schedules", "weekday-digest"],
     ["delayed jobs", "schedules?tab=delayed", "cart:remind"],
     ["workers", "workers", "Types without a live worker"],

@@ -1,8 +1,8 @@
 import type { BulkOperation, BulkRequest } from "../../client/client.ts";
-import { type BulkAction, type BulkStatus } from "../../core/bulk.ts";
+import { type BulkAction, type BulkStatus, MAX_OPERATIONS_PAGE } from "../../core/bulk.ts";
 import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
 import { confirmMatched, demandOperation, matchedText, runOperation, printFailures } from "../bulk-run.ts";
-import { type CommandGroup, defineVerb, reason, required, toggle, type Verb } from "../command.ts";
+import { type CommandGroup, defineVerb, number, reason, required, text, toggle, type Verb } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, moment } from "../figures.ts";
@@ -17,12 +17,17 @@ export const bulk: CommandGroup = {
     "Retries, cancels or deletes all jobs that match. If you interrupt the command, the operation continues: the server finishes it; without a server, the next process that serves or starts an operation does.",
   examples: ["millrace bulk retry --group 3f9c2a71b0de", "millrace bulk delete --status completed --to 7d --dry-run", "millrace bulk"],
   commands: {
-    list: defineVerb("Show the latest operations", {
-      about: "Shows the latest operations, newest first.",
-      examples: ["millrace bulk list --json | jq 'select(.status == \"running\")'"],
-      async run(_input, session) {
-        const all = await session.withClient((client) => client.bulk.list());
-        session.output.items(all, toOperationWire, columns(Date.now()), "no bulk operations");
+    list: defineVerb("Show operations", {
+      about: "Shows operations, newest first, whoever started them.",
+      examples: ["millrace bulk list --limit 10", "millrace bulk list --json | jq 'select(.status == \"running\")'"],
+      options: {
+        limit: number(`how many at most (default and most: ${MAX_OPERATIONS_PAGE})`),
+        cursor: text("<cursor>", "continue where the previous list ended"),
+      },
+      async run(input, session) {
+        const { operations, cursor } = await session.withClient((client) => client.bulk.list(input));
+        session.output.items(operations, toOperationWire, columns(Date.now()), "no bulk operations");
+        if (cursor !== null) session.output.message(`there may be more: continue with --cursor ${cursor}`);
       },
     }),
     retry: action("retry", "Retry all jobs that match", {

@@ -1,9 +1,9 @@
-import type { QueueInfo, QueueOptions } from "../../client/client.ts";
+import type { QueueInfo, QueueOptions, WaitingType } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
-import { toQueueWire } from "../../http/wire/queue.ts";
+import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
 import { type CommandGroup, defineVerb, number, type Option, required, text, time, toggle } from "../command.ts";
-import { CommandRefused } from "../exit-codes.ts";
+import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
 import type { Column } from "../table.ts";
@@ -25,6 +25,12 @@ const columns: readonly Column<QueueInfo>[] = [
   { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}` },
 ];
 
+const typeColumns: readonly Column<WaitingType>[] = [
+  { title: "TYPE", text: ({ type }) => type, shrinks: true },
+  { title: "OLDEST", text: ({ oldestWaitingMs }) => span(oldestWaitingMs), align: "right" },
+  { title: "WORKER", text: ({ hasWorker }) => (hasWorker ? "live" : "none"), style: ({ hasWorker }) => (hasWorker ? undefined : "red") },
+];
+
 /** A value, or a word that stands for null. */
 function orNone<Value>(option: Option<Value>, word: string): Option<Value | null> {
   return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
@@ -41,7 +47,7 @@ function onOrOff(about: string): Option<boolean | undefined> {
 
 export const queues: CommandGroup = {
   about: "Shows queues with their counts and settings, and changes the settings.",
-  examples: ["millrace queues", "millrace queues set mail --capacity 10000 --head-start 1m"],
+  examples: ["millrace queues", "millrace queues show mail", "millrace queues set mail --capacity 10000 --head-start 1m"],
   commands: {
     list: defineVerb("Show all queues", {
       about:
@@ -51,6 +57,21 @@ export const queues: CommandGroup = {
       async run({ internal }, session) {
         const all = await session.withClient((client) => client.queues({ internal }));
         session.output.items(all, toQueueWire, columns, "no queues yet: the first job makes one");
+      },
+    }),
+    show: defineVerb("Show one queue, and which of its types wait", {
+      about:
+        "Shows a queue, and its types with pending jobs, the longest waiting first. OLDEST: how long the oldest pending job has been due. WORKER: whether a live worker handles the type in this queue.",
+      examples: ["millrace queues show mail", "millrace queues show mail --json | jq '.types[] | select(.has_worker | not)'"],
+      arguments: { queue: required("queue", "the name of a queue") },
+      async run({ queue }, session) {
+        const { output } = session;
+        const found = await session.withClient((client) => client.queue(queue));
+        if (found === null) throw new CommandRefused(`there is no queue ${queue}`, EXIT.notFound);
+        if (output.json) return output.value(toQueueDetailsWire(found));
+        output.table(columns, [found]);
+        output.line("");
+        output.items(found.types, (type) => type, typeColumns, "no job is pending");
       },
     }),
     set: defineVerb("Change the settings of a queue", {

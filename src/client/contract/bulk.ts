@@ -41,6 +41,20 @@ export interface BulkOperation extends BulkPreview, Actor {
   readonly endedAt: number | null;
 }
 
+/** Which page of operations. */
+export interface ListBulk {
+  /** 1 to 100; default 100. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | null | undefined;
+}
+
+/** A page of operations. */
+export interface BulkPage {
+  readonly operations: BulkOperation[];
+  /** For the next page; null at the end. */
+  readonly cursor: string | null;
+}
+
 /** One change to all jobs that match, in batches. You can watch and stop it, and it continues after a crash. */
 export interface BulkOperations {
   /** Counts the jobs that would change, and changes nothing. */
@@ -48,8 +62,11 @@ export interface BulkOperations {
   /** Starts an operation. It runs in this client while it is open, if it is over a store, and in every server. */
   start(request: BulkRequest, options?: GivenId & ChangeOptions): Promise<BulkOperation>;
   get(id: string): Promise<BulkOperation | null>;
-  /** The latest 100, newest first. They are kept as long as jobs are. */
-  list(): Promise<BulkOperation[]>;
+  /**
+   * Operations of everybody, newest first; the `cursor` of one page asks for the next. Those that wait for another attempt come with the first
+   * page, beyond its limit. Ended ones are kept as long as ended jobs are.
+   */
+  list(page?: ListBulk): Promise<BulkPage>;
   /** Stops an operation after its current batch; changes that were made stay. Fails with `wrong_status` if it has already ended. */
   stop(id: string, options?: ChangeOptions): Promise<BulkOperation>;
 }

@@ -55,6 +55,21 @@ export interface QueueInfo {
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 
+/** A type of a queue that has pending jobs. */
+export interface WaitingType {
+  readonly type: string;
+  /** How long its pending job that has been due the longest has waited; see `QueueInfo`. */
+  readonly oldestWaitingMs: number;
+  /** Whether a live worker handles it in this queue. */
+  readonly hasWorker: boolean;
+}
+
+/** A queue, and which of its types wait. */
+export interface QueueDetails extends QueueInfo {
+  /** The longest waiting first; at most 100. */
+  readonly types: readonly WaitingType[];
+}
+
 /** Figures over all queues except internal ones. */
 export interface Stats {
   /** Jobs by status, over all queues. */
@@ -93,6 +108,10 @@ export interface HistoryQuery {
   readonly to?: Date | string | number | undefined;
   /** Default: all queues. */
   readonly queue?: string | undefined;
+  /**
+   * Whether to return run and wait times, too; needs a `queue`. They are known for the last 24 hours; a longer history has nulls before that.
+   */
+  readonly times?: boolean | undefined;
 }
 
 /** The counts of one period. */
@@ -105,6 +124,10 @@ export interface HistoryPoint {
   readonly failed: number;
   /** Attempts that failed or were lost and had an automatic retry. */
   readonly retried: number;
+  /** Run time of the attempts that ended in this period, in milliseconds; null unless you asked for `times`. */
+  readonly run: Percentiles | null;
+  /** How long those attempts had waited since they were due; null unless you asked for `times`. */
+  readonly wait: Percentiles | null;
 }
 
 /**

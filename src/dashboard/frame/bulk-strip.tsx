@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { Square } from "lucide-react";
 import type { ReactElement } from "react";
 import { bulk, stopBulk } from "../bulk.ts";
@@ -23,7 +24,13 @@ export function BulkStrip(): ReactElement {
           <span className="w-48 max-w-full">
             <Meter value={running.processed} of={running.matched} label="jobs processed" />
           </span>
-          <Button look="quiet" icon={Square} className="ml-auto" onClick={() => void stopBulk(running)}>
+          <Link
+            to="/operations"
+            className="ml-auto inline-flex min-h-6 items-center rounded text-primary underline-offset-2 hover:underline"
+          >
+            All operations
+          </Link>
+          <Button look="quiet" icon={Square} onClick={() => void stopBulk(running)}>
             Stop
           </Button>
         </div>

@@ -10,6 +10,7 @@ import { useWatched } from "../watched.ts";
 import { BulkStrip } from "./bulk-strip.tsx";
 import { Confirm } from "./confirm.tsx";
 import { ConnectionStrip } from "./connection-strip.tsx";
+import { useDeadAlerts } from "./dead-alerts.ts";
 import { useJobToasts } from "./job-toasts.ts";
 import { Nav, PAGES } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
@@ -25,6 +26,7 @@ export function Frame(): ReactElement {
   const [theme, setTheme] = useTheme();
   const navigate = useNavigate();
   useJobToasts();
+  useDeadAlerts();
   useShortcuts({
     ...Object.fromEntries(PAGES.map(({ key, to }) => [`g ${key}`, () => void navigate({ to: to ?? "/" })])),
     "Mod+k": () => overlay.set({ kind: "palette" }),

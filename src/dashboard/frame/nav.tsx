@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { CalendarClock, Cpu, Gauge, Layers, ListChecks, type LucideIcon, Skull } from "lucide-react";
+import { CalendarClock, Cpu, Gauge, Layers, ListChecks, type LucideIcon, Skull, SquareStack } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Stats } from "../api.ts";
 import { compact, count } from "../format.ts";
@@ -35,6 +35,7 @@ export const PAGES: readonly NavItem[] = [
     key: "d",
     figure: ({ deadCount }) => ({ value: deadCount, of: "dead", alarms: true }),
   },
+  { to: "/operations", label: "Operations", short: "Bulk", icon: SquareStack, key: "b" },
   { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/workers", label: "Workers", icon: Cpu, key: "w", figure: ({ activeWorkers }) => ({ value: activeWorkers, of: "active" }) },
 ];

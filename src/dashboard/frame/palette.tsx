@@ -1,6 +1,6 @@
 /** THE COMMAND PALETTE: find any page or action by typing a part of its name. */
 import { useNavigate } from "@tanstack/react-router";
-import { CornerDownLeft, Filter, Hash, Layers, type LucideIcon, Pause, Play, Plus, Radio, Search, Sun } from "lucide-react";
+import { Bookmark, CornerDownLeft, Filter, Hash, Layers, type LucideIcon, Pause, Play, Plus, Radio, Search, Sun } from "lucide-react";
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import { STATUSES } from "../../core/job.ts";
 import { isId, readQuery } from "../find-jobs.ts";
@@ -11,6 +11,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { STATUS_ICONS } from "../parts/status-badge.tsx";
 import { useQueues } from "../queries.ts";
 import { pauseQueue, resumeQueue } from "../queue-actions.ts";
+import { useSavedViews } from "../saved-views.ts";
 import { session } from "../session.ts";
 import { THEMES, useTheme } from "../theme.ts";
 import { useWatched } from "../watched.ts";
@@ -18,7 +19,7 @@ import { PAGES } from "./nav.tsx";
 
 interface Entry {
   readonly name: string;
-  readonly group: "Go to" | "Actions" | "Jobs" | "Queues";
+  readonly group: "Go to" | "Actions" | "Jobs" | "Queues" | "Views";
   readonly icon: LucideIcon;
   readonly run: () => void;
 }
@@ -151,6 +152,18 @@ function useEntries(): Entry[] {
     icon: STATUS_ICONS[status],
     run: () => void navigate({ to: "/jobs", search: { status: statusWord(status) } }),
   }));
+  const saved = useSavedViews().map(({ name, page, search }): Entry => ({
+    name,
+    group: "Views",
+    icon: Bookmark,
+    run: () => void navigate({ to: page, search }),
+  }));
+  const queuePages = queues.map(({ name }): Entry => ({
+    name: `Queue ${name}`,
+    group: "Go to",
+    icon: Layers,
+    run: () => void navigate({ to: "/queues/$queue", params: { queue: name } }),
+  }));
   const byQueue = queues.map(({ name }): Entry => ({
     name: `Jobs in ${name}`,
     group: "Queues",
@@ -166,9 +179,9 @@ function useEntries(): Entry[] {
     { name: paused ? "Resume live updates" : "Pause live updates", group: "Actions", icon: Radio, run: () => isPaused.set(!paused) },
     ...THEMES.map((theme): Entry => ({ name: `Theme: ${theme}`, group: "Actions", icon: Sun, run: () => setTheme(theme) })),
   ];
-  if (role === "viewer") return [...pages, ...byQueue, ...lists, ...views];
+  if (role === "viewer") return [...pages, ...saved, ...queuePages, ...byQueue, ...lists, ...views];
   const enqueue: Entry = { name: "Enqueue a job", group: "Actions", icon: Plus, run: () => overlay.set({ kind: "enqueue" }) };
-  return [...pages, enqueue, ...byQueue, ...lists, ...changes, ...views];
+  return [...pages, enqueue, ...saved, ...queuePages, ...byQueue, ...lists, ...changes, ...views];
 }
 
 /** Entries that contain every typed word; those that start with the first one come first. */

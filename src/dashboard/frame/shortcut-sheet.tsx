@@ -38,6 +38,8 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
       ["c", "Cancel it"],
       ["d", "Duplicate and edit it"],
       ["y", "Copy its id"],
+      ["[", "Previous job of the list"],
+      ["]", "Next job of the list"],
     ],
   ],
 ];

@@ -1,17 +1,20 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Keyboard, LogOut, Monitor, Moon, Plus, Search, Settings2, Sun } from "lucide-react";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useId, useState } from "react";
 import { isId, readQuery } from "../find-jobs.ts";
 import { overlay } from "../overlay.ts";
 import { Button, IconButton, Key } from "../parts/button.tsx";
 import { Menu, MenuCheck, MenuGroup, MenuItem, MenuLine } from "../parts/menu.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { usePreference } from "../preferences.ts";
+import { completions } from "../search-completions.ts";
 import { session, signOut, storedKey } from "../session.ts";
 import { type Theme, useTheme } from "../theme.ts";
 import { toast } from "../toasts.ts";
 import { useWatched } from "../watched.ts";
 import { LiveSwitch } from "./connection-strip.tsx";
+import { mayNotify } from "./dead-alerts.ts";
+import { knownValues } from "./known-values.ts";
 import { Mark } from "./nav.tsx";
 
 /** Search, live updates, options, and the button to enqueue. */
@@ -39,6 +42,8 @@ export function TopBar(): ReactElement {
 /** Opens a job by its id, or a list of jobs by a search: `type:email:send status:dead timeout`. */
 function SearchBox(): ReactElement {
   const [text, setText] = useState("");
+  const listId = useId();
+  const offered = completions(text, knownValues());
   const navigate = useNavigate();
   const go = (): void => {
     const typed = text.trim();
@@ -64,6 +69,7 @@ function SearchBox(): ReactElement {
         placeholder="Job id, text, type:… status:…"
         autoComplete="off"
         spellCheck={false}
+        list={offered.length > 0 ? listId : undefined}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
@@ -71,6 +77,11 @@ function SearchBox(): ReactElement {
         }}
         className="h-8 w-full rounded-md border border-input bg-card pr-8 pl-8.5 text-ellipsis"
       />
+      <datalist id={listId}>
+        {offered.map((whole) => (
+          <option key={whole}>{whole}</option>
+        ))}
+      </datalist>
       <span aria-hidden className="pointer-events-none absolute top-1.5 right-2 max-sm:hidden">
         <Key>/</Key>
       </span>
@@ -83,6 +94,7 @@ const THEME_ICONS = { dark: Moon, light: Sun, system: Monitor } as const;
 function OptionsMenu(): ReactElement {
   const [theme, setTheme] = useTheme();
   const [jobToasts, setJobToasts] = usePreference("jobToasts");
+  const [deadAlerts, setDeadAlerts] = usePreference("deadAlerts");
   const [shortcuts, setShortcuts] = usePreference("shortcuts");
   const { user, role } = useWatched(session);
   return (
@@ -97,6 +109,9 @@ function OptionsMenu(): ReactElement {
       <MenuLine />
       <MenuCheck checked={jobToasts} onChange={setJobToasts}>
         Notify me when a job fails for good
+      </MenuCheck>
+      <MenuCheck checked={deadAlerts} onChange={(isOn) => void (isOn ? mayNotify().then(setDeadAlerts) : setDeadAlerts(false))}>
+        Desktop notification of new dead jobs
       </MenuCheck>
       <MenuCheck checked={shortcuts} onChange={setShortcuts}>
         Single-key shortcuts

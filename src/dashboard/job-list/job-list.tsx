@@ -1,7 +1,8 @@
 /** A LIST OF JOBS, with its pages, selection and shortcuts. New jobs are offered, so that rows do not move while somebody reads them. */
 import type { UseQueryResult } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
 import { ArrowUp } from "lucide-react";
-import type { ComponentType, ReactElement, ReactNode } from "react";
+import { type ComponentType, type ReactElement, type ReactNode, useEffect } from "react";
 import { counted } from "../../core/counted.ts";
 import type { JobSummary } from "../../core/job.ts";
 import type { JobPage } from "../api.ts";
@@ -11,6 +12,7 @@ import { Loaded } from "../parts/notices.tsx";
 import { useIsOperator } from "../session.ts";
 import type { JobColumn } from "./columns.tsx";
 import { JobTable } from "./job-table.tsx";
+import { LIST_PAGES, rememberList } from "./last-list.ts";
 import { Pager } from "./pager.tsx";
 import { type Paging, usePaging } from "./paging.ts";
 import { SelectionBar } from "./selection-bar.tsx";
@@ -48,6 +50,7 @@ interface JobListProps {
 export function JobList({ list, caption, columns, limit, actions, empty, children }: JobListProps): ReactElement {
   const isOperator = useIsOperator();
   const { result, rows, fresh, selection, newest, newer, older } = list;
+  useRememberedList(rows);
   return (
     <Card flush>
       <Loaded result={{ ...result, data: rows }} lines={12}>
@@ -74,6 +77,17 @@ export function JobList({ list, caption, columns, limit, actions, empty, childre
       </Loaded>
     </Card>
   );
+}
+
+/** A job that is opened from here knows its neighbours. */
+function useRememberedList(rows: readonly JobSummary[] | undefined): void {
+  const { pathname, search } = useLocation();
+  const page = (Object.keys(LIST_PAGES) as (keyof typeof LIST_PAGES)[]).find((each) => each === pathname);
+  const ids = rows?.map(({ id }) => id).join(" ");
+  useEffect(() => {
+    if (page === undefined || ids === undefined) return;
+    rememberList({ page, search, ids: ids === "" ? [] : ids.split(" ") });
+  }, [page, search, ids]);
 }
 
 function FreshBar({ fresh, limit }: { readonly fresh: number; readonly limit: number }): ReactElement {

@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { Copy, Pause } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
+import { isInternalQueue } from "../../core/internal.ts";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
 import { searchOfQueue } from "../job-search.ts";
@@ -29,13 +30,11 @@ export function JobLink({ id, children, opensRow = false }: JobLinkProps): React
   );
 }
 
-/** The name of a queue, as a link to its jobs. */
+/** The name of a queue, as a link to its page. Internal queues have none: theirs leads to their jobs. */
 export function QueueLink({ name }: { readonly name: string }): ReactElement {
-  return (
-    <Link to="/jobs" search={searchOfQueue(name)} className="inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline">
-      {name}
-    </Link>
-  );
+  const look = { className: "inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline", children: name };
+  if (isInternalQueue(name)) return <Link to="/jobs" search={searchOfQueue(name)} {...look} />;
+  return <Link to="/queues/$queue" params={{ queue: name }} {...look} />;
 }
 
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactElement {

@@ -2,12 +2,14 @@
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
+import { count, NOTHING } from "../format.ts";
 
 export interface Line {
   readonly name: string;
   /** The name of a colour of the theme, such as `--primary`. */
   readonly colour: string;
-  readonly values: readonly number[];
+  /** Null where nothing was measured. */
+  readonly values: readonly (number | null)[];
   readonly filled?: boolean;
 }
 
@@ -17,12 +19,14 @@ interface LineChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly timeText: (at: number) => string;
+  /** Default: whole numbers. */
+  readonly valueText?: ((value: number) => string) | undefined;
 }
 
 const HEIGHT = 232;
 
 /** Redrawn when the theme changes; otherwise only its data changes. */
-export default function LineChart({ label, times, lines, timeText }: LineChartProps): ReactElement {
+export default function LineChart({ label, times, lines, timeText, valueText }: LineChartProps): ReactElement {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -38,7 +42,7 @@ export default function LineChart({ label, times, lines, timeText }: LineChartPr
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const drawn = new UPlot(optionsOf(element, lines, setAt), dataOf(times, lines), element);
+    const drawn = new UPlot(optionsOf(element, lines, setAt, valueText ?? wholeNumber), dataOf(times, lines), element);
     chart.current = drawn;
     const watcher = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }));
     watcher.observe(element);
@@ -62,8 +66,9 @@ export default function LineChart({ label, times, lines, timeText }: LineChartPr
   };
 
   const shown = at === null ? null : (times[at] ?? null);
+  const shownValue = (value: number | null | undefined): string => (typeof value !== "number" ? NOTHING : (valueText ?? count)(value));
   const textAt = (index: number): string =>
-    `${timeText(times[index] ?? 0)}: ${lines.map(({ name, values }) => `${values[index] ?? 0} ${name}`).join(", ")}`;
+    `${timeText(times[index] ?? 0)}: ${lines.map(({ name, values }) => `${shownValue(values[index])} ${name}`).join(", ")}`;
   return (
     <div>
       <div
@@ -84,7 +89,7 @@ export default function LineChart({ label, times, lines, timeText }: LineChartPr
           <span key={name} className="inline-flex items-center gap-1.5">
             <span aria-hidden className="size-2 rounded-full" style={{ background: `var(${colour})` }} />
             {name}
-            {at !== null && <span className="font-medium text-foreground">{(values[at] ?? 0).toLocaleString("en-US")}</span>}
+            {at !== null && <span className="font-medium text-foreground">{shownValue(values[at])}</span>}
           </span>
         ))}
       </p>
@@ -96,7 +101,12 @@ function dataOf(times: readonly number[], lines: readonly Line[]): UPlot.Aligned
   return [times.map((time) => time / 1000), ...lines.map(({ values }) => [...values])];
 }
 
-function optionsOf(element: HTMLElement, lines: readonly Line[], onMove: (at: number | null) => void): UPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  lines: readonly Line[],
+  onMove: (at: number | null) => void,
+  valueText: (value: number) => string,
+): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
@@ -114,7 +124,13 @@ function optionsOf(element: HTMLElement, lines: readonly Line[], onMove: (at: nu
     scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 28, values: CLOCK_TIMES },
-      { ...axis, size: 44, gap: 6, values: (_, splits) => splits.map((value) => (Number.isInteger(value) ? shortNumber(value) : "")) },
+      {
+        ...axis,
+        // As wide as its texts: a number that is cut is another number.
+        size: (_, texts) => 18 + 6.5 * Math.max(0, ...(texts ?? []).map((text) => text.length)),
+        gap: 6,
+        values: (_, splits) => splits.map(valueText),
+      },
     ],
     series: [
       {},
@@ -140,6 +156,8 @@ const CLOCK_TIMES: NonNullable<UPlot.Axis["values"]> = (_, splits) =>
     return isMidnight ? `${two(date.getDate())}.${two(date.getMonth() + 1)}.` : `${two(date.getHours())}:${two(date.getMinutes())}`;
   });
 
-function shortNumber(value: number): string {
+/** The axis has no names for parts of a job. */
+function wholeNumber(value: number): string {
+  if (!Number.isInteger(value)) return "";
   return value < 10_000 ? value.toLocaleString("en-US") : new Intl.NumberFormat("en-US", { notation: "compact" }).format(value);
 }

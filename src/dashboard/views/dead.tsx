@@ -21,6 +21,7 @@ import { visible } from "../safe-text.ts";
 import { useIsOperator } from "../session.ts";
 import { ErrorGroups } from "./dead/error-groups.tsx";
 import { FilterBar } from "./jobs/filter-bar.tsx";
+import { ViewsMenu } from "./jobs/views-menu.tsx";
 
 const route = getRouteApi("/dead");
 
@@ -56,7 +57,12 @@ export function Dead(): ReactElement {
     <>
       <PageHead
         title="Dead letters"
-        actions={isOperator && (list.rows?.length ?? 0) > 0 && <BulkActions filter={toFilter(query)} isFiltered={isFiltered} />}
+        actions={
+          <>
+            {isOperator && (list.rows?.length ?? 0) > 0 && <BulkActions filter={toFilter(query)} isFiltered={isFiltered} />}
+            <ViewsMenu page="/dead" search={search} />
+          </>
+        }
       >
         Jobs that failed for good. They stay until somebody retries or deletes them.
       </PageHead>

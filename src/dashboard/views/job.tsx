@@ -29,7 +29,13 @@ export function JobPage(): ReactElement {
   }
   return (
     <Loaded result={result} lines={10}>
-      {(job) => (job === null ? <NoJob text="It was deleted, or pruned after its retention, or never existed." /> : <JobView job={job} />)}
+      {(job) =>
+        job === null ? (
+          <NoJob text="It was deleted, or pruned after its retention, or never existed." />
+        ) : (
+          <JobView key={job.id} job={job} />
+        )
+      }
     </Loaded>
   );
 }

@@ -21,6 +21,7 @@ import { useJobs } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { FilterBar } from "./jobs/filter-bar.tsx";
 import { StatusTabs } from "./jobs/status-tabs.tsx";
+import { ViewsMenu } from "./jobs/views-menu.tsx";
 
 const route = getRouteApi("/jobs");
 
@@ -41,6 +42,7 @@ export function Jobs(): ReactElement {
         actions={
           <>
             {isOperator && (list.rows?.length ?? 0) > 0 && <BulkActions query={query} statuses={statusesIn(search.status)} />}
+            <ViewsMenu page="/jobs" search={search} />
             <ColumnMenu />
           </>
         }

@@ -1,8 +1,8 @@
 /** Bulk operations: one change for all jobs that match. */
 import { type Static, Type } from "typebox";
-import { BULK_ACTIONS, BULK_STATUSES } from "../../core/bulk.ts";
+import { BULK_ACTIONS, BULK_STATUSES, MAX_OPERATIONS_PAGE } from "../../core/bulk.ts";
 import type { Route } from "./route.ts";
-import { ACTOR, closed, Count, Id, JOB_FILTER, nullable, oneOf, REASON, StatusList, Time } from "./schemas.ts";
+import { ACTOR, closed, Count, Id, JOB_FILTER, nullable, oneOf, PAGE, REASON, StatusList, Time } from "./schemas.ts";
 
 const Action = oneOf([...BULK_ACTIONS]);
 
@@ -73,9 +73,21 @@ export const bulkRoutes = {
     problems: ["invalid_input", "malformed_body", "unsupported_media_type"],
   },
   "GET /api/v1/bulk": {
-    summary: "List the latest operations, newest first",
+    summary: "List operations, newest first",
     scope: "read",
-    answers: { 200: { when: "At most 100.", is: Type.Object({ operations: Type.Array(BulkOperation) }) } },
+    query: closed({
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_OPERATIONS_PAGE, description: `a whole number from 1 to ${MAX_OPERATIONS_PAGE}` }),
+      ),
+      cursor: PAGE.cursor,
+    }),
+    answers: {
+      200: {
+        when: `A page, by default of ${MAX_OPERATIONS_PAGE}. Operations that wait for another attempt come with the first page, beyond its limit.`,
+        is: Type.Object({ operations: Type.Array(BulkOperation), next_cursor: nullable(Type.String()) }),
+      },
+    },
+    problems: ["invalid_input", "invalid_cursor"],
   },
   "GET /api/v1/bulk/{id}": {
     summary: "Get an operation",

@@ -21,7 +21,7 @@ function countOf(description: string): typeof Count {
   return Type.Integer({ minimum: 0, description });
 }
 
-const Queue = Type.Object({
+const QUEUE = {
   // May be internal, with a name that callers cannot send.
   name: Type.String(),
   paused: Type.Boolean(),
@@ -35,6 +35,19 @@ const Queue = Type.Object({
   head_start: nullable(Milliseconds),
   dead_letters: Type.Boolean(),
   retention: Type.Object({ age: Milliseconds, count: Count, keep_at_least: Milliseconds }),
+};
+const Queue = Type.Object(QUEUE);
+
+const QueueDetails = Type.Object({
+  ...QUEUE,
+  types: Type.Array(
+    Type.Object({
+      type: Name,
+      oldest_waiting_ms: Type.Union([Milliseconds], { description: "How long its oldest due job has been pending." }),
+      has_worker: Type.Boolean({ description: "Whether a live worker handles it in this queue." }),
+    }),
+    { description: "Types with pending jobs, the longest waiting first; at most 100." },
+  ),
 });
 
 const Settings = closed({
@@ -120,6 +133,7 @@ export const queueRoutes = {
       from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
       to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
       queue: Type.Optional(Name),
+      times: Type.Optional(Type.Boolean({ description: "true to add run and wait times, known for the last 24 hours; needs queue" })),
     }),
     answers: {
       200: {
@@ -132,6 +146,10 @@ export const queueRoutes = {
               completed: Count,
               failed: countOf(FAILED),
               retried: countOf(RETRIED),
+              run: Type.Union([Percentiles, Type.Null()], { description: "Run time of the attempts that ended; null without times." }),
+              wait: Type.Union([Percentiles, Type.Null()], {
+                description: "How long they had waited since they were due; null without times.",
+              }),
             }),
           ),
         }),
@@ -150,6 +168,12 @@ export const queueRoutes = {
       },
     },
     problems: ["invalid_input"],
+  },
+  "GET /api/v1/queues/{queue}": {
+    summary: "Get a queue, and which of its types wait",
+    scope: "read",
+    answers: { 200: { when: "The queue. No job is read, however many there are.", is: QueueDetails } },
+    problems: ["invalid_input", "not_found"],
   },
   "PATCH /api/v1/queues/{queue}": {
     summary: "Change settings of a queue; those that you leave out stay",

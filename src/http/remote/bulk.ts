@@ -8,7 +8,7 @@ import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import { fromOperationWire, fromPreviewWire } from "../wire/bulk.ts";
 import { changeQuery } from "./change-query.ts";
 import { idMaker, readId } from "./ids.ts";
-import { filterText } from "./queries.ts";
+import { filterText, queryOf } from "./queries.ts";
 import { orNull } from "./schedules.ts";
 import type { Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
@@ -36,8 +36,10 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
       const found = await orNull(transport.ask("GET /api/v1/bulk/{id}", { params: { id: readId(id) }, repeatable: true }));
       return found === null ? null : fromOperationWire(found.body);
     },
-    async list() {
-      return (await transport.ask("GET /api/v1/bulk", { repeatable: true })).body.operations.map(fromOperationWire);
+    async list(page) {
+      const query = queryOf(page, "a list of bulk operations");
+      const { operations, next_cursor } = (await transport.ask("GET /api/v1/bulk", { query, repeatable: true })).body;
+      return { operations: operations.map(fromOperationWire), cursor: next_cursor };
     },
     async stop(id, options) {
       const { query } = changeQuery(options, "the options of a change");

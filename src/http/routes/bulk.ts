@@ -1,4 +1,4 @@
-/** Bulk operations: start, get and stop them. */
+/** Bulk operations: start, list, get and stop them. */
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
 import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
@@ -15,8 +15,9 @@ export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulk
       return { status: 202, body: toOperationWire(operation), headers: { Location: `bulk/${operation.id}` } };
     },
 
-    async "GET /api/v1/bulk"() {
-      return ok({ operations: (await client.bulk.list()).map(toOperationWire) });
+    async "GET /api/v1/bulk"({ query }) {
+      const { operations, cursor } = await client.bulk.list(query);
+      return ok({ operations: operations.map(toOperationWire), next_cursor: cursor });
     },
 
     async "GET /api/v1/bulk/{id}"({ params: { id } }) {

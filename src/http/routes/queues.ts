@@ -1,10 +1,10 @@
 /** Queues and statistics. */
-import type { QueueOptions } from "../../client/client.ts";
+import type { Client, QueueDetails, QueueOptions } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
-import { toPointWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
+import { toPointWire, toQueueDetailsWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 import { fieldsToCamelCase } from "../wire/values.ts";
 
 export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof queueRoutes> {
@@ -25,11 +25,14 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok({ queues: (await client.queues(query)).map(toQueueWire) });
     },
 
+    async "GET /api/v1/queues/{queue}"({ params: { queue } }) {
+      return ok(toQueueDetailsWire(await demandQueue(client, queue)));
+    },
+
     async "PATCH /api/v1/queues/{queue}"({ params: { queue }, query, body }) {
       await client.configure(queue, settingsOf(body), { create: query.create ?? false });
-      const found = (await client.queues()).find(({ name }) => name === queue);
-      if (found === undefined) throw new MillraceError("not_found", `there is no queue ${queue}`, { field: "queue" });
-      return ok(toQueueWire(found));
+      const { types: _, ...changed } = await demandQueue(client, queue);
+      return ok(toQueueWire(changed));
     },
 
     async "POST /api/v1/queues/{queue}/pause"({ params: { queue }, query }) {
@@ -42,6 +45,12 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok({ message: "Queue resumed", queue, paused: false });
     },
   };
+}
+
+async function demandQueue(client: Client, queue: string): Promise<QueueDetails> {
+  const found = await client.queue(queue);
+  if (found === null) throw new MillraceError("not_found", `there is no queue ${queue}`, { field: "queue" });
+  return found;
 }
 
 function settingsOf({ retention, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {

@@ -1,5 +1,5 @@
 /** Queues, statistics and workers on the wire, both ways. */
-import type { HistoryPoint, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
+import type { HistoryPoint, QueueDetails, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
 import type { FormerWorker, WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, toTime } from "./values.ts";
@@ -7,6 +7,7 @@ import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, toTime } from "./values
 type StatsWire = AnswerFrom<"GET /api/v1/stats">;
 type PointWire = AnswerFrom<"GET /api/v1/stats/history">["points"][number];
 type QueueWire = AnswerFrom<"PATCH /api/v1/queues/{queue}">;
+type QueueDetailsWire = AnswerFrom<"GET /api/v1/queues/{queue}">;
 type WorkerWire = AnswerFrom<"GET /api/v1/workers">["workers"][number];
 type FormerWire = AnswerFrom<"GET /api/v1/workers/former">["workers"][number];
 type EntryWire = Omit<BodyIn<"PUT /api/v1/workers/{worker}">, "ttl">;
@@ -63,6 +64,14 @@ export function toQueueWire(queue: QueueInfo): QueueWire {
 
 export function fromQueueWire(wire: QueueWire): QueueInfo {
   return { ...fieldsToCamelCase(wire), retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
+}
+
+export function toQueueDetailsWire({ types, ...queue }: QueueDetails): QueueDetailsWire {
+  return { ...toQueueWire(queue), types: types.map(fieldsToSnakeCase) } as QueueDetailsWire;
+}
+
+export function fromQueueDetailsWire({ types, ...queue }: QueueDetailsWire): QueueDetails {
+  return { ...fromQueueWire(queue), types: types.map(fieldsToCamelCase) as unknown as QueueDetails["types"] };
 }
 
 export function toEntryWire(entry: WorkerEntry): EntryWire {

@@ -1,5 +1,6 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
+import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { COUNTER, counterRows, LEVELS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Catalog, settingValues } from "./catalog.ts";
@@ -14,6 +15,7 @@ import {
   READ_QUEUE_COUNTS,
   SET_QUEUE,
   POSITION_OF_JOB,
+  STORED_PERIODS,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -85,11 +87,18 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
   const step = STEP[query.step];
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  let rows: Row[] = [];
-  if (query.queue === undefined) rows = on.all(READ_COUNTS, step, from, to);
-  else {
-    const queue = catalog.findQueue(query.queue);
-    if (queue !== null) rows = on.all(READ_QUEUE_COUNTS, step, from, to, queue.id);
+  const rows: Row[] = [];
+  if (query.queue === undefined) return on.all(READ_COUNTS, step, from, to) as [number, number, number, number][];
+  const queue = catalog.findQueue(query.queue);
+  const [first, last] = on.get(STORED_PERIODS, step, step) as [number | null, number | null];
+  if (queue === null || first === null || last === null) return [];
+  // Period by period: a range of periods would be read with the counts of all other queues.
+  const length = LENGTHS[query.step];
+  const until = Math.min(to, last + 1);
+  for (let at = Math.max(first, Math.ceil(from / length) * length); at < until; at += length) {
+    rows.push(...on.all(READ_QUEUE_COUNTS, step, at, queue.id));
   }
   return rows as [number, number, number, number][];
 }
+
+const LENGTHS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS } as const;

@@ -73,8 +73,11 @@ export const ADD_COUNT =
   "insert into millrace_count (step, queue, at, metric, value) values (?, ?, ?, ?, ?) on conflict do update set value = value + excluded.value";
 /** In: step, from, to. */
 export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ?";
-/** In: step, from, to, queue. */
-export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ? and queue = ?";
+/** In: step, at, queue. */
+export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at = ? and queue = ?";
+/** In: step, twice. Out: the first and the last period that is stored. */
+export const STORED_PERIODS =
+  "select (select min(at) from millrace_count where step = ?), (select max(at) from millrace_count where step = ?)";
 
 // ── Jobs come in ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

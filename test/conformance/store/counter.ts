@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { bucketOf } from "../../../src/core/histogram.ts";
-import type { CounterRow } from "../../../src/store/store.ts";
+import type { CounterQuery, CounterRow } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, LEASE_MS } from "../world.ts";
 
@@ -50,6 +50,27 @@ export function counterSuite(engine: Engine): void {
       expect(table((await world.store.counters({ step: "all" })).rows)).toEqual({ "a 0": { enqueued: 3 }, "b 0": { enqueued: 2 } });
       expect(table((await world.store.counters({ step: "all", queue: "b" })).rows)).toEqual({ "b 0": { enqueued: 2 } });
       expect((await world.store.counters({ step: "all", queue: "nowhere" })).rows).toEqual([]);
+    });
+
+    keeps("of one queue are those of its own periods, whatever other queues counted", async (world) => {
+      const start = world.clock.now(); // the start of an hour
+      await world.addMany(2, { queue: "before" });
+      world.clock.advance(3 * MINUTE_MS);
+      await world.addMany(1, { queue: "mine" });
+      world.clock.advance(2 * HOUR_MS);
+      await world.addMany(4, { queue: "mine" });
+      await world.addMany(8, { queue: "other" });
+      world.clock.advance(MINUTE_MS);
+      await world.addMany(16, { queue: "other" });
+      const second = start + 2 * HOUR_MS;
+      const mine = async (query: Omit<CounterQuery, "queue">) => table((await world.store.counters({ ...query, queue: "mine" })).rows);
+      const both = { [`mine ${start + 3 * MINUTE_MS}`]: { enqueued: 1 }, [`mine ${second + 3 * MINUTE_MS}`]: { enqueued: 4 } };
+      expect(await mine({ step: "minute" })).toEqual(both);
+      expect(await mine({ step: "minute", from: start + 1, to: second + 3 * MINUTE_MS + 1 })).toEqual(both);
+      expect(await mine({ step: "minute", from: start + 3 * MINUTE_MS + 1, to: second + 3 * MINUTE_MS })).toEqual({});
+      expect(await mine({ step: "hour", from: 0, to: second })).toEqual({ [`mine ${start}`]: { enqueued: 1 } });
+      expect(await mine({ step: "hour", from: start + 1 })).toEqual({ [`mine ${second}`]: { enqueued: 4 } });
+      expect(await mine({ step: "minute", from: second + HOUR_MS })).toEqual({});
     });
 
     keeps("by minute and by hour tell when, for the periods that begin in [from, to)", async (world) => {

@@ -25,7 +25,17 @@ export const bulkCases: Readonly<Partial<Record<keyof typeof bulkRoutes, readonl
     { status: 422, code: "invalid_input", ask: () => ({ json: { action: "delete" } }) },
     { status: 422, code: "invalid_input", ask: () => ({ json: { action: "explode", all: true } }) },
   ],
-  "GET /api/v1/bulk": [{ status: 200, ask: () => ({}) }],
+  "GET /api/v1/bulk": [
+    { status: 200, ask: () => ({}) },
+    {
+      status: 200,
+      ask: async (world) => {
+        await ended(world);
+        return { query: "limit=1" };
+      },
+    },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "limit=101" }) },
+  ],
   "GET /api/v1/bulk/{id}": [{ status: 200, ask: async (world) => ({ params: { id: await ended(world) } }) }],
   "POST /api/v1/bulk/{id}/stop": [
     { status: 200, ask: async (world) => ({ params: { id: await underWay(world) } }) },

@@ -20,7 +20,17 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
       },
     },
   ],
-  "GET /api/v1/stats/history": [{ status: 200, ask: () => ({ query: "step=minute" }) }],
+  "GET /api/v1/stats/history": [
+    { status: 200, ask: () => ({ query: "step=minute" }) },
+    {
+      status: 200,
+      ask: async (world) => {
+        const { queue } = (await world.client.get(await world.completed()))!;
+        return { query: `times=true&queue=${queue}` };
+      },
+    },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "times=true" }) },
+  ],
   "GET /api/v1/queues": [
     { status: 200, ask: () => ({}) },
     {
@@ -29,6 +39,16 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
         const { id } = await world.client.bulk.start({ action: "delete", filter: { tag: world.name("tag") } });
         await world.client.wait(id);
         return { query: "internal=true" };
+      },
+    },
+  ],
+  "GET /api/v1/queues/{queue}": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const queue = world.name("queue");
+        await world.client.enqueue("unhandled", null, { queue });
+        return { params: { queue } };
       },
     },
   ],

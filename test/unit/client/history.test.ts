@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claim, die, openClient, START } from "./open-client.ts";
+import { claim, die, openClient, spyOn, START } from "./open-client.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -9,7 +9,7 @@ describe("history", () => {
     const { client } = await openClient();
     const points = await client.history();
     expect(points).toHaveLength(24);
-    expect(points.at(-1)).toEqual({ at: START - (START % HOUR), enqueued: 0, completed: 0, failed: 0, retried: 0 });
+    expect(points.at(-1)).toEqual({ at: START - (START % HOUR), enqueued: 0, completed: 0, failed: 0, retried: 0, run: null, wait: null });
     expect(points.map(({ at }) => at)).toEqual(points.map((_, index) => points[0]!.at + index * HOUR));
   });
 
@@ -25,6 +25,40 @@ describe("history", () => {
     expect(before).toMatchObject({ enqueued: 3, completed: 0, failed: 1 });
     expect(last).toMatchObject({ enqueued: 0, completed: 1, failed: 0 });
     expect((await client.history({ queue: "b" })).at(-2)).toMatchObject({ enqueued: 1, failed: 0 });
+  });
+
+  test("tells run and wait times of one queue, by minute and by hour, for the last day", async () => {
+    const { client, store, clock } = await openClient();
+    const run = async (runMs: number): Promise<void> => {
+      await client.enqueue("t", null, { queue: "q" });
+      await clock.advance(400);
+      const [lease] = (await claim(client, 1, "q")).jobs;
+      const { job, fence, facts } = lease!;
+      await client.leases.exchange([{ id: job.id, fence, facts, outcome: { kind: "completed", result: null, runMs } }], null);
+    };
+    await run(4);
+    await clock.advance("30h");
+    for (const runMs of [16, 16, 1024]) await run(runMs);
+    await clock.advance("1m");
+    await run(16);
+    const none = { p50: null, p95: null, p99: null };
+    const minutes = await client.history({ step: "minute", queue: "q", times: true });
+    expect(minutes.slice(-2).map((point) => point.run)).toEqual([
+      { p50: 16, p95: 1020, p99: 1020 },
+      { p50: 16, p95: 16, p99: 16 },
+    ]);
+    expect(minutes.at(-1)?.wait).toEqual({ p50: 431, p95: 431, p99: 431 });
+    expect(minutes.at(-3)).toMatchObject({ run: none, wait: none });
+    const reads = spyOn(store, "counters");
+    const hours = await client.history({ from: START, queue: "q", times: true });
+    expect(hours.at(-1)?.run).toEqual({ p50: 16, p95: 1020, p99: 1020 });
+    // The first hour is more than a day ago: it is counted, but its times are not added up any more.
+    expect(hours[0]).toMatchObject({ completed: 1, run: none, wait: none });
+    expect(reads.map(([{ step, from }]) => [step, from])).toEqual([
+      ["hour", START],
+      ["minute", START + 7 * HOUR],
+    ]);
+    expect((await client.history({ queue: "q" })).at(-1)).toMatchObject({ completed: 4, run: null, wait: null });
   });
 
   test("goes by minutes, and from one moment to another, when told to", async () => {
@@ -44,6 +78,8 @@ describe("history", () => {
     [{ from: START, to: START - 2 * HOUR }, "from"],
     [{ from: START - 2000 * HOUR }, "from"],
     [{ form: START }, "form"],
+    [{ times: true }, "queue"],
+    [{ times: "yes", queue: "q" }, "times"],
   ])("refuses %j", async (query, field) => {
     const { client } = await openClient();
     await expect(client.history(query as never)).rejects.toMatchObject({ code: "invalid_input", field });

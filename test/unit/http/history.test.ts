@@ -22,6 +22,9 @@ describe("GET /api/v1/stats/history", () => {
     const [local, far] = [await api.client.history(query), await remote.history(query)];
     expect(far).toEqual(local);
     expect(far.reduce((total, point) => total + point.enqueued, 0)).toBe(1);
+    const withTimes = { ...query, times: true };
+    expect(await remote.history(withTimes)).toEqual(await api.client.history(withTimes));
+    expect((await remote.history(withTimes))[0]?.run).toEqual({ p50: null, p95: null, p99: null });
   });
 
   test("refuses what it does not know", async () => {

@@ -1,5 +1,5 @@
-import { Link, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, ClipboardCopy, CopyPlus, Terminal } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { ClipboardCopy, CopyPlus, Terminal } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Job } from "../../../core/job.ts";
 import { COPY_FORMATS, requestLike } from "../../copy-as.ts";
@@ -16,15 +16,14 @@ import { Priority } from "../../parts/priority.tsx";
 import { StatusBadge } from "../../parts/status-badge.tsx";
 import { visible } from "../../safe-text.ts";
 import { useIsOperator } from "../../session.ts";
+import { Neighbours } from "./neighbours.tsx";
 
 /** The job's type, id, status, progress and error, and actions. */
 export function JobHead({ job }: { readonly job: Job }): ReactElement {
   const { progress } = job;
   return (
     <div className="mb-4">
-      <Link to="/jobs" className="mb-1 inline-flex min-h-6 items-center gap-0.5 text-muted-foreground hover:text-foreground">
-        <ChevronLeft aria-hidden className="size-4" /> Jobs
-      </Link>
+      <Neighbours id={job.id} />
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
           <h1 className="flex flex-wrap items-center gap-2.5 text-lg font-semibold tracking-tight">

@@ -11,6 +11,7 @@ import { InternalSwitch } from "../../parts/internal-switch.tsx";
 import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
+import { readTypedTime, typedTime } from "../../typed-time.ts";
 
 /** Filters that have a field here; the status has its tabs. */
 const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to", "internal"];
@@ -156,23 +157,35 @@ function MomentInput({
   readonly value: string;
   readonly onChange: (value: string | undefined) => void;
 }): ReactElement {
+  const shown = typedTime(value);
+  const [text, setText] = useState(shown);
+  const [seen, setSeen] = useState(shown);
+  // The URL was changed by something else: a link, or the back button.
+  if (seen !== shown) {
+    setSeen(shown);
+    setText(shown);
+  }
+  const read = text.trim() === "" ? undefined : readTypedTime(text);
+  const use = (): void => {
+    if (read !== null && read !== (value || undefined)) onChange(read);
+  };
   return (
     <input
-      type="datetime-local"
+      type="text"
       aria-label={label}
-      title={label}
-      value={localInput(value)}
-      onChange={(event) => onChange(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())}
-      className="h-8 min-w-0 rounded-md border border-input bg-card px-2"
+      aria-invalid={read === null}
+      title={`${label}: a time back from now such as 2h, or a day with or without a time`}
+      placeholder="2h, 2026-11-15 10:00"
+      spellCheck={false}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={use}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") use();
+      }}
+      className="h-8 min-w-0 rounded-md border border-input bg-card px-2 aria-invalid:border-destructive"
     />
   );
-}
-
-/** The value of such a field: local time, to the minute. */
-function localInput(value: string): string {
-  const date = new Date(value);
-  if (value === "" || Number.isNaN(date.getTime())) return "";
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 interface ChoiceProps {
@@ -204,6 +217,7 @@ const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error g
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {
+  if (name === "from" || name === "to") return typedTime(value);
   return name === "status" ? (statusesIn(value)?.join(", ") ?? value) : value;
 }
 

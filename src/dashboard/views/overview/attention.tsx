@@ -15,17 +15,17 @@ interface AttentionProps {
   readonly workers: number;
 }
 
-type Page = "/jobs" | "/dead" | "/queues" | "/workers";
+type Page = "/jobs" | "/dead" | "/queues/$queue" | "/workers";
 
 /** Where to see more. */
 const PAGES: Readonly<Record<Finding["code"], Page>> = {
   dead_jobs: "/dead",
   no_workers: "/workers",
   no_worker: "/jobs",
-  queue_full: "/queues",
-  queue_nearly_full: "/queues",
+  queue_full: "/queues/$queue",
+  queue_nearly_full: "/queues/$queue",
   queue_behind: "/jobs",
-  queue_paused: "/queues",
+  queue_paused: "/queues/$queue",
   worker_silent: "/workers",
   handlers_abandoned: "/workers",
 };
@@ -66,7 +66,12 @@ function FindingRow({ finding }: { readonly finding: Finding }): ReactElement {
   const [Icon, colour] = severity === "bad" ? [OctagonAlert, "text-destructive"] : [TriangleAlert, "text-warning"];
   return (
     <li>
-      <Link to={PAGES[code]} search={searchOf(finding)} className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60">
+      <Link
+        to={PAGES[code]}
+        params={{ queue: finding.queue ?? "" }}
+        search={searchOf(finding)}
+        className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60"
+      >
         <Icon aria-hidden className={`size-3.5 shrink-0 ${colour}`} />
         <span className="min-w-0 flex-1 sm:flex sm:items-baseline sm:gap-2">
           <span className="block font-medium break-words">{message}</span>

@@ -103,7 +103,7 @@ function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): Reac
   );
 }
 
-function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement | null {
+export function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement | null {
   const [isEdited, setEdited] = useState(false);
   const { name, paused } = queue;
   if (isInternalQueue(name)) return null;
@@ -138,7 +138,7 @@ function CountLink({ queue, status, value }: { readonly queue: string; readonly 
   );
 }
 
-function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactElement {
+export function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactElement {
   const levels = LEVELS.filter((level) => waiting[level] > 0);
   const words = levels.map((level) => `${count(waiting[level])} ${level}`).join(", ");
   return (
@@ -153,7 +153,7 @@ function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): ReactEleme
   );
 }
 
-function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
+export function Capacity({ queue: { counts, capacity } }: { readonly queue: Queue }): ReactElement {
   if (capacity === null) return <span className="text-muted-foreground">unlimited</span>;
   const used = counts.pending + counts.scheduled + counts.retrying;
   return (

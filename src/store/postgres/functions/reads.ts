@@ -78,7 +78,13 @@ create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_l
 begin
   return query
     select q.name, c.at, c.metric, sum(c.amount)::bigint from (
-      select queue, at, metric, amount from ${s}.count where step = p_step and at >= p_from and at < p_to
+      select queue, at, metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to
+      union all
+      -- Period by period: a range of periods would be read with the counts of all other queues.
+      select c.queue, c.at, c.metric, c.amount from ${s}.queue q cross join generate_series(
+        greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
+        least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length) p(at)
+      join ${s}.count c on c.step = p_step and c.at = p.at and c.queue = q.id where p_queue is not null and q.name = p_queue
       union all
       select * from (
         select queue, case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount from ${s}.cell

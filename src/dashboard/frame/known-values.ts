@@ -1,0 +1,24 @@
+/** Types, queues and tags in the answers that the page has. */
+import type { JobPage, Schedule, Stats, Worker } from "../api.ts";
+import { queries } from "../queries.ts";
+import type { KnownValues } from "../search-completions.ts";
+
+export function knownValues(): KnownValues {
+  const answers = queries.getQueryCache().findAll();
+  const jobs = answers
+    .filter(({ queryKey: [topic] }) => topic === "jobs" || topic === "dead")
+    .flatMap(({ state }) => (state.data as JobPage | undefined)?.jobs ?? []);
+  const workers = queries.getQueryData<Worker[]>(["workers"]) ?? [];
+  const schedules = queries.getQueryData<Schedule[]>(["schedules"]) ?? [];
+  const latest = queries.getQueryData<string[]>(["types"]) ?? [];
+  const handled = workers.flatMap(({ types }) => (types === "*" ? [] : types));
+  return {
+    types: sorted([...handled, ...schedules.map(({ type }) => type), ...latest, ...jobs.map(({ type }) => type)]),
+    queues: sorted(Object.keys(queries.getQueryData<Stats>(["stats"])?.queues ?? {})),
+    tags: sorted(jobs.flatMap(({ tags }) => tags)),
+  };
+}
+
+function sorted(values: readonly string[]): string[] {
+  return [...new Set(values)].sort();
+}

@@ -1,0 +1,126 @@
+// Ways to find and follow jobs: through a list job by job, by saved views, by suggestions and free times, and by an alert.
+
+import { expect, test } from "vitest";
+import { eventually, letDie, stage } from "./dashboard/fixture.ts";
+
+const open = stage();
+
+test("the keys [ and ] go through the list that a job was opened from, also after a reload", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany(["first", "second", "third"].map((type) => ({ type, queue: "mail" })));
+  await client.enqueue("elsewhere");
+  const page = await visit("jobs?queue=mail");
+  await page.locator("tr[data-job]", { hasText: "third" }).locator("a[data-open]").click();
+  await page.getByRole("heading", { name: "third pending" }).waitFor();
+  await page.getByText("1 of 3 in the list").waitFor();
+  expect(await page.getByRole("button", { name: "Previous job ([)" }).isDisabled()).toBe(true);
+  await page.keyboard.press("]");
+  await page.getByRole("heading", { name: "second pending" }).waitFor();
+  await page.reload();
+  await page.getByText("2 of 3 in the list").waitFor();
+  await page.getByRole("button", { name: "Next job (])" }).click();
+  await page.getByRole("heading", { name: "first pending" }).waitFor();
+  await page.keyboard.press("]");
+  await page.keyboard.press("[");
+  await page.getByRole("heading", { name: "second pending" }).waitFor();
+  await page.getByRole("link", { name: "Jobs", exact: true }).last().click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(3);
+  expect(page.url()).toMatch(/jobs\?queue=mail$/);
+});
+
+test("a job that is in no list has no neighbours", async () => {
+  const { client, visit } = await open();
+  const { id } = await client.enqueue("alone");
+  const page = await visit(`jobs/${id}`);
+  await page.getByRole("heading", { name: "alone pending" }).waitFor();
+  expect(await page.getByRole("button", { name: "Next job (])" }).count()).toBe(0);
+});
+
+test("filters are saved under a name, found again in the menu and in the palette, and shared by a link", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([{ type: "email:send", queue: "mail" }, { type: "other" }]);
+  const page = await visit("jobs?type=email:send&queue=mail");
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Save this view…" }).click();
+  await page.getByRole("dialog", { name: "Save this view" }).getByLabel("Name").fill("Our mail");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("button", { name: "Our mail" }).waitFor();
+  await page.getByRole("button", { name: "Our mail" }).click();
+  await page.getByRole("menuitem", { name: "Copy a link to this view" }).click();
+  await eventually(() => page.evaluate("navigator.clipboard.readText()")).toBe(page.url());
+  await page.getByRole("link", { name: /^Dead letters/ }).click();
+  await page.getByRole("heading", { name: "Dead letters" }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Our mail" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  expect(page.url()).toMatch(/jobs\?type=email:send&queue=mail$/);
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search pages and actions" }).fill("our mail");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Our mail" }).click();
+  await page.getByRole("menuitem", { name: "Delete the view Our mail" }).click();
+  await page.getByRole("button", { name: "Views" }).waitFor();
+});
+
+test("the search suggests what the page knows", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([{ type: "email:send", queue: "mail", tags: ["newsletter"] }]);
+  const page = await visit("jobs");
+  await page.locator("tr[data-job]").waitFor();
+  const box = page.locator("[data-search]");
+  const offered = (): Promise<string[]> =>
+    page.locator("datalist option").evaluateAll((options) => options.map((option) => option.textContent ?? ""));
+  for (const [typed, whole] of [
+    ["queue:m", "queue:mail"],
+    ["email", "type:email:send"],
+    ["status:pending tag:n", "status:pending tag:newsletter"],
+  ] as const) {
+    await box.fill(typed);
+    await eventually(offered).toEqual([whole]);
+  }
+});
+
+test("from and to take spans and times as people write them", async () => {
+  const { client, visit } = await open();
+  await client.enqueue("t");
+  const page = await visit("jobs");
+  await page.getByRole("combobox", { name: "Created" }).selectOption("own");
+  const from = page.getByLabel("Created at or after");
+  await from.fill("2h");
+  await from.press("Enter");
+  await eventually(() => page.url()).toMatch(/from=2h$/);
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  const to = page.getByLabel("Created before");
+  await to.fill("soon");
+  await to.press("Enter");
+  expect(await to.getAttribute("aria-invalid")).toBe("true");
+  await to.fill("2020-11-15 10:00");
+  await to.press("Enter");
+  await page.getByText("No jobs match these filters").waitFor();
+  await page.reload();
+  expect(await to.inputValue()).toBe("2020-11-15 10:00");
+  expect(await from.inputValue()).toBe("2h");
+});
+
+test("a page in the background tells of new dead jobs, when that was asked for", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([{ type: "a" }, { type: "b" }]);
+  const page = await visit("workers");
+  // The browser of the tests shows no notifications: it notes them.
+  await page.evaluate(`
+    window.told = [];
+    window.Notification = class extends EventTarget { static requestPermission = async () => "granted"; constructor(title) { super(); window.told.push(title); } };
+  `);
+  await page.getByRole("button", { name: "Options" }).click();
+  const answer = page.waitForResponse(/api\/v1\/stats$/);
+  await page.getByRole("menuitemcheckbox", { name: "Desktop notification of new dead jobs" }).click();
+  await answer;
+  await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`);
+  await letDie(client, "a", "no");
+  await eventually(() => page.evaluate("window.told")).toEqual(["1 new dead job"]);
+  expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon-alert\.svg$/);
+  await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))`);
+  expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
+});

@@ -1,0 +1,77 @@
+// The page of one queue: its figures over time, what waits in it, who works on it, its settings and its errors.
+
+import { expect, test } from "vitest";
+import { eventually, letDie, stage } from "./dashboard/fixture.ts";
+
+const open = stage();
+
+test("a queue has a page of its own, from its row, with figures over time as charts and as tables", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([{ type: "a", queue: "mail" }, { type: "a", queue: "mail" }, { type: "other" }]);
+  await client.enqueue("bad", null, { queue: "mail" });
+  await letDie(client, "bad", "550 no such mailbox", "mail");
+  await using _worker = client.work({ a: () => null }, { queues: ["mail"] });
+  await eventually(async () => (await client.stats()).totalProcessed).toBe(2);
+  const page = await visit("queues");
+  await page.getByRole("link", { name: "mail", exact: true }).click();
+  await page.getByRole("heading", { name: "mail", exact: true }).waitFor();
+  expect(page.url()).toMatch(/queues\/mail$/);
+  await page.getByRole("slider", { name: "Run time, point by point" }).waitFor();
+  await page.getByRole("group", { name: "Time range" }).getByRole("button", { name: "1 h" }).click();
+  await page.getByRole("slider", { name: "Jobs per minute, point by point" }).waitFor();
+  for (let tables = 0; tables < 4; tables++) await page.getByRole("button", { name: "Show as a table" }).first().click();
+  // What was counted may be in one minute, or in two.
+  const columns = async (name: string): Promise<string[][]> => {
+    const rows = await page.getByRole("table", { name }).getByRole("row").all();
+    return Promise.all(rows.slice(1, 4).map((row) => row.getByRole("cell").allTextContents()));
+  };
+  const sum = async (name: string, column: number): Promise<number> =>
+    (await columns(name)).reduce((total, cells) => total + Number(cells[column]), 0);
+  await eventually(() => sum("Jobs over time, the latest first", 1)).toBe(3);
+  await eventually(() => sum("Jobs over time, the latest first", 2)).toBe(2);
+  expect(await sum("Jobs over time, the latest first", 3)).toBe(1);
+  for (const name of ["Wait time over time, the latest first", "Run time over time, the latest first"]) {
+    expect((await columns(name)).flat()).toEqual(expect.arrayContaining([expect.stringMatching(/^\d[\d.]* (ms|s)$/)]));
+  }
+  expect((await columns("Failure rate over time, the latest first")).flat()).toEqual(
+    expect.arrayContaining([expect.stringMatching(/ %$/)]),
+  );
+  await page.getByRole("list", { name: "Errors" }).getByText("550 no such mailbox").waitFor();
+  await page.getByRole("group", { name: "Time range" }).getByRole("button", { name: "30 d" }).click();
+  await page.getByText("Wait and run times are known for the last 24 hours.").waitFor();
+});
+
+test("it says what waits, who works on it and how full it is, and leads to its jobs", async () => {
+  const { client, visit } = await open();
+  await client.configure("mail", { capacity: 10, retention: { age: "7d" } });
+  await client.enqueueMany([
+    { type: "slow", queue: "mail" },
+    { type: "orphan", queue: "mail" },
+    { type: "slow", queue: "mail" },
+  ]);
+  const slow = (_: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> =>
+    new Promise((resolve) => signal.addEventListener("abort", resolve));
+  await using worker = client.work({ slow }, { queues: ["mail"], concurrency: 1, grace: 0 });
+  await using other = client.work({ slow }, { queues: ["default"] });
+  const page = await visit("queues/mail");
+  const types = page.getByRole("table", { name: "Types with pending jobs" });
+  await types.getByRole("row", { name: /^orphan none/ }).waitFor();
+  await types.getByRole("row", { name: /^slow live/ }).waitFor();
+  await page.locator(`[data-worker="${worker.id}"]`).getByText("1 of 1").waitFor();
+  expect(await page.locator(`[data-worker="${other.id}"]`).count()).toBe(0);
+  await page.getByText("2 of 10").waitFor();
+  await page.getByText("7d", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("heading", { name: "mail paused" }).waitFor();
+  await page.getByRole("list", { name: "Jobs by status" }).getByRole("link", { name: "pending 2" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+  expect(page.url()).toMatch(/jobs\?queue=mail&status=pending$/);
+});
+
+test("a queue that does not exist is told so", async () => {
+  const { visit } = await open();
+  const page = await visit("queues/nowhere");
+  await page.getByText("There is no such queue").waitFor();
+  await page.goto(page.url().replace("nowhere", "no%20name"));
+  await page.getByText("There is no such queue").waitFor();
+});

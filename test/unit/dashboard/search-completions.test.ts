@@ -1,0 +1,30 @@
+import { describe, expect, test } from "vitest";
+import { completions } from "../../../src/dashboard/search-completions.ts";
+
+const KNOWN = { types: ["email:send", "report:make"], queues: ["mail", "default"], tags: ["newsletter"] };
+
+describe("the search suggests", () => {
+  test.each([
+    ["", []],
+    ["sta", ["status:"]],
+    ["status:de", ["status:dead"]],
+    ["STATUS:DE", ["status:dead"]],
+    ["type:", ["type:email:send", "type:report:make"]],
+    ["type:email:s", ["type:email:send"]],
+    ["mail", ["type:email:send", "queue:mail"]],
+    ["status:dead queue:d", ["status:dead queue:default"]],
+    ["status:dead tag:news", ["status:dead tag:newsletter"]],
+    ["from:1", ["from:15m", "from:1h"]],
+    ["nothing of the sort", []],
+    ["order:4711", []],
+    ["status:dead ", []],
+    ["status:dead", []],
+  ])("for %j", (text, expected) => {
+    expect(completions(text, KNOWN)).toEqual(expected);
+  });
+
+  test("no more than can be read", () => {
+    const types = Array.from({ length: 100 }, (_, index) => `t${index}`);
+    expect(completions("type:t", { ...KNOWN, types })).toHaveLength(20);
+  });
+});
