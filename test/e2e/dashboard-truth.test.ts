@@ -291,6 +291,15 @@ describe("small things", () => {
     await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
     expect(await page.getByRole("checkbox", { name: "Internal" }).isChecked()).toBe(true);
   });
+
+  test("the links of a worker of all queues lead to lists", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("mail");
+    await using _mine = client.work({ other: () => null }, { queues: ["*"] });
+    const page = await visit("workers");
+    await page.getByRole("link", { name: "all queues" }).click();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  });
 });
 
 /** As wide as the widest fonts of systems. Runs in the page. */

@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { Copy, Pause } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
+import { ALL_DELIVERIES, ALL_QUEUES } from "../../core/delivery.ts";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
 import { searchOfQueue } from "../job-search.ts";
@@ -29,11 +30,14 @@ export function JobLink({ id, children, opensRow = false }: JobLinkProps): React
   );
 }
 
+/** What a worker names instead of single queues. */
+const KINDS: Readonly<Record<string, string>> = { [ALL_QUEUES]: "all queues", [ALL_DELIVERIES]: "all webhook deliveries" };
+
 /** The name of a queue, as a link to its jobs. */
 export function QueueLink({ name }: { readonly name: string }): ReactElement {
   return (
     <Link to="/jobs" search={searchOfQueue(name)} className="inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline">
-      {name}
+      {KINDS[name] ?? name}
     </Link>
   );
 }
