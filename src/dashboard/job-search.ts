@@ -1,4 +1,5 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
+import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
 import { parseDuration } from "../core/duration.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
@@ -42,8 +43,10 @@ export function statusesIn(status: string | undefined): readonly Status[] | unde
   }
 }
 
-/** The jobs of a queue. A list leaves out internal ones unless it is asked for them. */
+/** The jobs of a queue, or of all that a worker serves. A list leaves out internal ones unless it is asked for them. */
 export function searchOfQueue(queue: string): JobSearch {
+  if (queue === ALL_QUEUES) return {};
+  if (queue === ALL_DELIVERIES) return { type: WEBHOOK_TYPE, internal: "true" };
   return isInternalQueue(queue) ? { queue, internal: "true" } : { queue };
 }
 

@@ -291,6 +291,15 @@ describe("small things", () => {
     await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
     expect(await page.getByRole("checkbox", { name: "Internal" }).isChecked()).toBe(true);
   });
+
+  test("the links of a worker of all queues lead to lists", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("mail");
+    await using _mine = client.work({ other: () => null }, { queues: ["*"] });
+    const page = await visit("workers");
+    await page.getByRole("link", { name: "all queues" }).click();
+    await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  });
 });
 
 /** As wide as the widest fonts of systems. Runs in the page. */
@@ -307,6 +316,8 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     );
     await client.configure("transactional-mail", { capacity: 12_000 });
     await client.pause("transactional-mail");
+    await client.schedules.upsert({ name: "nightly-report", cron: "0 3 * * 1-5", timeZone: "Europe/Berlin", type: "report:make:all" });
+    await client.schedules.run("nightly-report");
     const { id } = await client.enqueue("report:make", null, { maxRetries: 1, retryDelay: 0 });
     const handler = (): never => {
       throw new RangeError(`the report of the month could not be written: ${"no space left on the device ".repeat(5)}`);
@@ -328,9 +339,21 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     await page.goto(`${url}jobs/${id}`);
     await page.getByRole("table", { name: "Attempts" }).getByText("RangeError").first().waitFor();
     await check();
+    for (const [address, fact] of [
+      ["dead", "RangeError"],
+      ["schedules", "Details of nightly-report"],
+      ["workers", "idle"],
+    ] as const) {
+      await page.goto(url + address);
+      await (address === "schedules" ? page.getByRole("button", { name: fact }) : page.getByRole("table").getByText(fact))
+        .first()
+        .waitFor();
+      await check();
+    }
     await page.goto(`${url}jobs`);
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByText("50 jobs selected").waitFor();
+    expect(await cutOff(page)).toEqual([]);
     expect(await page.evaluate(BAR_CUT_OFF)).toEqual([]);
     await page.evaluate(WIDE_FONT);
     expect(await page.evaluate(BAR_CUT_OFF)).toEqual([]);

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Square } from "lucide-react";
 import type { ReactElement } from "react";
 import { bulk, stopBulk } from "../bulk.ts";
+import { matchedText } from "../bulk-question.tsx";
 import { count } from "../format.ts";
 import { Meter } from "../parts/bits.tsx";
 import { Button } from "../parts/button.tsx";
@@ -17,8 +18,7 @@ export function BulkStrip(): ReactElement {
       {running !== null && (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b bg-primary/8 px-4 py-1.5 sm:px-6">
           <span>
-            <strong className="font-medium">{DOING[running.action]}</strong> {count(running.processed)} of {count(running.matched)}
-            {running.matchedIsCapped && "+"} jobs
+            <strong className="font-medium">{DOING[running.action]}</strong> {count(running.processed)} of {matchedText(running)}
             {running.failed > 0 && <span className="text-destructive">, {count(running.failed)} could not be changed</span>}
           </span>
           <span className="w-48 max-w-full">

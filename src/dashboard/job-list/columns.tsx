@@ -15,8 +15,8 @@ const nothing = <span className="text-muted-foreground">{NOTHING}</span>;
 export const JOB_COLUMNS: readonly JobColumn[] = [
   { id: "id", title: "Id", cell: ({ id }) => <JobLink id={id} opensRow />, place: "corner" },
   { id: "type", title: "Type", cell: ({ type }) => type, className: "max-w-72 truncate font-medium", place: "title" },
-  { id: "queue", title: "Queue", cell: ({ queue }) => <QueueLink name={queue} />, className: "max-w-40 truncate" },
-  { id: "priority", title: "Priority", cell: ({ priority }) => <Priority priority={priority} /> },
+  { id: "queue", title: "Queue", cell: ({ queue }) => <QueueLink name={queue} />, className: "max-w-40 truncate", yields: 4 },
+  { id: "priority", title: "Priority", cell: ({ priority }) => <Priority priority={priority} />, yields: 2 },
   { id: "status", title: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     id: "attempt",
@@ -28,6 +28,7 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
       </span>
     ),
     end: true,
+    yields: 1,
   },
   { id: "created", title: "Created", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true },
   { id: "scheduled", title: "Due", cell: ({ scheduledAt }) => <Ago at={scheduledAt} />, end: true },
@@ -39,6 +40,7 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
     cell: ({ status, startedAt, durationMs }) =>
       status === "running" ? <Duration ms={null} since={startedAt} /> : <Duration ms={durationMs} />,
     end: true,
+    yields: 3,
   },
   {
     id: "worker",

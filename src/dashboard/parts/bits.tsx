@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { Copy, Pause } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
+import { ALL_DELIVERIES, ALL_QUEUES } from "../../core/delivery.ts";
 import { isInternalQueue } from "../../core/internal.ts";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
@@ -30,10 +31,14 @@ export function JobLink({ id, children, opensRow = false }: JobLinkProps): React
   );
 }
 
-/** The name of a queue, as a link to its page. Internal queues have none: theirs leads to their jobs. */
+/** What a worker names instead of single queues. */
+const KINDS: Readonly<Record<string, string>> = { [ALL_QUEUES]: "all queues", [ALL_DELIVERIES]: "all webhook deliveries" };
+
+/** The name of a queue, as a link to its page. Internal queues and all queues together have none: theirs leads to their jobs. */
 export function QueueLink({ name }: { readonly name: string }): ReactElement {
-  const look = { className: "inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline", children: name };
-  if (isInternalQueue(name)) return <Link to="/jobs" search={searchOfQueue(name)} {...look} />;
+  const className = "inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline";
+  const look = { className, children: KINDS[name] ?? name };
+  if (name in KINDS || isInternalQueue(name)) return <Link to="/jobs" search={searchOfQueue(name)} {...look} />;
   return <Link to="/queues/$queue" params={{ queue: name }} {...look} />;
 }
 

@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<Schedule>[] = [
     end: true,
     sortBy: ({ paused, nextRunAt }) => (paused || nextRunAt === null ? Infinity : nextRunAt),
   },
-  { id: "last", title: "Last run", cell: ({ lastRunAt, lastJobId }) => <LastRun at={lastRunAt} id={lastJobId} /> },
+  { id: "last", title: "Last run", cell: ({ lastRunAt, lastJobId }) => <LastRun at={lastRunAt} id={lastJobId} />, yields: 1 },
 ];
 
 export function Recurring({ onNew }: { readonly onNew: () => void }): ReactElement {

@@ -34,9 +34,16 @@ const COLUMNS: readonly Column<Worker>[] = [
     cell: ({ queues }) => <Queues queues={queues} />,
     className: "max-w-48",
   },
-  { id: "types", title: "Types", cell: ({ types }) => <Types types={types} />, className: "max-w-56" },
-  { id: "rate", title: "Per minute", cell: ({ perMinute }) => count(perMinute), end: true, sortBy: ({ perMinute }) => perMinute },
-  { id: "done", title: "Done", cell: ({ processed }) => count(processed), end: true, sortBy: ({ processed }) => processed },
+  { id: "types", title: "Types", cell: ({ types }) => <Types types={types} />, className: "max-w-56", yields: 4 },
+  {
+    id: "rate",
+    title: "Per minute",
+    cell: ({ perMinute }) => count(perMinute),
+    end: true,
+    yields: 3,
+    sortBy: ({ perMinute }) => perMinute,
+  },
+  { id: "done", title: "Done", cell: ({ processed }) => count(processed), end: true, yields: 2, sortBy: ({ processed }) => processed },
   {
     id: "beat",
     title: "Heartbeat",
@@ -44,7 +51,14 @@ const COLUMNS: readonly Column<Worker>[] = [
     end: true,
     sortBy: ({ heartbeatAt }) => heartbeatAt,
   },
-  { id: "up", title: "Up for", cell: ({ startedAt }) => <Uptime since={startedAt} />, end: true, sortBy: ({ startedAt }) => -startedAt },
+  {
+    id: "up",
+    title: "Up for",
+    cell: ({ startedAt }) => <Uptime since={startedAt} />,
+    end: true,
+    yields: 1,
+    sortBy: ({ startedAt }) => -startedAt,
+  },
 ];
 
 /** Workers, by host. */
