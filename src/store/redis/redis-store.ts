@@ -16,7 +16,7 @@ import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates, 
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { Session } from "./session.ts";
-import { livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
+import { livingWorkers, readAudit, readMarks, registerWorker, setMark, spendShares, unregisterWorker, writeAudit } from "./shared.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseRedisUrl, placeOf } from "./url.ts";
 
@@ -115,4 +115,6 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  writeAudit,
+  readAudit,
 };
