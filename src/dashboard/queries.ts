@@ -2,6 +2,7 @@
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import {
   client,
@@ -25,6 +26,7 @@ const FOLLOW_MS = 1000;
 const HISTORY_MS = 5000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
+const AUDIT_MS = 5000;
 const EXPLAIN_MS = 3000;
 
 function everyUnlessPaused(ms: number): () => number | false {
@@ -130,6 +132,16 @@ export function useJobHistory(id: string): UseQueryResult<JobHistory> {
       const [attempts, changes] = await Promise.all([client.attempts(id), client.changes(id)]);
       return { attempts, changes };
     },
+  });
+}
+
+/** Who changed what. Polled: no event says that an entry was written. */
+export function useAudit(query: AuditQuery): UseQueryResult<AuditPage> {
+  return useQuery({
+    queryKey: ["audit", query],
+    queryFn: () => client.audit(query),
+    refetchInterval: everyUnlessPaused(AUDIT_MS),
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -3,7 +3,7 @@ import type { QueueOptions } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
-import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toPointWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 import { fieldsToCamelCase } from "../wire/values.ts";
 
@@ -25,20 +25,23 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok({ queues: (await client.queues()).map(toQueueWire) });
     },
 
-    async "PATCH /api/v1/queues/{queue}"({ params: { queue }, query, body }) {
-      await client.configure(queue, settingsOf(body), { create: query.create ?? false });
+    async "PATCH /api/v1/queues/{queue}"(input) {
+      const { queue } = input.params;
+      await client.configure(queue, settingsOf(input.body), { create: input.query.create ?? false, ...actorOf(input) });
       const found = (await client.queues()).find(({ name }) => name === queue);
       if (found === undefined) throw new MillraceError("not_found", `there is no queue ${queue}`, { field: "queue" });
       return ok(toQueueWire(found));
     },
 
-    async "POST /api/v1/queues/{queue}/pause"({ params: { queue }, query }) {
-      await client.pause(queue, query);
+    async "POST /api/v1/queues/{queue}/pause"(input) {
+      const { queue } = input.params;
+      await client.pause(queue, { ...input.query, ...actorOf(input) });
       return ok({ message: "Queue paused", queue, paused: true });
     },
 
-    async "POST /api/v1/queues/{queue}/resume"({ params: { queue }, query }) {
-      await client.resume(queue, query);
+    async "POST /api/v1/queues/{queue}/resume"(input) {
+      const { queue } = input.params;
+      await client.resume(queue, { ...input.query, ...actorOf(input) });
       return ok({ message: "Queue resumed", queue, paused: false });
     },
   };
