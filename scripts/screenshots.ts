@@ -76,6 +76,7 @@ function picturesOf({ running, dead, waiting }: Readonly<Record<"running" | "dea
     { name: "schedule-new", address: "schedules", fact: "weekday-digest", act: writeSchedule },
     { name: "delayed", address: "schedules?tab=delayed", fact: "trial:ends" },
     { name: "workers", address: "workers", fact: "worker-1" },
+    { name: "audit", address: "audit", fact: "on this page, the newest first" },
     { name: "enqueue", address: "", fact: "things need attention", act: writeJob },
     { name: "palette", address: "", fact: "things need attention", act: (page) => page.keyboard.press("Control+k") },
     { name: "shortcuts", address: "queues", fact: "By priority", theme: "light", act: (page) => page.keyboard.press("?") },

@@ -10,6 +10,7 @@ export type { ErrorCode } from "./core/errors.ts";
 export { stopOnSignals } from "./worker/stop-on-signals.ts";
 export type { SignalSource, Stoppable, StopOnSignalsOptions } from "./worker/stop-on-signals.ts";
 export type * from "./client/client.ts";
+export type { AuditAction, AuditEntry, AuditPage, AuditQuery, NewAuditEntry } from "./core/audit.ts";
 export type { BulkAction, BulkFailure, BulkStatus } from "./core/bulk.ts";
 export type { Duration } from "./core/duration.ts";
 export type { ErrorGroup } from "./core/error-tally.ts";

@@ -31,6 +31,7 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Queues", "schedules", "Show and change recurring jobs", async () => (await import("./commands/schedules.ts")).schedules),
   row("Watch", "stats", "Show statistics of all queues", async () => (await import("./commands/stats.ts")).stats),
   row("Watch", "attention", "Show what needs attention", async () => (await import("./commands/attention.ts")).attention),
+  row("Watch", "audit", "Show who changed what", async () => (await import("./commands/audit.ts")).audit),
   row("Watch", "workers", "Show the workers of all processes", async () => (await import("./commands/workers.ts")).workers),
   row("Watch", "top", "Show a live view of queues, workers and errors", async () => (await import("./commands/top.ts")).top),
   row("Watch", "tail", "Show events as they happen", async () => (await import("./commands/tail.ts")).tail),

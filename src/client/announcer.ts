@@ -7,6 +7,7 @@ import { isTerminal } from "../core/job.ts";
 import type { Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
+import type { WriteAudit } from "./audit.ts";
 import { Publisher } from "./publisher.ts";
 
 /** What most parts of a client use. */
@@ -16,6 +17,7 @@ export interface ClientParts {
   readonly announcer: Announcer;
   /** Who makes the changes that do not say so themselves. */
   readonly actor?: string | undefined;
+  readonly writeAudit: WriteAudit;
 }
 
 export interface Announcer {

@@ -1,4 +1,5 @@
 /** BULK OPERATIONS of a client over a store: start, show, stop. bulk-handler.ts runs them. */
+import { auditEntry, detailsOf } from "../core/audit.ts";
 import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readBulkLog } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, PLAIN_JOB, type Status } from "../core/job.ts";
@@ -38,8 +39,11 @@ export function createBulk(parts: BulkParts): BulkOperations {
       const { id, ...who } = readOptions(options, "the options of a bulk operation", ["id", ...CHANGE_OPTIONS]);
       const actor = readActor(who, parts.actor);
       const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query), actor);
+      const known = await find(store, job.id);
       await store.insert([job]);
       parts.workUntilEnd(job.id);
+      // Sent again because its answer was lost, it is the same operation.
+      if (known === null) await writeStart(parts, job.id, wanted, actor);
       return demand(store, job.id);
     },
     get: (id) => find(store, readId(id)),
@@ -48,6 +52,11 @@ export function createBulk(parts: BulkParts): BulkOperations {
       return stop(parts, readId(id), readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor));
     },
   };
+}
+
+async function writeStart({ writeAudit }: BulkParts, id: string, { action, filter }: Wanted, actor: Actor): Promise<void> {
+  const details = detailsOf({ action, ...filter });
+  await writeAudit([auditEntry("bulk:started", actor, { jobId: id, queue: filter.queue ?? null, details })]);
 }
 
 function readNewId({ makeId }: BulkParts, id: unknown): string {
@@ -144,6 +153,7 @@ async function stop(parts: BulkParts, id: string, actor: Actor): Promise<BulkOpe
   const answers = await store.change([id], CANCEL, { action: "cancelled", ...actor });
   tellEnded(announcer, announceChanges(parts, answers, "job:cancelled"));
   const [answer] = answers;
+  if (answer?.kind === "ok") await parts.writeAudit([auditEntry("bulk:stopped", actor, { jobId: id })]);
   if (answer?.kind === "missing") throw operationNotFound(id);
   // Already stopped is a success, too: the first answer may have been lost.
   if (answer?.kind === "refused" && answer.status !== "cancelled") {

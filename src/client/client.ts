@@ -1,5 +1,6 @@
 /** THE CLIENT: everything that producers, workers and operators can do. It is the same over a store and over HTTP. */
 import type { Finding } from "../core/attention.ts";
+import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
@@ -90,7 +91,10 @@ export interface Client extends AsyncDisposable {
    */
   retry(id: string, options?: ChangeOptions & { readonly now?: boolean | undefined }): Promise<JobSummary>;
   /** Deletes a job that has ended. A repeat fails with `not_found`. */
-  remove(id: string): Promise<void>;
+  remove(id: string, options?: ChangeOptions): Promise<void>;
+
+  /** Who changed what by hand, newest first: jobs, dead letters, bulk operations, queues and schedules. Kept for 30 days, at most 10,000 entries. */
+  audit(query?: AuditQuery): Promise<AuditPage>;
 
   stats(): Promise<Stats>;
   /** What needs attention now, the worst first; empty if nothing does. Reads no job, however many there are. */
@@ -102,13 +106,13 @@ export interface Client extends AsyncDisposable {
   /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. */
   queue(name: string): Promise<QueueDetails | null>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
-  configure(queue: string, settings: QueueOptions, options?: NewQueueOptions): Promise<void>;
+  configure(queue: string, settings: QueueOptions, options?: NewQueueOptions & ChangeOptions): Promise<void>;
   /**
    * Starts no job of the queue until resume; running jobs go on, and enqueue works. Repeating pause or resume changes nothing. A queue that never
    * had a job or a setting is `not_found`, because its name may be mistyped, unless `create` is true.
    */
-  pause(queue: string, options?: NewQueueOptions): Promise<void>;
-  resume(queue: string, options?: NewQueueOptions): Promise<void>;
+  pause(queue: string, options?: NewQueueOptions & ChangeOptions): Promise<void>;
+  resume(queue: string, options?: NewQueueOptions & ChangeOptions): Promise<void>;
 
   readonly dead: DeadLetters;
   /** One change to all jobs that match. */

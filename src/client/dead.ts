@@ -1,4 +1,5 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
+import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
 import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
@@ -11,11 +12,18 @@ import { readDeadFilter, readDeadQuery } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
 import { listJobs, listToChange } from "./search.ts";
 
-/** A deleted job keeps no note of who deleted it. */
-const NOBODY: Actor = { by: null, reason: null };
-
 export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
+
+  async function change(action: BulkAction, audited: AuditAction, filter: object | undefined, options: unknown): Promise<number> {
+    const query = readDeadFilter(filter);
+    const actor = readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor);
+    const jobs = await changeAll(parts, action, query, actor);
+    const details = detailsOf({ jobs, ...filter });
+    if (jobs > 0) await parts.writeAudit([auditEntry(audited, actor, { queue: query.queue ?? null, details })]);
+    return jobs;
+  }
+
   return {
     async list(query) {
       const { jobs, cursor } = await listJobs(store, readDeadQuery(query));
@@ -24,11 +32,8 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
     async groups(filter) {
       return groupErrors(store, readDeadFilter(filter));
     },
-    retry: async (filter, options) => {
-      const who = readOptions(options, "the options of a change", CHANGE_OPTIONS);
-      return changeAll(parts, "retry", readDeadFilter(filter), readActor(who, parts.actor));
-    },
-    purge: async (filter) => changeAll(parts, "delete", readDeadFilter(filter), NOBODY),
+    retry: (filter, options) => change("retry", "dead:retried", filter, options),
+    purge: (filter, options) => change("delete", "dead:purged", filter, options),
   };
 }
 

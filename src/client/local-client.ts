@@ -20,6 +20,7 @@ import {
   type WorkerHandle,
   type WorkOptions,
 } from "./client.ts";
+import { auditWriter, listAudit } from "./audit.ts";
 import { createBulk } from "./bulk.ts";
 import { BulkWorker } from "./bulk-worker.ts";
 import { bulkHandler } from "./bulk-handler.ts";
@@ -102,6 +103,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     random,
     announcer,
     actor: env.actor,
+    writeAudit: auditWriter(store, env.onTrouble),
     defaults,
     knownTypes,
     bounds,
@@ -218,7 +220,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     ) as Client["wait"],
     cancel: whileOpen((id, options) => manager.cancel(id, options)),
     retry: whileOpen((id, options) => manager.retry(id, options)),
-    remove: whileOpen((id) => manager.remove(id)),
+    remove: whileOpen((id, options) => manager.remove(id, options)),
+    audit: whileOpen((query) => listAudit(store, query)),
     stats: whileOpen(() => readStats(store)),
     attention: whileOpen(() => readAttention(store)),
     history: whileOpen((query) => readHistory(parts, query)),

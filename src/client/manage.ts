@@ -1,4 +1,5 @@
 /** READING AND CHANGING JOBS BY HAND. Calls by id are gathered into batches, one kind of call each. */
+import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
 import { invalid } from "../core/errors.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
@@ -40,7 +41,7 @@ export class Manager {
   readonly #cancels: Batcher<Change, ChangeAnswer>;
   readonly #retries: Batcher<Change, ChangeAnswer>;
   readonly #runsNow: Batcher<Change, ChangeAnswer>;
-  readonly #removals: Batcher<string, ChangeAnswer>;
+  readonly #removals: Batcher<Change, ChangeAnswer>;
   readonly #pending = new PendingCalls();
 
   constructor(parts: ManageParts) {
@@ -49,7 +50,10 @@ export class Manager {
     this.#cancels = this.#moves(CANCEL, "cancelled", "job:cancelled");
     this.#retries = this.#moves(RETRY, "retried", "job:retried");
     this.#runsNow = this.#moves(RUN_NOW, "started", "job:retried");
-    this.#removals = this.#changes(async (ids) => tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
+    this.#removals = this.#changes(async (removals) => {
+      const ids = removals.map(({ id }) => id);
+      return this.#audited("job:removed", removals, tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
+    });
   }
 
   async get(id: string): Promise<Job | null> {
@@ -101,8 +105,9 @@ export class Manager {
     return changed(id, answer, "retried", RETRY.from, waits && !now ? "; use { now: true } to start it at once" : "");
   }
 
-  async remove(id: string): Promise<void> {
-    const answer = await this.#removals.add(readId(id));
+  async remove(id: string, options: unknown): Promise<void> {
+    const actor = this.#readActor(readOptions(options, "the options of remove", CHANGE_OPTIONS));
+    const answer = await this.#removals.add({ id: readId(id), actor });
     changed(id, answer, "removed", TERMINAL, "; cancel it first");
   }
 
@@ -144,10 +149,23 @@ export class Manager {
     });
   }
 
+  /** Writes the changes that were made to the audit; returns the answers. */
+  async #audited(action: AuditAction, changes: readonly Change[], answers: ChangeAnswer[]): Promise<ChangeAnswer[]> {
+    await this.#parts.writeAudit(
+      answers.flatMap((answer, index) => {
+        if (answer.kind !== "ok") return [];
+        const { id, actor } = changes[index]!;
+        const { queue, type } = answer.job;
+        return [auditEntry(action, actor, { jobId: id, queue, details: detailsOf({ type, was: answer.was }) })];
+      }),
+    );
+    return answers;
+  }
+
   #moves(move: Move, action: ManualAction, event: "job:cancelled" | "job:retried"): Batcher<Change, ChangeAnswer> {
     return this.#changes(async (changes) => {
       const moved = await byActor(changes, (ids, actor) => this.#parts.store.change(ids, move, { action, ...actor }));
-      const answers = announceChanges(this.#parts, moved, event);
+      const answers = await this.#audited(`job:${action}`, changes, announceChanges(this.#parts, moved, event));
       return event === "job:cancelled" ? tellEnded(this.#parts.announcer, answers) : answers;
     });
   }

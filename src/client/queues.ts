@@ -1,6 +1,8 @@
+import { auditEntry, detailsOf } from "../core/audit.ts";
 import { isServed } from "../core/explain.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
+import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { DEFAULT_QUEUE, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
@@ -8,7 +10,7 @@ import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../stor
 import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueDetails, QueueInfo, StatusCounts } from "./client.ts";
 import { readInternalOption } from "./filter.ts";
-import { queueNotFound } from "./refusals.ts";
+import { queueNotFound, readOptions } from "./refusals.ts";
 
 /** How many types with pending jobs are listed. */
 const MOST_TYPES = 100;
@@ -67,21 +69,32 @@ export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueSt
 }
 
 /** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
-export async function configureQueue({ store }: ClientParts, queue: string, settings: unknown, options: unknown): Promise<void> {
+export async function configureQueue(parts: ClientParts, queue: string, settings: unknown, options: unknown): Promise<void> {
+  const { store } = parts;
   readQueue(queue);
   const change = readQueueOptions(settings);
-  if (!readCreate(options, true)) await demandQueue(store, queue);
+  const { create, actor } = readChangeOptions(parts, options, true);
+  if (!create) await demandQueue(store, queue);
   await store.configure(queue, change);
+  await parts.writeAudit([auditEntry("queue:configured", actor, { queue, details: detailsOf(settings as object) })]);
   if (change.headStartMs === undefined) return;
   while (await store.rerank(queue, MAX_BATCH));
 }
 
 /** Pauses or resumes a queue, and announces it. */
-export async function setPaused({ store, clock, announcer }: ClientParts, queue: string, paused: boolean, options: unknown): Promise<void> {
+export async function setPaused(parts: ClientParts, queue: string, paused: boolean, options: unknown): Promise<void> {
+  const { store, clock, announcer } = parts;
   readQueue(queue);
-  if (!readCreate(options, false)) await demandQueue(store, queue);
+  const { create, actor } = readChangeOptions(parts, options, false);
+  if (!create) await demandQueue(store, queue);
   await store.configure(queue, { paused });
+  await parts.writeAudit([auditEntry(paused ? "queue:paused" : "queue:resumed", actor, { queue })]);
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
+}
+
+function readChangeOptions({ actor }: ClientParts, options: unknown, usual: boolean): { readonly create: boolean; readonly actor: Actor } {
+  const { create, ...who } = readOptions(options, "the options of a change", ["create", ...CHANGE_OPTIONS]);
+  return { create: readCreate({ create }, usual), actor: readActor(who, actor) };
 }
 
 /** Refuses the name of a queue that does not exist: it may be mistyped. The default queue always exists. */

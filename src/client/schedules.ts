@@ -1,8 +1,10 @@
 /** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
+import { auditEntry, detailsOf, type NewAuditEntry } from "../core/audit.ts";
 import { MillraceError } from "../core/errors.ts";
 import { type Status, toJob } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import type { JobSettings } from "../core/job-options.ts";
+import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { demandInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
@@ -11,7 +13,7 @@ import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 import { canonicalJson } from "../core/unique.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import type { EnqueuedJob, Schedule, Schedules } from "./client.ts";
+import type { EnqueuedJob, Schedule, ScheduleInput, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
@@ -36,8 +38,8 @@ export interface ScheduleParts extends ClientParts {
 export function createSchedules(parts: ScheduleParts): Schedules {
   const { store } = parts;
   return {
-    create: (input) => create(parts, input),
-    upsert: (input) => upsert(parts, input),
+    create: async (input, options) => create(parts, input, readWho(parts, options)),
+    upsert: async (input, options) => upsert(parts, input, readWho(parts, options)),
     async get(name) {
       const { present } = await look(store, name);
       return present === null ? null : toSchedule(present);
@@ -46,18 +48,32 @@ export function createSchedules(parts: ScheduleParts): Schedules {
       const { schedules } = await store.schedules("all");
       return schedules.map(toSchedule).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    remove: async (name) => store.removeSchedule(readScheduleName(name)),
-    pause: (name) => setPaused(store, name, true),
-    resume: (name) => setPaused(store, name, false),
-    run: (name) => runNow(parts, name),
+    async remove(name, options) {
+      const actor = readWho(parts, options);
+      const isRemoved = await store.removeSchedule(readScheduleName(name));
+      if (isRemoved) await parts.writeAudit([auditEntry("schedule:removed", actor, { schedule: name })]);
+      return isRemoved;
+    },
+    pause: async (name, options) => setPaused(parts, name, true, readWho(parts, options)),
+    resume: async (name, options) => setPaused(parts, name, false, readWho(parts, options)),
+    async run(name, options) {
+      const actor = readWho(parts, options);
+      const job = await runNow(parts, name);
+      await parts.writeAudit([auditEntry("schedule:run", actor, { schedule: name, jobId: job.id, queue: job.queue })]);
+      return job;
+    },
     preview: (schedule, count) => preview(store, schedule, count),
   };
 }
 
-async function create(parts: ScheduleParts, input: unknown): Promise<Schedule> {
+function readWho({ actor }: ScheduleParts, options: unknown): Actor {
+  return readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), actor);
+}
+
+async function create(parts: ScheduleParts, input: unknown, actor: Actor): Promise<Schedule> {
   const wanted = await readWanted(parts, input);
   let hasTried = false;
-  return write(parts.store, wanted.name, (present, now) => {
+  return write(parts, wanted.name, savedEntry(wanted, input, actor), (present, now) => {
     // If we have tried to write this very schedule, it is ours: the answer was lost, and the repeat was refused.
     if (present !== null && hasTried && sameSchedule(present, wanted)) return null;
     if (present !== null) throw scheduleExists(wanted.name);
@@ -66,12 +82,18 @@ async function create(parts: ScheduleParts, input: unknown): Promise<Schedule> {
   });
 }
 
-async function upsert(parts: ScheduleParts, input: unknown): Promise<Schedule> {
+async function upsert(parts: ScheduleParts, input: unknown, actor: Actor): Promise<Schedule> {
   const wanted = await readWanted(parts, input);
-  return write(parts.store, wanted.name, (present, now) => {
+  return write(parts, wanted.name, savedEntry(wanted, input, actor), (present, now) => {
     if (present !== null && sameSchedule(present, wanted)) return null;
     return { spec: { ...wanted, paused: present?.paused ?? false }, next: nextAfterChange(present, wanted, now) };
   });
+}
+
+function savedEntry(wanted: ReturnType<typeof readSchedule>, input: unknown, actor: Actor): NewAuditEntry {
+  const { type, queue } = wanted.job;
+  const { cron, every } = input as ScheduleInput;
+  return auditEntry("schedule:saved", actor, { schedule: wanted.name, queue, details: detailsOf({ type, cron, every }) });
 }
 
 /** Reads a schedule and checks it as a job is checked at enqueue. */
@@ -91,8 +113,9 @@ function nextAfterChange(present: ScheduleRecord | null, wanted: ScheduleSpec, n
   return nextTick(wanted.timing, Math.max(now, present?.lastTick ?? now));
 }
 
-async function setPaused(store: Store, name: string, paused: boolean): Promise<Schedule> {
-  return write(store, readScheduleName(name), (present, now) => {
+async function setPaused(parts: ScheduleParts, name: string, paused: boolean, actor: Actor): Promise<Schedule> {
+  const entry = auditEntry(paused ? "schedule:paused" : "schedule:resumed", actor, { schedule: name });
+  return write(parts, readScheduleName(name), entry, (present, now) => {
     if (present === null) throw scheduleNotFound(name);
     if (present.paused === paused) return null;
     // Ticks that passed while it was paused are not made up for: it continues with the next tick from now.
@@ -104,11 +127,17 @@ async function setPaused(store: Store, name: string, paused: boolean): Promise<S
 type Change = { readonly spec: ScheduleSpec; readonly next: number | null } | null;
 
 /** Reads, decides, and writes if nothing changed meanwhile; otherwise tries again. A null change leaves the schedule as it is. */
-async function write(store: Store, name: string, decide: (present: ScheduleRecord | null, now: number) => Change): Promise<Schedule> {
+async function write(
+  { store, writeAudit }: ScheduleParts,
+  name: string,
+  entry: NewAuditEntry,
+  decide: (present: ScheduleRecord | null, now: number) => Change,
+): Promise<Schedule> {
   return untilUnchanged(store, name, async (present, now) => {
     const change = decide(present, now);
     if (change === null) return toSchedule(present!);
     if (!(await store.putSchedule(change.spec, change.next, present?.version ?? null))) return null;
+    await writeAudit([entry]);
     const written = await look(store, name);
     return toSchedule(written.present ?? unseen(change, present, now));
   });

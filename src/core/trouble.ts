@@ -8,6 +8,7 @@ export const TROUBLE_KINDS = [
   "report", // an outcome could not be reported yet, or not at all: then the attempt will count as lost
   "backoff", // a backoff function failed, so the job's retry delay was used
   "thread", // leases are renewed on the main thread, because the renewal thread died
+  "audit", // a change was made, but could not be written to the audit
   "upkeep", // an upkeep duty failed; it keeps trying
 ] as const;
 

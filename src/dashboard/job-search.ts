@@ -1,4 +1,5 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
+import { AUDIT_ACTIONS, type AuditAction } from "../core/audit.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
 import { parseDuration } from "../core/duration.ts";
 import { isInternalQueue } from "../core/internal.ts";
@@ -69,6 +70,22 @@ export function readCursorSearch(search: Record<string, unknown>): Pick<JobSearc
 export function readScheduleSearch(search: Record<string, unknown>): { readonly tab?: "delayed"; readonly cursor?: string } {
   const { tab, cursor } = search;
   return { ...(tab === "delayed" ? { tab } : {}), ...(typeof cursor === "string" ? { cursor } : {}) };
+}
+
+/** The filters of the audit, as they are in the URL. */
+export interface AuditSearch {
+  readonly by?: string | undefined;
+  readonly action?: AuditAction | undefined;
+  readonly queue?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Reads the URL of the audit. */
+export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
+  const { by, action, queue, cursor } = search;
+  const given = Object.entries({ by, queue, cursor }).filter(([, value]) => typeof value === "string" && value !== "");
+  const known = AUDIT_ACTIONS.find((each) => each === action);
+  return { ...Object.fromEntries(given), ...(known === undefined ? {} : { action: known }) };
 }
 
 function pick<Name extends keyof JobSearch>(search: Record<string, unknown>, names: readonly Name[]): Pick<JobSearch, Name> {

@@ -2,6 +2,7 @@
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
+import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import {
   type BulkPage,
@@ -29,6 +30,7 @@ const HISTORY_MS = 5000;
 const TIMES_MS = 30_000;
 const TYPES_MS = 30_000;
 const GROUPS_MS = 5000;
+const AUDIT_MS = 5000;
 const EXPLAIN_MS = 3000;
 /** A running operation has no events, and somebody watches its progress. */
 const OPERATIONS_MS = 1000;
@@ -166,6 +168,16 @@ export function useJobHistory(id: string): UseQueryResult<JobHistory> {
       const [attempts, changes] = await Promise.all([client.attempts(id), client.changes(id)]);
       return { attempts, changes };
     },
+  });
+}
+
+/** Who changed what. Polled: no event says that an entry was written. */
+export function useAudit(query: AuditQuery): UseQueryResult<AuditPage> {
+  return useQuery({
+    queryKey: ["audit", query],
+    queryFn: () => client.audit(query),
+    refetchInterval: everyUnlessPaused(AUDIT_MS),
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -4,7 +4,7 @@ import { Compass } from "lucide-react";
 import type { ReactElement } from "react";
 import { Frame } from "./frame/frame.tsx";
 import { lazyPage } from "./frame/lazy-page.tsx";
-import { readCursorSearch, readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
+import { readAuditSearch, readCursorSearch, readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
 import { Empty, Skeleton, Trouble } from "./parts/notices.tsx";
 import { PAGE_URL } from "./places.ts";
 import { useTitle } from "./title.ts";
@@ -61,8 +61,15 @@ const workers = createRoute({
   component: lazyPage(async () => (await import("./views/workers.tsx")).Workers),
 });
 
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: readAuditSearch,
+  component: lazyPage(async () => (await import("./views/audit.tsx")).Audit),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, jobs, job, dead, operations, schedules, workers]),
+  routeTree: root.addChildren([overview, queues, queue, jobs, job, dead, operations, schedules, workers, audit]),
   basepath: PAGE_URL.pathname,
   // Plain text, so that a URL can be read and typed: ?status=dead&type=email:send.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

@@ -3,6 +3,7 @@
  * routes/ has what each route does.
  */
 import { aliasRoutes } from "./contract/aliases.ts";
+import { auditRoutes } from "./contract/audit.ts";
 import { bulkRoutes } from "./contract/bulk.ts";
 import { dashboardRoutes } from "./contract/dashboard.ts";
 import { deadRoutes } from "./contract/dead.ts";
@@ -18,6 +19,7 @@ export const FAMILIES = [
   { name: "Jobs", routes: jobRoutes },
   { name: "Dead letters", routes: deadRoutes },
   { name: "Bulk operations", routes: bulkRoutes },
+  { name: "Audit", routes: auditRoutes },
   { name: "Queues and statistics", routes: queueRoutes },
   { name: "Schedules", routes: scheduleRoutes },
   { name: "Work over HTTP", routes: leaseRoutes },
@@ -31,6 +33,7 @@ export const ROUTES = {
   ...jobRoutes,
   ...deadRoutes,
   ...bulkRoutes,
+  ...auditRoutes,
   ...queueRoutes,
   ...scheduleRoutes,
   ...leaseRoutes,

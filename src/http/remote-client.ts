@@ -29,6 +29,7 @@ import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
+import { fromAuditWire } from "./wire/audit.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromManualChangeWire, fromSummaryWire } from "./wire/job.ts";
 import { fromFormerWire, fromPointWire, fromQueueDetailsWire, fromQueueWire, fromStatsWire, fromWorkerWire } from "./wire/queue.ts";
 import { fromReasonWire } from "./wire/reason.ts";
@@ -146,8 +147,13 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const asked = { now: now ? "true" : undefined, ...query };
       return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", { params: { id: readId(id) }, query: asked, repeatable: false }));
     },
-    async remove(id) {
-      await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query: { purge: "true" }, repeatable: false });
+    async remove(id, options) {
+      const query = { purge: "true", ...changeQuery(options, "the options of remove").query };
+      await transport.ask("DELETE /api/v1/jobs/{id}", { params: { id: readId(id) }, query, repeatable: false });
+    },
+    async audit(query) {
+      const { body } = await transport.ask("GET /api/v1/audit", { query: queryOf(query, "a list of changes"), repeatable: true });
+      return { entries: body.entries.map(fromAuditWire), cursor: body.next_cursor };
     },
     attention: async () => (await transport.ask("GET /api/v1/attention", { repeatable: true })).body.findings,
     stats: async () => fromStatsWire((await transport.ask("GET /api/v1/stats", { repeatable: true })).body),
@@ -243,8 +249,9 @@ function settingsText(settings: QueueOptions): string {
   return wireText(rest, retention === undefined ? {} : { retention: wireText(retention) });
 }
 
-function createQuery(options: unknown, usual: boolean): { create: string | undefined } {
-  return { create: readCreate(options, usual) ? "true" : undefined };
+function createQuery(options: unknown, usual: boolean): { create: string | undefined; reason: string | undefined } {
+  const { query, given } = changeQuery(options, "the options of a change", ["create"]);
+  return { create: readCreate(given, usual) ? "true" : undefined, ...query };
 }
 
 function readQueueName(queue: unknown): string {

@@ -25,6 +25,7 @@ import { NodeCall, writeAnswer } from "./node-call.ts";
 import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
 import type { Handlers } from "./route-input.ts";
 import { aliasHandlers } from "./routes/aliases.ts";
+import { auditHandlers } from "./routes/audit.ts";
 import { bulkHandlers } from "./routes/bulk.ts";
 import { dashboardHandlers } from "./routes/dashboard.ts";
 import { deadHandlers } from "./routes/dead.ts";
@@ -165,6 +166,7 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): Prepare
     ...jobHandlers(parts),
     ...deadHandlers(parts),
     ...bulkHandlers(parts),
+    ...auditHandlers(parts),
     ...queueHandlers(parts),
     ...scheduleHandlers(parts),
     ...leaseHandlers(parts),

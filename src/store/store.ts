@@ -9,7 +9,7 @@
  * - Many at once. A verb takes a list and answers item by item, in order. Each item is atomic; the list is not. A refused item is an
  *   answer, not an exception, and does not affect the other items. A rejected promise means that the whole call failed, or that it is
  *   unknown whether it was carried out (`store_unavailable`, `store_full`): you may then repeat any verb with the same arguments (a claim
- *   with `again`). Only log lines may be doubled by that.
+ *   with `again`). Only log lines and entries of the audit may be doubled by that.
  * - Nobody waits for a stranger. An item that would have to wait for another open transaction (PostgreSQL: a row that an application holds,
  *   a key that it has not committed) is answered `locked` after a short while. It changed nothing, and you may ask again. The other items
  *   of the call, claims included, are done as usual. An item that is alone in its call waits until the deadline.
@@ -29,6 +29,7 @@
  * instant.
  */
 import type { Spend, Spent } from "../core/allowance.ts";
+import type { AuditEntry, NewAuditEntry } from "../core/audit.ts";
 import type { Counter, TimeKind } from "../core/counters.ts";
 import type { ErrorGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
@@ -198,8 +199,9 @@ export interface Store extends Feed, Shared {
   prune(rules: readonly PruneRule[], limit: number): Promise<{ removed: number }>;
 
   /**
-   * Drops up to `limit` of each: expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention, news that everyone
-   * had time to read, allowances that are unused, and expired marks.
+   * Drops up to `limit` of each: expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention,
+   * news that everyone had time to read, allowances that are unused, expired marks, and entries of the audit that are older than
+   * AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -296,6 +298,12 @@ interface Shared {
 
   /** Whether each of these names is marked now. Sees every mark whose call was answered before. */
   marked(names: readonly string[]): Promise<boolean[]>;
+
+  /** Adds entries to the audit, each with the time and the next number. A repeat may double them. */
+  writeAudit(entries: readonly NewAuditEntry[]): Promise<void>;
+
+  /** The newest entries with a number below `before` (null: any), newest first. */
+  readAudit(before: number | null, limit: number): Promise<AuditEntry[]>;
 }
 
 /**

@@ -87,6 +87,86 @@ export function manageSuite(promises: Promises): void {
     });
   });
 
+  describe("the audit", () => {
+    promises("has one entry for each change that was made, newest first", async (client) => {
+      const { id } = await client.enqueue("t", null, { queue: "mail" });
+      await client.cancel(id, { reason: "mistyped" });
+      await client.cancel(id);
+      await expect(client.retry(MISSING_ID)).rejects.toMatchObject({ code: "not_found" });
+      await client.retry(id);
+      await client.cancel(id);
+      await client.remove(id, { reason: "done" });
+      await client.enqueueMany([{ type: "t" }, { type: "t" }]);
+      await die(client, 2);
+      expect(await client.dead.retry({ type: "t" }, { reason: "fixed" })).toBe(2);
+      await die(client, 2);
+      expect(await client.dead.purge()).toBe(2);
+      expect(await client.dead.purge()).toBe(0);
+      const { entries, cursor } = await client.audit();
+      expect(cursor).toBeNull();
+      expect(entries.map(({ action, queue, jobId, details, reason }) => [action, queue, jobId, details, reason])).toEqual([
+        ["dead:purged", null, null, "jobs=2", null],
+        ["dead:retried", null, null, "jobs=2 type=t", "fixed"],
+        ["job:removed", "mail", id, "type=t was=cancelled", "done"],
+        ["job:cancelled", "mail", id, "type=t was=pending", null],
+        ["job:retried", "mail", id, "type=t was=cancelled", null],
+        ["job:cancelled", "mail", id, "type=t was=pending", "mistyped"],
+      ]);
+      expect(entries.every(({ at }) => Math.abs(at - Date.now()) < 3_600_000)).toBe(true);
+    });
+
+    promises("has queues, schedules and bulk operations", async (client) => {
+      await client.pause("mail", { create: true, reason: "the relay is down" });
+      await client.resume("mail");
+      await client.configure("mail", { capacity: 5, retention: { age: "1h" } }, { reason: "small disk" });
+      const nightly = { name: "nightly", every: "1h", type: "clean", queue: "mail" } as const;
+      await client.schedules.upsert(nightly, { reason: "new" });
+      await client.schedules.upsert(nightly);
+      await client.schedules.pause("nightly");
+      await client.schedules.resume("nightly");
+      const job = await client.schedules.run("nightly");
+      await client.schedules.remove("nightly");
+      await client.schedules.remove("nightly");
+      const { id } = await client.bulk.start({ action: "cancel", filter: { queue: "mail" } }, { reason: "all" });
+      await client.wait(id);
+      const { entries } = await client.audit();
+      expect(entries.map(({ action, queue, jobId, schedule, reason }) => [action, queue, jobId, schedule, reason])).toEqual([
+        ["bulk:started", "mail", id, null, "all"],
+        ["schedule:removed", null, null, "nightly", null],
+        ["schedule:run", "mail", job.id, "nightly", null],
+        ["schedule:resumed", null, null, "nightly", null],
+        ["schedule:paused", null, null, "nightly", null],
+        ["schedule:saved", "mail", null, "nightly", "new"],
+        ["queue:configured", "mail", null, null, "small disk"],
+        ["queue:resumed", "mail", null, null, null],
+        ["queue:paused", "mail", null, null, "the relay is down"],
+      ]);
+      expect(entries.find(({ action }) => action === "queue:configured")?.details).toBe("capacity=5 retention=(age=1h)");
+      expect(entries[0]?.details).toMatch(/^action=cancel queue=mail status=/);
+    });
+
+    promises("is filtered and paged, and refuses what it does not know", async (client) => {
+      for (const queue of ["a", "b", "a", "b", "a"]) await client.pause(queue, { create: true });
+      await client.resume("a");
+      expect((await client.audit({ queue: "a" })).entries.map(({ action }) => action)).toHaveLength(4);
+      expect((await client.audit({ queue: "a", action: "queue:resumed" })).entries).toHaveLength(1);
+      expect((await client.audit({ jobId: MISSING_ID })).entries).toEqual([]);
+      const first = await client.audit({ queue: "b", limit: 1 });
+      const second = await client.audit({ queue: "b", limit: 1, cursor: first.cursor });
+      expect(second.entries[0]!.number).toBeLessThan(first.entries[0]!.number);
+      expect(await client.audit({ queue: "b", limit: 1, cursor: second.cursor })).toEqual({ entries: [], cursor: null });
+      for (const [bad, field] of [
+        [{ action: "explode" }, "action"],
+        [{ limit: 0 }, "limit"],
+        [{ queue: "no queue" }, "queue"],
+        [{ by: "" }, "by"],
+      ] as const) {
+        await expect(client.audit(bad as never)).rejects.toMatchObject({ code: "invalid_input", field });
+      }
+      await expect(client.audit({ cursor: "nonsense" })).rejects.toMatchObject({ code: "invalid_cursor" });
+    });
+  });
+
   describe("queues", () => {
     promises("have settings and counts", async (client) => {
       await client.configure("mail", { capacity: 2, headStart: "1m", deadLetters: false, retention: { age: "1h", keepAtLeast: "1m" } });

@@ -4,6 +4,7 @@ import { type RouteName, ROUTES } from "../../src/http/contract.ts";
 import { type ProblemCode } from "../../src/http/problem-codes.ts";
 import type { Case } from "./case.ts";
 import { aliasCases } from "./cases/aliases.ts";
+import { auditCases } from "./cases/audit.ts";
 import { bulkCases } from "./cases/bulk.ts";
 import { dashboardCases } from "./cases/dashboard.ts";
 import { deadCases } from "./cases/dead.ts";
@@ -18,6 +19,7 @@ const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
   ...jobCases,
   ...deadCases,
   ...bulkCases,
+  ...auditCases,
   ...queueCases,
   ...scheduleCases,
   ...leaseCases,

@@ -206,6 +206,17 @@ export const STEPS: readonly Step[] = [
   },
   { name: "a delayed job is found", args: "list --type later --ids", lines: ONE_ID, as: "later" },
   { name: "and started at once", args: ({ later }) => `retry ${later} --now --json`, json: [{ status: "pending" }] },
+  {
+    name: "the audit says who did what, and why",
+    args: "audit --action job:retried --json",
+    json: [{ action: "job:retried", reason: "mistyped" }],
+  },
+  {
+    name: "and shows it as a table",
+    args: "audit --limit 1",
+    lines: [/^ *AGE +BY +ACTION +WHAT +DETAILS +REASON$/, /job:started/],
+    talk: /--cursor \d+$/,
+  },
   // ── Queues ──
   { name: "pause", args: "pause default", lines: [], talk: /^queue default is paused$/ },
   { name: "queues show it", args: "queues", lines: [/^QUEUE +STATE +SCHEDULED/, /^default +paused /, /^reports +running /] },

@@ -35,7 +35,9 @@ beforeAll(async () => {
   await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
   await liveNow(client);
   await client.wait((await client.bulk.start({ action: "delete", filter: { type: "no:such" } })).id);
-  const [dead] = (await client.dead.list()).jobs;
+  const [dead, again] = (await client.dead.list({ type: "import:rows" })).jobs;
+  await client.retry(again!.id, { by: "ann", reason: "the file is mended" });
+  await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
   const [waiting] = (await client.list({ type: "report:export" })).jobs;
   const [running] = (await client.list({ type: "video:transcode" })).jobs;
   pages = [
@@ -46,11 +48,13 @@ beforeAll(async () => {
     ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
     ["a waiting job", `jobs/${waiting?.id}`, "No live worker handles jobs"],
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
+    ["a job with two lives", `jobs/${again?.id}`, "Retried by ann"],
     ["dead letters", "dead", "line 4 has 3 columns"],
     ["operations", "operations", "completed, failed, dead, cancelled jobs of type"],
     ["schedules", "schedules", "weekday-digest"],
     ["delayed jobs", "schedules?tab=delayed", "cart:remind"],
     ["workers", "workers", "Types without a live worker"],
+    ["audit", "audit", "on this page, the newest first"],
   ];
 });
 

@@ -2,7 +2,7 @@ import type { QueueInfo, QueueOptions, WaitingType } from "../../client/client.t
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, type Option, required, text, time, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, type Option, reason, required, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
@@ -86,14 +86,15 @@ export const queues: CommandGroup = {
         keepCount: { ...number("how many of them are kept"), field: "retention.count" },
         keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },
         create: CREATE,
+        reason,
       },
-      async run({ queue, create, keepAge, keepCount, keepAtLeast, ...given }, session) {
+      async run({ queue, create, reason: why, keepAge, keepCount, keepAtLeast, ...given }, session) {
         const retention = { age: keepAge, count: keepCount, keepAtLeast };
         const settings: QueueOptions = { ...given, retention };
         const isEmpty = [...Object.values(given), ...Object.values(retention)].every((value) => value === undefined);
         if (isEmpty) throw new CommandRefused("nothing to set: pass a setting, such as --capacity 1000");
         await session.withClient(async (client) => {
-          await client.configure(queue, settings, { create });
+          await client.configure(queue, settings, { create, reason: why });
           const changed = (await client.queues()).filter(({ name }) => name === queue);
           session.output.items(changed, toQueueWire, columns, `there is no queue ${queue}`);
         });

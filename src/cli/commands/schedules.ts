@@ -4,7 +4,7 @@ import { MillraceError } from "../../core/errors.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
 import { toScheduleWire } from "../../http/wire/schedule.ts";
 import { toPriority } from "../../http/wire/values.ts";
-import { type CommandGroup, defineVerb, number, optional, required, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, optional, reason, required, toggle } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { moment, NOTHING } from "../figures.ts";
@@ -51,11 +51,12 @@ export const schedules: CommandGroup = {
         "millrace schedules create poll --every 1m --type inbox:poll --replace",
       ],
       arguments: { name },
-      options: { ...SCHEDULE_INPUT, replace: toggle("replace a schedule that has this name") },
+      options: { ...SCHEDULE_INPUT, replace: toggle("replace a schedule that has this name"), reason },
       async run(input, session) {
         if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
         const wanted = await readScheduleInput(input.name, input, session);
-        const made = session.withClient(({ schedules }) => (input.replace ? schedules.upsert(wanted) : schedules.create(wanted)));
+        const why = { reason: input.reason };
+        const made = session.withClient(({ schedules }) => (input.replace ? schedules.upsert(wanted, why) : schedules.create(wanted, why)));
         print(await made.catch(refuseTaken), session.output);
       },
     }),
@@ -63,13 +64,13 @@ export const schedules: CommandGroup = {
       about: "Changes the given options of a schedule; the others stay. A new cron or interval counts from now.",
       examples: [`millrace schedules update nightly --cron "30 2 * * *"`, "millrace schedules update poll --every 1m --priority low"],
       arguments: { name },
-      options: SCHEDULE_INPUT,
+      options: { ...SCHEDULE_INPUT, reason },
       async run(input, session) {
         const changes = await readScheduleInput(input.name, input, session);
         await session.withClient(async (client) => {
           const stored = await client.schedules.get(input.name);
           if (stored === null) throw unknownSchedule(input.name);
-          print(await client.schedules.upsert(changedSchedule(stored, changes)), session.output);
+          print(await client.schedules.upsert(changedSchedule(stored, changes), { reason: input.reason }), session.output);
         });
       },
     }),
@@ -77,13 +78,13 @@ export const schedules: CommandGroup = {
       about: "Deletes a schedule; the jobs it made stay. Asks first, unless you pass --yes.",
       examples: ["millrace schedules remove poll --yes"],
       arguments: { name },
-      options: { yes: toggle("do not ask") },
-      run: ({ name, yes }, session) =>
+      options: { yes: toggle("do not ask"), reason },
+      run: ({ name, yes, reason: why }, session) =>
         session.withClient(async (client) => {
           const { output } = session;
           if ((await client.schedules.get(name)) === null) throw unknownSchedule(name);
           if (!yes) await confirm(`Delete the schedule ${name}?`, session);
-          if (!(await client.schedules.remove(name))) throw unknownSchedule(name);
+          if (!(await client.schedules.remove(name, { reason: why }))) throw unknownSchedule(name);
           if (output.json) output.value({ name, removed: true });
           else output.message(`schedule ${name} is deleted`);
         }),
@@ -92,8 +93,9 @@ export const schedules: CommandGroup = {
       about: "Makes a job now, in addition to the ticks of the schedule, and prints its id.",
       examples: ["millrace schedules run nightly"],
       arguments: { name },
-      async run({ name }, session) {
-        const job = await session.withClient((client) => client.schedules.run(name));
+      options: { reason },
+      async run({ name, reason: why }, session) {
+        const job = await session.withClient((client) => client.schedules.run(name, { reason: why }));
         if (session.output.json) session.output.value(toEnqueuedWire(job));
         else session.output.line(job.id);
       },
@@ -102,13 +104,17 @@ export const schedules: CommandGroup = {
       about: "Pauses a schedule: it does not fire until you resume it.",
       examples: ["millrace schedules pause nightly"],
       arguments: { name },
-      run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.pause(name)), session.output),
+      options: { reason },
+      run: async ({ name, reason: why }, session) =>
+        print(await session.withClient((client) => client.schedules.pause(name, { reason: why })), session.output),
     }),
     resume: defineVerb("Resume a schedule", {
       about: "Resumes a schedule: it fires again from its next tick. Ticks missed meanwhile make no jobs.",
       examples: ["millrace schedules resume nightly"],
       arguments: { name },
-      run: async ({ name }, session) => print(await session.withClient((client) => client.schedules.resume(name)), session.output),
+      options: { reason },
+      run: async ({ name, reason: why }, session) =>
+        print(await session.withClient((client) => client.schedules.resume(name, { reason: why })), session.output),
     }),
     preview: defineVerb("Show when a schedule will fire", {
       about: "Shows when a schedule will fire next. With --cron or --every you can try a timing without a schedule.",

@@ -149,7 +149,7 @@ export interface DeadLetters {
   /** Retries all that match; returns how many. */
   retry(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
   /** Deletes all that match; returns how many. */
-  purge(filter?: Omit<JobFilter, "status">): Promise<number>;
+  purge(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
 }
 
 /** Dead letters by error. */

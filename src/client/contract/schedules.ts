@@ -1,4 +1,5 @@
 /** Types of schedules. */
+import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { EnqueuedJob } from "./jobs.ts";
@@ -52,18 +53,18 @@ export interface Schedule {
 /** Recurring jobs, by name. */
 export interface Schedules {
   /** Makes a schedule. Fails with `schedule_exists` if there is one with that name. */
-  create(schedule: ScheduleInput): Promise<Schedule>;
+  create(schedule: ScheduleInput, options?: ChangeOptions): Promise<Schedule>;
   /** Makes or changes the schedule with that name. Repeating it changes nothing and keeps the next tick. */
-  upsert(schedule: ScheduleInput): Promise<Schedule>;
+  upsert(schedule: ScheduleInput, options?: ChangeOptions): Promise<Schedule>;
   get(name: string): Promise<Schedule | null>;
   list(): Promise<Schedule[]>;
   /** False if there was none. */
-  remove(name: string): Promise<boolean>;
-  pause(name: string): Promise<Schedule>;
+  remove(name: string, options?: ChangeOptions): Promise<boolean>;
+  pause(name: string, options?: ChangeOptions): Promise<Schedule>;
   /** Ticks that passed while it was paused are not made up for. */
-  resume(name: string): Promise<Schedule>;
+  resume(name: string, options?: ChangeOptions): Promise<Schedule>;
   /** Makes a job now. Does not change the ticks. */
-  run(name: string): Promise<EnqueuedJob>;
+  run(name: string, options?: ChangeOptions): Promise<EnqueuedJob>;
   /** The next ticks of a stored schedule, or of a timing that you want to try. */
   preview(schedule: string | ScheduleTiming, count?: number): Promise<number[]>;
 }

@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { CalendarClock, Cpu, Gauge, Layers, ListChecks, type LucideIcon, Skull, SquareStack } from "lucide-react";
+import { CalendarClock, Cpu, Gauge, Layers, ListChecks, type LucideIcon, ScrollText, Skull, SquareStack } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Stats } from "../api.ts";
 import { compact, count } from "../format.ts";
@@ -38,6 +38,7 @@ export const PAGES: readonly NavItem[] = [
   { to: "/operations", label: "Operations", short: "Bulk", icon: SquareStack, key: "b" },
   { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/workers", label: "Workers", icon: Cpu, key: "w", figure: ({ activeWorkers }) => ({ value: activeWorkers, of: "active" }) },
+  { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
 ];
 
 /** The pages at the left side, or at the bottom of a narrow screen. */

@@ -39,7 +39,7 @@ export const deadRoutes = {
   "DELETE /api/v1/dead": {
     summary: "Delete dead letters: all, or those that match",
     scope: "admin",
-    query: closed(JOB_FILTER),
+    query: closed({ ...JOB_FILTER, ...REASON }),
     answers: { 200: { when: "Deleted.", is: Type.Object({ ...Message, purged: Count }) } },
     problems: ["invalid_input"],
   },

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { STATUSES } from "../../core/job.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Internal, Message, Milliseconds, moment, Name, nullable, oneOf, Time } from "./schemas.ts";
+import { closed, Count, duration, Internal, Message, Milliseconds, moment, Name, nullable, oneOf, REASON, Time } from "./schemas.ts";
 
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
@@ -83,6 +83,7 @@ const Finding = Type.Object({
 });
 
 const CREATE = closed({
+  ...REASON,
   create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
 });
 

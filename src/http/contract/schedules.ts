@@ -4,7 +4,7 @@ import { MAX_CRON_LENGTH } from "../../core/cron.ts";
 import { MAX_PREVIEW } from "../../core/schedule.ts";
 import { MAX_ZONE_LENGTH } from "../../core/zone.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Id, Job, JOB_FIELDS, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
+import { closed, Count, duration, Id, Job, JOB_FIELDS, Message, Milliseconds, Name, nullable, oneOf, Time, REASON } from "./schemas.ts";
 
 const Schedule = Type.Object({
   name: Name,
@@ -72,6 +72,7 @@ export const scheduleRoutes = {
   "POST /api/v1/schedules": {
     summary: "Create a schedule",
     scope: "admin",
+    query: closed(REASON),
     body: closed({ name: Name, ...SCHEDULE_FIELDS }),
     keepsText: { fields: ["payload"] },
     answers: { 201: UPSERTED[201] },
@@ -93,6 +94,7 @@ export const scheduleRoutes = {
   "PUT /api/v1/schedules/{name}": {
     summary: "Create or update a schedule; a repeated request changes nothing",
     scope: "admin",
+    query: closed(REASON),
     body: closed(SCHEDULE_FIELDS),
     keepsText: { fields: ["payload"] },
     answers: UPSERTED,
@@ -101,24 +103,28 @@ export const scheduleRoutes = {
   "DELETE /api/v1/schedules/{name}": {
     summary: "Delete a schedule; its jobs stay",
     scope: "admin",
+    query: closed(REASON),
     answers: { 200: { when: "Deleted.", is: Type.Object({ ...Message, name: Name }) } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/schedules/{name}/run": {
     summary: "Create a job now, in addition to the ticks",
     scope: "admin",
+    query: closed(REASON),
     answers: { 201: { when: "The job.", is: Job, headers: { Location: "Its relative URL." } } },
     problems: ["invalid_input", "not_found", "queue_full"],
   },
   "POST /api/v1/schedules/{name}/pause": {
     summary: "Pause a schedule: its ticks create no jobs",
     scope: "admin",
+    query: closed(REASON),
     answers: { 200: { when: "The schedule, also if it was already paused.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },
   "POST /api/v1/schedules/{name}/resume": {
     summary: "Resume a schedule; missed ticks are not made up for",
     scope: "admin",
+    query: closed(REASON),
     answers: { 200: { when: "The schedule, also if it was not paused.", is: Schedule } },
     problems: ["invalid_input", "not_found"],
   },

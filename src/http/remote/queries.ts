@@ -37,8 +37,9 @@ export function createRemoteDead(transport: Transport): DeadLetters {
       const { body } = await transport.ask("POST /api/v1/dead/retry", { query, body: filterText(filter, what), repeatable: false });
       return body.retried;
     },
-    async purge(filter) {
-      const { body } = await transport.ask("DELETE /api/v1/dead", { query: queryOf(filter, what), repeatable: false });
+    async purge(filter, options) {
+      const query = { ...queryOf(filter, what), ...changeQuery(options, "the options of a change").query };
+      const { body } = await transport.ask("DELETE /api/v1/dead", { query, repeatable: false });
       return body.purged;
     },
   };

@@ -7,14 +7,15 @@ import { isName, NAME_RULE } from "../../core/read-fields.ts";
 import { fromJobWire } from "../wire/job.ts";
 import { fromScheduleWire } from "../wire/schedule.ts";
 import { fromTime } from "../wire/values.ts";
+import { changeQuery } from "./change-query.ts";
 import { queryOf } from "./queries.ts";
 import type { Answered, Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
 export function createRemoteSchedules(transport: Transport): Schedules {
   return {
-    create: (schedule) => create(transport, schedule),
-    upsert: (schedule) => upsert(transport, schedule),
+    create: async (schedule, options) => create(transport, schedule, queryOfChange(options)),
+    upsert: async (schedule, options) => upsert(transport, schedule, queryOfChange(options)),
     get: (name) => get(transport, name),
 
     async list() {
@@ -24,27 +25,24 @@ export function createRemoteSchedules(transport: Transport): Schedules {
     },
 
     /** False may also mean that an earlier try, whose answer was lost, removed it. */
-    async remove(name) {
-      return (
-        (await orNull(transport.ask("DELETE /api/v1/schedules/{name}", { params: { name: readName(name) }, repeatable: true }))) !== null
-      );
+    async remove(name, options) {
+      const asked = { params: { name: readName(name) }, query: queryOfChange(options), repeatable: true };
+      return (await orNull(transport.ask("DELETE /api/v1/schedules/{name}", asked))) !== null;
     },
 
-    async pause(name) {
-      return scheduleIn(await transport.ask("POST /api/v1/schedules/{name}/pause", { params: { name: readName(name) }, repeatable: true }));
+    async pause(name, options) {
+      const asked = { params: { name: readName(name) }, query: queryOfChange(options), repeatable: true };
+      return scheduleIn(await transport.ask("POST /api/v1/schedules/{name}/pause", asked));
     },
 
-    async resume(name) {
-      return scheduleIn(
-        await transport.ask("POST /api/v1/schedules/{name}/resume", { params: { name: readName(name) }, repeatable: true }),
-      );
+    async resume(name, options) {
+      const asked = { params: { name: readName(name) }, query: queryOfChange(options), repeatable: true };
+      return scheduleIn(await transport.ask("POST /api/v1/schedules/{name}/resume", asked));
     },
 
-    async run(name): Promise<EnqueuedJob> {
-      const { body, text } = await transport.ask("POST /api/v1/schedules/{name}/run", {
-        params: { name: readName(name) },
-        repeatable: false,
-      });
+    async run(name, options): Promise<EnqueuedJob> {
+      const asked = { params: { name: readName(name) }, query: queryOfChange(options), repeatable: false };
+      const { body, text } = await transport.ask("POST /api/v1/schedules/{name}/run", asked);
       return withTexts({ ...fromJobWire(body), created: true, pruned: false }, payloadIn(text));
     },
 
@@ -52,18 +50,27 @@ export function createRemoteSchedules(transport: Transport): Schedules {
   };
 }
 
+function queryOfChange(options: unknown): { readonly reason: string | undefined } {
+  return changeQuery(options, "the options of a change").query;
+}
+
 /** Is not repeated: after a lost answer, the repeat would be refused because of the first. */
-async function create(transport: Transport, input: ScheduleInput): Promise<Schedule> {
+async function create(transport: Transport, input: ScheduleInput, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
   const { name, ...rest } = readInput(input);
   return scheduleIn(
-    await transport.ask("POST /api/v1/schedules", { body: wireText({ name: readName(name), ...rest }), repeatable: false }),
+    await transport.ask("POST /api/v1/schedules", { query, body: wireText({ name: readName(name), ...rest }), repeatable: false }),
   );
 }
 
-async function upsert(transport: Transport, input: ScheduleInput): Promise<Schedule> {
+async function upsert(transport: Transport, input: ScheduleInput, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
   const { name, ...rest } = readInput(input);
   return scheduleIn(
-    await transport.ask("PUT /api/v1/schedules/{name}", { params: { name: readName(name) }, body: wireText(rest), repeatable: true }),
+    await transport.ask("PUT /api/v1/schedules/{name}", {
+      params: { name: readName(name) },
+      query,
+      body: wireText(rest),
+      repeatable: true,
+    }),
   );
 }
 

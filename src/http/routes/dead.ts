@@ -15,8 +15,9 @@ export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof dead
       return ok(toErrorGroupsWire(await client.dead.groups(fromFilterWire(query))));
     },
 
-    async "DELETE /api/v1/dead"({ query }) {
-      const purged = await client.dead.purge(fromFilterWire(query));
+    async "DELETE /api/v1/dead"(input) {
+      const { reason: _reason, ...filter } = input.query;
+      const purged = await client.dead.purge(fromFilterWire(filter), actorOf(input));
       return ok({ message: `Purged ${counted(purged, "dead job")}`, purged });
     },
 

@@ -3,6 +3,7 @@ import type { Client, EnqueuedJob, EnqueueOptions, EnqueueResult } from "../../c
 import { MillraceError } from "../../core/errors.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { stringifyJson } from "../../core/json-text.ts";
+import type { ChangeOptions } from "../../core/manual-change.ts";
 import { MAX_BATCH } from "../../core/work-limits.ts";
 import { inputCheck, namesOf } from "../check-input.ts";
 import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
@@ -52,7 +53,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "DELETE /api/v1/jobs/{id}"(input) {
       const { id } = input.params;
-      if (input.query.purge === true) return ok(await purge(client, id));
+      if (input.query.purge === true) return ok(await purge(client, id, actorOf(input)));
       const { status } = await client.cancel(id, actorOf(input));
       return ok({ message: "Job cancelled", job_id: id, status });
     },
@@ -173,8 +174,8 @@ export async function requireJob(client: Client, id: string): Promise<Job> {
   return job;
 }
 
-async function purge(client: Client, id: string): Promise<AnswerFrom<"DELETE /api/v1/jobs/{id}">> {
+async function purge(client: Client, id: string, who: ChangeOptions): Promise<AnswerFrom<"DELETE /api/v1/jobs/{id}">> {
   const { status } = await requireJob(client, id);
-  await client.remove(id);
+  await client.remove(id, who);
   return { message: "Job removed", job_id: id, status };
 }

@@ -3,7 +3,7 @@ import type { Client, QueueDetails, QueueOptions } from "../../client/client.ts"
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
-import { type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toPointWire, toQueueDetailsWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 import { fieldsToCamelCase } from "../wire/values.ts";
 
@@ -29,19 +29,22 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok(toQueueDetailsWire(await demandQueue(client, queue)));
     },
 
-    async "PATCH /api/v1/queues/{queue}"({ params: { queue }, query, body }) {
-      await client.configure(queue, settingsOf(body), { create: query.create ?? false });
+    async "PATCH /api/v1/queues/{queue}"(input) {
+      const { queue } = input.params;
+      await client.configure(queue, settingsOf(input.body), { create: input.query.create ?? false, ...actorOf(input) });
       const { types: _, ...changed } = await demandQueue(client, queue);
       return ok(toQueueWire(changed));
     },
 
-    async "POST /api/v1/queues/{queue}/pause"({ params: { queue }, query }) {
-      await client.pause(queue, query);
+    async "POST /api/v1/queues/{queue}/pause"(input) {
+      const { queue } = input.params;
+      await client.pause(queue, { ...input.query, ...actorOf(input) });
       return ok({ message: "Queue paused", queue, paused: true });
     },
 
-    async "POST /api/v1/queues/{queue}/resume"({ params: { queue }, query }) {
-      await client.resume(queue, query);
+    async "POST /api/v1/queues/{queue}/resume"(input) {
+      const { queue } = input.params;
+      await client.resume(queue, { ...input.query, ...actorOf(input) });
       return ok({ message: "Queue resumed", queue, paused: false });
     },
   };

@@ -2,9 +2,10 @@
 import type { Client, ScheduleInput, ScheduleTiming } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import { stringifyJson } from "../../core/json-text.ts";
+import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { scheduleRoutes } from "../contract/schedules.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
-import { type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
+import { actorOf, type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
 import { jobText, written } from "../wire/job-text.ts";
 import { toScheduleWire } from "../wire/schedule.ts";
 import { fieldsToCamelCase, toTime } from "../wire/values.ts";
@@ -17,11 +18,12 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
       return ok(writtenOf({ schedules: (await client.schedules.list()).map(toScheduleWire) }));
     },
 
-    async "POST /api/v1/schedules"({ body: { name, ...body } }) {
-      const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput);
+    async "POST /api/v1/schedules"(input) {
+      const { name, ...body } = input.body;
+      const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput, actorOf(input));
       return { status: 201, body: writtenOf(toScheduleWire(schedule)) };
     },
-    "PUT /api/v1/schedules/{name}": ({ params: { name }, body }) => upsert(client, name, body),
+    "PUT /api/v1/schedules/{name}": (input) => upsert(client, input.params.name, input.body, actorOf(input)),
 
     async "POST /api/v1/schedules/preview"({ body: { count, ...timing } }) {
       const runs = await client.schedules.preview(fieldsToCamelCase(timing) as ScheduleTiming, count);
@@ -34,22 +36,23 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
       return ok(writtenOf(toScheduleWire(schedule)));
     },
 
-    async "DELETE /api/v1/schedules/{name}"({ params: { name } }) {
-      if (!(await client.schedules.remove(name))) throw noSchedule(name);
+    async "DELETE /api/v1/schedules/{name}"(input) {
+      const { name } = input.params;
+      if (!(await client.schedules.remove(name, actorOf(input)))) throw noSchedule(name);
       return ok({ message: "Schedule removed", name });
     },
 
-    async "POST /api/v1/schedules/{name}/run"({ params: { name } }) {
-      const job = await client.schedules.run(name);
+    async "POST /api/v1/schedules/{name}/run"(input) {
+      const job = await client.schedules.run(input.params.name, actorOf(input));
       return { status: 201, body: written(jobText(job)), headers: { Location: `../../jobs/${job.id}` } };
     },
 
-    async "POST /api/v1/schedules/{name}/pause"({ params: { name } }) {
-      return ok(writtenOf(toScheduleWire(await client.schedules.pause(name))));
+    async "POST /api/v1/schedules/{name}/pause"(input) {
+      return ok(writtenOf(toScheduleWire(await client.schedules.pause(input.params.name, actorOf(input)))));
     },
 
-    async "POST /api/v1/schedules/{name}/resume"({ params: { name } }) {
-      return ok(writtenOf(toScheduleWire(await client.schedules.resume(name))));
+    async "POST /api/v1/schedules/{name}/resume"(input) {
+      return ok(writtenOf(toScheduleWire(await client.schedules.resume(input.params.name, actorOf(input)))));
     },
 
     async "GET /api/v1/schedules/{name}/preview"({ params: { name }, query }) {
@@ -60,9 +63,14 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 }
 
 /** Looks first whether it exists. If two callers create it at once, both may get 201. */
-async function upsert(client: Client, name: string, body: ScheduleBody): Promise<Reply<AnswerFrom<"PUT /api/v1/schedules/{name}">>> {
+async function upsert(
+  client: Client,
+  name: string,
+  body: ScheduleBody,
+  who: ChangeOptions,
+): Promise<Reply<AnswerFrom<"PUT /api/v1/schedules/{name}">>> {
   const before = await client.schedules.get(name);
-  const schedule = await client.schedules.upsert({ ...scheduleFields(body), name } as ScheduleInput);
+  const schedule = await client.schedules.upsert({ ...scheduleFields(body), name } as ScheduleInput, who);
   return { status: before === null ? 201 : 200, body: writtenOf(toScheduleWire(schedule)) };
 }
 

@@ -1,4 +1,5 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
+import { AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES, type NewAuditEntry } from "../../core/audit.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, STOPPED, type WorkerEntry } from "../../core/worker-entry.ts";
 import type { Context } from "./context.ts";
 
@@ -12,10 +13,23 @@ export class Shared {
   /** When each allowance will be unused again. */
   readonly allowances = new Expiring<number>();
   readonly marks = new Expiring<true>();
+  /** The oldest first. */
+  readonly audit: AuditEntry[] = [];
+  auditNumber = 0;
 
   /** Drops up to `limit` of each. */
   sweep(now: number, limit: number): number {
-    return this.workers.sweep(now - FORMER_WORKERS_MS, limit) + this.allowances.sweep(now, limit) + this.marks.sweep(now, limit);
+    return (
+      this.workers.sweep(now - FORMER_WORKERS_MS, limit) +
+      this.allowances.sweep(now, limit) +
+      this.marks.sweep(now, limit) +
+      this.#sweepAudit(now, limit)
+    );
+  }
+
+  #sweepAudit(now: number, limit: number): number {
+    const kept = this.audit.findIndex(({ at, number }) => at >= now - AUDIT_KEPT_MS && number > this.auditNumber - MAX_AUDIT_ENTRIES);
+    return this.audit.splice(0, Math.min(limit, kept === -1 ? this.audit.length : kept)).length;
   }
 }
 
@@ -59,6 +73,18 @@ export function registerWorker({ shared, now }: Context, worker: WorkerEntry, tt
 export function unregisterWorker({ shared, now }: Context, workerId: string): void {
   const worker = shared.workers.get(workerId, now);
   if (worker !== undefined) shared.workers.set(workerId, { ...worker, state: STOPPED }, now);
+}
+
+export function writeAudit({ shared, now }: Context, entries: readonly NewAuditEntry[]): void {
+  shared.audit.push(...entries.map((entry) => ({ ...entry, number: ++shared.auditNumber, at: now })));
+}
+
+export function readAudit({ shared }: Context, before: number | null, limit: number): AuditEntry[] {
+  const older = before === null ? shared.audit : shared.audit.filter(({ number }) => number < before);
+  return older
+    .slice(-limit)
+    .reverse()
+    .map((entry) => ({ ...entry }));
 }
 
 export function livingWorkers({ shared, now }: Context): LivingWorker[] {

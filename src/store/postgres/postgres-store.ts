@@ -18,7 +18,17 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
-import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
+import {
+  formerWorkers,
+  livingWorkers,
+  readAudit,
+  readMarks,
+  registerWorker,
+  setMark,
+  spendShares,
+  unregisterWorker,
+  writeAudit,
+} from "./shared.ts";
 import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
@@ -157,4 +167,6 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  writeAudit,
+  readAudit,
 };

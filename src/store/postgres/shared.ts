@@ -1,4 +1,5 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
+import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
 import { formerOf, type FormerWorker, type WorkerEntry } from "../../core/worker-entry.ts";
 import { encodeText } from "./codec.ts";
 import { type Context, readNumbers } from "./context.ts";
@@ -43,4 +44,16 @@ export async function readMarks(context: Context, names: readonly string[]): Pro
   const rows = await context.connections.call(context.sql.readMarks, [context.now(), encoded]);
   const marked = new Set(rows.map(([name]) => name as string));
   return encoded.map((name) => marked.has(name));
+}
+
+export async function writeAudit(context: Context, entries: readonly NewAuditEntry[]): Promise<void> {
+  const texts = entries.map((entry) => JSON.stringify(entry));
+  await context.connections.call(context.sql.writeAudit, [context.now(), texts]);
+}
+
+export async function readAudit(context: Context, before: number | null, limit: number): Promise<AuditEntry[]> {
+  const rows = await context.connections.call(context.sql.readAudit, [before, limit]);
+  return rows.map(([number, at, entry]) => {
+    return { ...(JSON.parse(entry as string) as NewAuditEntry), number: number as number, at: at as number };
+  });
 }

@@ -2,6 +2,7 @@
  * Every SQL text of this engine except its functions, which are in functions/ and created by the migration (see function-set.ts). The
  * comment above each has its inputs, in order, and what an answer means. `now` is null, except in tests that set the time.
  */
+import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -342,12 +343,21 @@ const others = (s: string, digest: string) => ({
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
+    , audit as (${dropSome(
+      `${s}.audit`,
+      `at < ${NOW} - ${AUDIT_KEPT_MS} or number <= (select max(number) from ${s}.audit) - ${MAX_AUDIT_ENTRIES} order by number`,
+    )})
     select (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
-      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)`,
+      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)
+      + (select count(*) from audit)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
   /** In: now, names. Out: those that are marked. */
   readMarks: `select name from ${s}.mark where name = any($2::text[]) and expires_at > ${NOW}`,
+  /** In: now, entries. */
+  writeAudit: `insert into ${s}.audit (at, entry) select ${NOW}, e.entry from unnest($2::text[]) with ordinality e(entry, ord) order by e.ord`,
+  /** In: before (null: any), limit. Out: the newest first. */
+  readAudit: `select number, at, entry from ${s}.audit where $1::bigint is null or number < $1 order by number desc limit $2`,
   /** Skips tables that others have locked; takes no lock that would stop a claim. */
   vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */

@@ -33,6 +33,8 @@ export class Keys {
   /** A set of the names of all queues. */
   readonly queues: string;
   readonly workers: string;
+  /** A zset of the entries of the audit by number. */
+  readonly audit: string;
   /** A hash: schedule name → partition; and a set of the partitions that have schedules. */
   readonly schedules: string;
   readonly schedulePartitions: string;
@@ -46,6 +48,7 @@ export class Keys {
     this.prefix = prefix;
     this.queues = `${prefix}:queues`;
     this.workers = `${prefix}:workers`;
+    this.audit = `${prefix}:audit`;
     this.schedules = `${prefix}:schedules`;
     this.schedulePartitions = `${prefix}:schedule-partitions`;
     this.listening = `${prefix}:listening`;

@@ -16,7 +16,17 @@ import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates, 
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { Session } from "./session.ts";
-import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShares, unregisterWorker } from "./shared.ts";
+import {
+  formerWorkers,
+  livingWorkers,
+  readAudit,
+  readMarks,
+  registerWorker,
+  setMark,
+  spendShares,
+  unregisterWorker,
+  writeAudit,
+} from "./shared.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseRedisUrl, placeOf } from "./url.ts";
 
@@ -116,4 +126,6 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  writeAudit,
+  readAudit,
 };

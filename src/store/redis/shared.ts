@@ -1,8 +1,9 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
+import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { MARK, REGISTER, SPEND, STOP_WORKER, WORKERS } from "./statements/shared.ts";
+import { MARK, REGISTER, SPEND, STOP_WORKER, WORKERS, WRITE_AUDIT } from "./statements/shared.ts";
 
 export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
   await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
@@ -50,4 +51,21 @@ export async function setMark({ session, keys }: Context, name: string, ttlMs: n
 export async function readMarks({ session, keys }: Context, names: readonly string[]): Promise<boolean[]> {
   const [now, marks] = await Promise.all([session.now(), Promise.all(names.map((name) => session.command("GET", keys.mark(name))))]);
   return marks.map((until) => until !== null && numberOf(until) > now);
+}
+
+export async function writeAudit({ session, keys }: Context, entries: readonly NewAuditEntry[]): Promise<void> {
+  await session.run(
+    WRITE_AUDIT,
+    keys.audit,
+    entries.map((entry) => JSON.stringify(entry)),
+  );
+}
+
+export async function readAudit({ session, keys }: Context, before: number | null, limit: number): Promise<AuditEntry[]> {
+  const from = before === null ? "+inf" : `(${before}`;
+  const found = await session.command("ZREVRANGEBYSCORE", keys.audit, from, "-inf", "LIMIT", "0", String(limit));
+  return listOf(found).map((entry) => {
+    const [, number, at, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
+    return { ...(JSON.parse(json!) as NewAuditEntry), number: Number(number), at: Number(at) };
+  });
 }

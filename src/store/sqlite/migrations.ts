@@ -162,6 +162,8 @@ export const STEPS: readonly string[] = [
   "create table millrace_mark (name text primary key, expires_at int not null) without rowid",
   // What was changed by hand, one line of JSON each; null for most jobs.
   "alter table millrace_job add column manual_changes text",
+  // Who changed what by hand, in the whole store.
+  "create table millrace_audit (number integer primary key autoincrement, at int not null, entry text not null)",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -1,11 +1,14 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
+import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
 import {
+  ADD_AUDIT,
   FORMER_WORKERS,
   LIVE_WORKERS,
   PUT_MARK,
   PUT_WORKER,
   READ_ALLOWANCE,
+  READ_AUDIT,
   READ_MARK,
   STOP_WORKER,
   WRITE_ALLOWANCE,
@@ -45,4 +48,14 @@ export function setMark({ on, now }: Transaction, name: string, ttlMs: number): 
 
 export function readMarks({ on, now }: View, names: readonly string[]): boolean[] {
   return names.map((name) => (on.number(READ_MARK, name) ?? now) > now);
+}
+
+export function writeAudit({ on, now }: Transaction, entries: readonly NewAuditEntry[]): void {
+  for (const entry of entries) on.run(ADD_AUDIT, now, JSON.stringify(entry));
+}
+
+export function readAudit({ on }: View, before: number | null, limit: number): AuditEntry[] {
+  return on.all(READ_AUDIT, before ?? Number.MAX_SAFE_INTEGER, limit).map(([number, at, entry]) => {
+    return { ...(JSON.parse(entry as string) as NewAuditEntry), number: number as number, at: at as number };
+  });
 }

@@ -13,7 +13,17 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { formerWorkers, livingWorkers, readMarks, registerWorker, setMark, spendShare, unregisterWorker } from "./shared.ts";
+import {
+  formerWorkers,
+  livingWorkers,
+  readAudit,
+  readMarks,
+  registerWorker,
+  setMark,
+  spendShare,
+  unregisterWorker,
+  writeAudit,
+} from "./shared.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";
@@ -110,6 +120,8 @@ const VERBS: Verbs<Writer> = {
   spend: withoutSync((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
   mark: durably(setMark),
   marked: reading(readMarks),
+  writeAudit: durably(writeAudit),
+  readAudit: reading(readAudit),
 };
 
 type Work<Sees, Args extends unknown[], Answer> = (sees: Sees, ...args: Args) => Answer;

@@ -4,6 +4,7 @@
  * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. So
  * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
  */
+import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { STOPPED } from "../../core/worker-entry.ts";
@@ -360,6 +361,16 @@ export const WRITE_ALLOWANCE = "insert or replace into millrace_allowance (name,
 export const PUT_MARK = "insert or replace into millrace_mark (name, expires_at) values (?, ?)";
 /** In: name. */
 export const READ_MARK = "select expires_at from millrace_mark where name = ?";
+
+// ── Audit ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: at, entry. */
+export const ADD_AUDIT = "insert into millrace_audit (at, entry) values (?, ?)";
+/** In: before, limit. Out: the newest first. */
+export const READ_AUDIT = "select number, at, entry from millrace_audit where number < ? order by number desc limit ?";
+/** In: before, limit. */
+export const DROP_OLD_AUDIT = `delete from millrace_audit where number in (select number from millrace_audit
+  where at < ? or number <= (select max(number) from millrace_audit) - ${MAX_AUDIT_ENTRIES} order by number limit ?)`;
 
 // ── Time and news ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,3 +1,4 @@
+import { AUDIT_KEPT_MS } from "../../core/audit.ts";
 import { rank } from "../../core/rank.ts";
 import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
 import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
@@ -7,6 +8,7 @@ import { deleteJob } from "./manage.ts";
 import {
   DROP_FORMER_WORKERS,
   DROP_EXPIRED_KEYS,
+  DROP_OLD_AUDIT,
   DROP_OLD_COUNTS,
   DROP_OLD_MARKS,
   DROP_OLD_NEWS,
@@ -113,7 +115,8 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_OLD_COUNTS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
-    tx.on.run(DROP_OLD_MARKS, tx.now, limit);
+    tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
+    tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit);
   return { removed };
 }
 

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { Engine } from "../harness.ts";
 import { allowanceSuite } from "./allowance.ts";
+import { auditSuite } from "./audit.ts";
 import { blockedSuite } from "./blocked.ts";
 import { bulkSuite } from "./bulk.ts";
 import { changeSuite } from "./change.ts";
@@ -58,6 +59,7 @@ const FAMILIES = [
   workerSuite,
   allowanceSuite,
   markSuite,
+  auditSuite,
   inputSuite,
   transactionSuite,
   stormSuite,

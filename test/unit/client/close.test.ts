@@ -12,6 +12,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   list: (client) => client.list(),
   attempts: (client) => client.attempts(MISSING_ID),
   changes: (client) => client.changes(MISSING_ID),
+  audit: (client) => client.audit(),
   logs: (client) => client.logs(MISSING_ID),
   wait: (client) => client.wait(MISSING_ID),
   cancel: (client) => client.cancel(MISSING_ID),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../src/connect.ts";
+import { connect, type Trouble } from "../../../src/connect.ts";
 import { claim, die, listenTo, MISSING_ID, openClient, spyOn } from "./open-client.ts";
 
 describe("get", () => {
@@ -207,6 +207,24 @@ describe("who makes a change", () => {
     await client.wait(operation.id);
     expect(await client.changes(id)).toMatchObject([{ action: "cancelled", by: "ann", reason: "wrong price" }]);
     expect(await client.bulk.list()).toMatchObject([{ by: "ann", reason: "wrong price" }]);
+  });
+
+  test("is in the audit, and can be asked for", async () => {
+    const { client } = await openClient({ actor: "billing" });
+    const { id } = await client.enqueue("t");
+    await client.cancel(id);
+    await client.pause("default", { by: "ann" });
+    expect((await client.audit({ by: "ann" })).entries).toMatchObject([{ action: "queue:paused", by: "ann" }]);
+    expect((await client.audit({ by: "billing" })).entries).toMatchObject([{ action: "job:cancelled", by: "billing" }]);
+  });
+
+  test("does not matter to the change: it is made even if the audit cannot be written", async () => {
+    const troubles: Trouble[] = [];
+    const { client, store } = await openClient({ onTrouble: (trouble) => troubles.push(trouble) });
+    Object.assign(store, { writeAudit: () => Promise.reject(new Error("away")) });
+    const { id } = await client.enqueue("t");
+    expect(await client.cancel(id)).toMatchObject({ status: "cancelled" });
+    expect(troubles).toMatchObject([{ kind: "audit", message: expect.stringContaining("away") as string }]);
   });
 
   test.each(["", "x".repeat(129), 5, {}])("cannot be %j", async (by) => {

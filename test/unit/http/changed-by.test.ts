@@ -58,6 +58,38 @@ describe("a change over HTTP", () => {
     ]);
   });
 
+  test("is known for every other change, in the audit", async () => {
+    const { ask, client } = await openApi({ keys: KEYS });
+    const headers = { "X-API-Key": "secret-1" };
+    const { id } = await client.enqueue("t");
+    const name = "nightly";
+    await ask("POST /api/v1/jobs/{id}/cancel", { params: { id }, headers });
+    await ask("DELETE /api/v1/jobs/{id}", { params: { id }, query: "purge=true&reason=r", headers });
+    await ask("POST /api/v1/queues/{queue}/pause", { params: { queue: "default" }, query: "reason=r", headers });
+    await ask("POST /api/v1/queues/{queue}/resume", { params: { queue: "default" }, query: "reason=r", headers });
+    await ask("PATCH /api/v1/queues/{queue}", { params: { queue: "default" }, json: { capacity: 9 }, query: "reason=r", headers });
+    await ask("POST /api/v1/schedules", { json: { name, every: "1h", type: "t" }, query: "reason=r", headers });
+    await ask("PUT /api/v1/schedules/{name}", { params: { name }, json: { every: "2h", type: "t" }, query: "reason=r", headers });
+    await ask("POST /api/v1/schedules/{name}/pause", { params: { name }, query: "reason=r", headers });
+    await ask("POST /api/v1/schedules/{name}/resume", { params: { name }, query: "reason=r", headers });
+    await ask("POST /api/v1/schedules/{name}/run", { params: { name }, query: "reason=r", headers });
+    await ask("DELETE /api/v1/schedules/{name}", { params: { name }, query: "reason=r", headers });
+    const { body } = await ask("GET /api/v1/audit", { query: "by=deploy", headers });
+    expect(body.entries.map(({ action, reason }) => [action, reason])).toEqual([
+      ["schedule:removed", "r"],
+      ["schedule:run", "r"],
+      ["schedule:resumed", "r"],
+      ["schedule:paused", "r"],
+      ["schedule:saved", "r"],
+      ["schedule:saved", "r"],
+      ["queue:configured", "r"],
+      ["queue:resumed", "r"],
+      ["queue:paused", "r"],
+      ["job:removed", "r"],
+      ["job:cancelled", null],
+    ]);
+  });
+
   test("cannot name somebody else", async () => {
     const { ask, client, url } = await openApi();
     const { id } = await client.enqueue("t");

@@ -16,6 +16,7 @@ describe.for(WAYS)("by %s", (way) => {
   test.for([
     ["/dashboard/", "./"],
     ["/dashboard/jobs", "./"],
+    ["/dashboard/audit", "./"],
     ["/dashboard/jobs/", "../"],
     ["/dashboard/jobs/0199c7a2-5f7c-7cc3-98b2-0d2a3c1f5e11", "../"],
     ["/dashboard/jobs?status=dead", "./"],

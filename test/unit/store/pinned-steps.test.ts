@@ -15,11 +15,20 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "e3b0c44298fc1c14",
       "306e8ce301297a62",
       "dcaeb0f10e0af4cc",
+      "e33a0b5a2a8a8554",
     ],
   },
   SQLite: {
     steps: SQLITE_STEPS,
-    digests: ["98466dde3a888277", "4d58bf04419dc660", "d4db3c7c19b8cf9d", "6441217fb7bda9f3", "1d69d455a4387b04", "c651aa268c56b0b0"],
+    digests: [
+      "98466dde3a888277",
+      "4d58bf04419dc660",
+      "d4db3c7c19b8cf9d",
+      "6441217fb7bda9f3",
+      "1d69d455a4387b04",
+      "c651aa268c56b0b0",
+      "29890e33ceb0f4c2",
+    ],
   },
 };
 

@@ -1,5 +1,6 @@
-/** What processes share besides jobs: workers, allowances, marks. Each script uses one key outside the partitions. */
+/** What processes share besides jobs: workers, allowances, marks, the audit. Each script uses one key outside the partitions. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
+import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../../core/audit.ts";
 import { FORMER_WORKERS_MS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
@@ -87,4 +88,32 @@ export const MARK: Script = plainScript(
   "mark",
   TIME,
   `redis.call('SET', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), 'PX', ARGV[2])`,
+);
+
+/** Adds entries to the audit: "number time JSON" each. In: now; JSON … */
+export const WRITE_AUDIT: Script = plainScript(
+  "writeAudit",
+  TIME,
+  `
+local number = tonumber(redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) or 0
+for index = 2, #ARGV do
+  number = number + 1
+  redis.call('ZADD', KEYS[1], number, string.format('%.0f %.0f ', number, now) .. ARGV[index])
+end
+`,
+);
+
+/** Drops old entries of the audit. In: now; limit. Out: how many. */
+export const SWEEP_AUDIT: Script = plainScript(
+  "sweepAudit",
+  TIME,
+  `
+local beyond, removed = redis.call('ZCARD', KEYS[1]) - ${MAX_AUDIT_ENTRIES}, 0
+for index, entry in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)) do
+  if index > beyond and tonumber(string.match(entry, '^%d+ (%d+)')) >= now - ${AUDIT_KEPT_MS} then break end
+  removed = index
+end
+if removed > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, removed - 1) end
+return removed
+`,
 );

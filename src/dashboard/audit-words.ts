@@ -1,0 +1,21 @@
+import type { AuditAction } from "../core/audit.ts";
+
+/** Each kind of change, as the page shows it. */
+export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
+  "job:retried": "Job retried",
+  "job:started": "Job started now",
+  "job:cancelled": "Job cancelled",
+  "job:removed": "Job deleted",
+  "dead:retried": "Dead letters retried",
+  "dead:purged": "Dead letters deleted",
+  "bulk:started": "Bulk operation started",
+  "bulk:stopped": "Bulk operation stopped",
+  "queue:configured": "Queue settings changed",
+  "queue:paused": "Queue paused",
+  "queue:resumed": "Queue resumed",
+  "schedule:saved": "Schedule saved",
+  "schedule:removed": "Schedule deleted",
+  "schedule:paused": "Schedule paused",
+  "schedule:resumed": "Schedule resumed",
+  "schedule:run": "Schedule run by hand",
+};
