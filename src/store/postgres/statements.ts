@@ -2,13 +2,15 @@
  * Every SQL text of this engine except its functions, which are in functions/ and created by the migration (see function-set.ts). The
  * comment above each has its inputs, in order, and what an answer means. `now` is null, except in tests that set the time.
  */
+import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
-import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
+import { ENDED_STATES, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
-import { isTallyOf } from "./functions/snippets.ts";
+import { isBucket, isTallyOf } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
@@ -265,15 +267,31 @@ const others = (s: string, digest: string) => ({
   deleteWorker: `delete from ${s}.worker where id = $1`,
   /** In: now. */
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
-  /** In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped. */
+  /**
+   * In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped or moved. One process at a time moves histograms: a
+   * second one would go on behind the first, and what the first then rolled back would stay where it was.
+   */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
     , dead_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW}`)})
-    , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint`)})
-    , hours as (${dropSome(`${s}.count`, `step = ${STEP.hour} and at < ${NOW} - $4::bigint`)})
+    , turn as materialized (select pg_try_advisory_xact_lock(hashtext('${s}.times')) as mine, coalesce((select amount from ${s}.count where step = ${MOVED_STEP}), 0) as since)
+    , moved as (
+      delete from ${s}.count where ctid = any(array(select ctid from ${s}.count where (select mine from turn) and step = ${STEP.minute}
+        and at >= (select since from turn) and at < ${NOW} - ${TIMES_BY_MINUTE_MS} and ${isBucket("metric")} order by at, queue, metric limit $2))
+      returning at, queue, metric, amount
+    ), added as (
+      insert into ${s}.count (step, at, queue, metric, amount)
+      select ${STEP["hour-times"]}, at - at % ${HOUR_MS}, queue, metric, sum(amount) from moved group by 2, 3, 4 order by 2, 3, 4
+      on conflict (step, at, queue, metric) do update set amount = count.amount + excluded.amount
+    ), reached as (
+      insert into ${s}.count (step, at, queue, metric, amount) select ${MOVED_STEP}, 0, 0, 0, max(at) from moved having count(*) > 0
+      on conflict (step, at, queue, metric) do update set amount = excluded.amount
+    )
+    , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint and (not ${isBucket("metric")} or at < (select since from turn))`)})
+    , hours as (${dropSome(`${s}.count`, `step in (${STEP.hour}, ${STEP["hour-times"]}) and at < ${NOW} - $4::bigint`)})
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
-    select (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
+    select (select count(*) from moved) + (select count(*) from expired_keys) + (select count(*) from dead_workers) + (select count(*) from minutes)
       + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
