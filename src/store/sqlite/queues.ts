@@ -78,7 +78,9 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 }
 
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  const cells = countRows(on, catalog, query).map(([queue, ...rest]) => [catalog.queueById(queue).name, ...rest] as const);
+  const cells = countRows(on, catalog, query).map(
+    ([queue, at, metric, value]) => [catalog.queueById(queue).name, at, metric, value] as const,
+  );
   return { now, rows: counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }
 
