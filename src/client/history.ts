@@ -1,8 +1,9 @@
 /** Figures by period, from counters. They cost the same however many jobs there are. */
+import { TIMES_BY_MINUTE_MS } from "../core/counters.ts";
 import { invalid } from "../core/errors.ts";
 import { readQueue } from "../core/job-options.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { CounterRow } from "../store/store.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import type { CounterRow, Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { HistoryPoint } from "./client.ts";
 import { readMoment } from "./filter.ts";
@@ -13,8 +14,6 @@ const STEPS = { hour: { ms: HOUR_MS, usual: 24 }, minute: { ms: MINUTE_MS, usual
 type Step = keyof typeof STEPS;
 
 const MAX_POINTS = 1000;
-/** How far back hours have run and wait times. They are added up from minutes, and two days of minutes would be costly. */
-const TIMES_MS = DAY_MS;
 
 /** Adds up the counters of each period. */
 export async function readHistory({ store, clock }: Pick<ClientParts, "store" | "clock">, input: unknown): Promise<HistoryPoint[]> {
@@ -29,12 +28,9 @@ export async function readHistory({ store, clock }: Pick<ClientParts, "store" | 
   if (points < 1) throw invalid("from", "before to", query.from);
   if (points > MAX_POINTS) throw invalid("from", `at most ${MAX_POINTS} ${step}s before to`, query.from);
   const { now, rows } = await usersCounters(store, { step, queue, from: first, to: last + ms });
-  // Histograms are kept by minute.
-  const from = Math.max(first, startOf(now, HOUR_MS) + HOUR_MS - TIMES_MS);
-  const isElsewhere = withTimes && step === "hour" && from < last + ms;
-  const minutes = isElsewhere ? (await usersCounters(store, { step: "minute", queue, from, to: last + ms })).rows : rows;
+  const timed = withTimes && step === "hour" ? await timesByHour(store, queue, first, last + ms, now) : rows;
   const byPeriod = Map.groupBy(rows, ({ at }) => at);
-  const timesByPeriod = Map.groupBy(minutes, ({ at }) => startOf(at, ms));
+  const timesByPeriod = Map.groupBy(timed, ({ at }) => startOf(at, ms));
   return Array.from({ length: points }, (_, index) => {
     const at = first + index * ms;
     const measured = timesByPeriod.get(at) ?? [];
@@ -43,6 +39,17 @@ export async function readHistory({ store, clock }: Pick<ClientParts, "store" | 
       : { run: null, wait: null };
     return { ...countsOf(at, byPeriod.get(at) ?? []), ...times };
   });
+}
+
+/**
+ * Histograms of hours, and those of the latest minutes, which upkeep has not moved to their hours yet; it may be late by an hour. Hours come first:
+ * what is moved between the two reads is missed once, and not counted twice.
+ */
+async function timesByHour(store: Store, queue: string | undefined, first: number, to: number, now: number): Promise<CounterRow[]> {
+  const hours = await usersCounters(store, { step: "hour-times", queue, from: first, to });
+  const from = Math.max(first, startOf(now - TIMES_BY_MINUTE_MS, HOUR_MS) - HOUR_MS);
+  const minutes = from < to ? (await usersCounters(store, { step: "minute", queue, from, to })).rows : [];
+  return [...hours.rows, ...minutes];
 }
 
 function countsOf(at: number, rows: readonly CounterRow[]): Omit<HistoryPoint, "run" | "wait"> {

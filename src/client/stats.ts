@@ -1,5 +1,5 @@
 /** Figures over all queues, from tallies and counters. They cost the same however many jobs there are. */
-import type { Counter, TimeKind } from "../core/counters.ts";
+import { type Counter, type TimeKind, TIMES_BY_MINUTE_MS } from "../core/counters.ts";
 import { percentile } from "../core/histogram.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
@@ -9,8 +9,9 @@ import { countLevels, countStatuses, usersQueues } from "./queues.ts";
 import { listWorkers } from "./workers.ts";
 
 const ENOUGH_RUNS = 1000;
-/** How far back to look for the latest runs, step by step: minutes are kept for 48 h. */
-const LOOK_BACK_MS = [5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
+/** How far back to look for the latest runs, step by step: first by minute, then by hour. */
+const MINUTES_BACK_MS = [5 * MINUTE_MS, HOUR_MS, TIMES_BY_MINUTE_MS + HOUR_MS];
+const HOURS_BACK_MS = 48 * HOUR_MS;
 
 export async function readStats(store: Store): Promise<Stats> {
   const [queues, workers, all] = await Promise.all([
@@ -58,18 +59,19 @@ export async function usersCounters(store: Store, query: CounterQuery): ReturnTy
   return { now, rows: rows.filter(({ queue }) => !isInternalQueue(queue)) };
 }
 
-/** Minutes back from the latest until there are enough runs. `since` is the start of the earliest one. */
+/** Minutes, then hours, back from the latest until there are enough runs. `since` is the start of the earliest one. */
 async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
   const rows: CounterRow[] = [];
   let to = now + 1;
-  for (const back of LOOK_BACK_MS) {
+  for (const back of MINUTES_BACK_MS) {
     const from = startOf(now, MINUTE_MS) - back;
     rows.push(...(await usersCounters(store, { step: "minute", from, to })).rows);
     to = from;
     const since = enoughSince(rows);
     if (since !== null) return { rows, since };
   }
-  return { rows, since: 0 };
+  rows.push(...(await usersCounters(store, { step: "hour-times", from: startOf(now, HOUR_MS) - HOURS_BACK_MS, to: now + 1 })).rows);
+  return { rows, since: enoughSince(rows) ?? 0 };
 }
 
 function enoughSince(rows: readonly CounterRow[]): number | null {

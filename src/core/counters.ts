@@ -1,12 +1,16 @@
 import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
+import { HOUR_MS } from "./time-units.ts";
 
 /** What each queue counts: by minute, by hour and in total. `failed` and `dead` are jobs that ended so. `retried` are attempts that failed
  * or were lost and had an automatic retry; a retry by hand is not counted. `lost` are attempts. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-/** The two times that have a histogram by minute. */
+/** How long histograms are kept by minute. Then `sweep` adds them to those of their hour. */
+export const TIMES_BY_MINUTE_MS: number = 2 * HOUR_MS;
+
+/** The two times that have histograms. */
 export const TIMES = ["run", "wait"] as const;
 export type TimeKind = (typeof TIMES)[number];
 

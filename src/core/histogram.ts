@@ -26,7 +26,7 @@ export function percentile(histogram: Histogram, share: number): number | null {
   for (const count of histogram.values()) total += count;
   if (total === 0) return null;
   let below = 0;
-  for (const bucket of [...histogram.keys()].sort((a, b) => a - b)) {
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
     below += histogram.get(bucket) ?? 0;
     if (below >= share * total) return shownBound(bucket);
   }

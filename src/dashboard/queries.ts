@@ -1,6 +1,6 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
@@ -61,15 +61,14 @@ export function useStats(): UseQueryResult<Stats> {
 
 /**
  * The statistics of the last `periods`, of all queues or of one. Old periods do not change, so they are not fetched with every event. One queue
- * has run and wait times too, up to a day: these are many numbers, so that hours of them are fetched only now and then.
+ * has run and wait times too: these are many numbers, so that hours of them are fetched only now and then.
  */
 export function useHistory(step: "hour" | "minute", periods: number, queue?: string): UseQueryResult<HistoryPoint[]> {
   const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
   const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;
-  const times = queue !== undefined && periods * ms <= DAY_MS;
   return useQuery({
     queryKey: ["history", step, periods, queue],
-    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms, queue, times }),
+    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms, queue, times: queue !== undefined }),
     refetchInterval: everyUnlessPaused(everyMs),
     meta: { everyMs },
     placeholderData: keepPreviousData,

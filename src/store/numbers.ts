@@ -6,6 +6,7 @@ import { type Counter, TIMES, type TimeKind } from "../core/counters.ts";
 import { BUCKETS } from "../core/histogram.ts";
 import { type Attempt, KEPT_FOR_A_TIME, levelOf, PRIORITY_LEVELS, type PriorityLevel, type Status, TERMINAL } from "../core/job.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow } from "./store.ts";
 
 // ── States ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,7 +109,16 @@ export function readTallyMetric(metric: number): { status: Status; level: Priori
   return readTallyCell(metric < FIRST_COUNTER ? metric : metric - FIRST_LATER_TALLY + tallyCell(FIRST_LATER_STATE, 0));
 }
 
-export const STEP = { all: 0, hour: 1, minute: 2 } as const satisfies Record<CounterQuery["step"], number>;
+export const STEP = { all: 0, hour: 1, minute: 2, "hour-times": 3 } as const satisfies Record<CounterQuery["step"], number>;
+
+/** In SQLite and PostgreSQL, the only count of this step is the minute up to which histograms were moved. Its period, queue and metric are 0. */
+export const MOVED_STEP = 4;
+
+/** How long a period is; all time is one period. */
+export const PERIOD_MS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS, "hour-times": HOUR_MS } as const satisfies Record<
+  CounterQuery["step"],
+  number
+>;
 
 type Figure = { readonly counter: Counter } | { readonly time: TimeKind; readonly bucket: number };
 
@@ -129,19 +139,26 @@ export function readField(field: number): Figure {
 
 export type CounterCell = readonly [queue: string, at: number, metric: number, amount: number];
 
-/** Makes one row of each queue and period. */
+/** Makes one row of each queue and period. Cells of one period mostly come together. */
 export function counterRows(cells: readonly CounterCell[], read: (metric: number) => Figure): CounterRow[] {
-  return Array.from(Map.groupBy(cells, ([queue, at]) => `${queue} ${at}`).values(), (ofPeriod) => {
-    const [queue, at] = ofPeriod[0]!;
-    const counts: Partial<Record<Counter, number>> = {};
-    const times: Partial<Record<TimeKind, Map<number, number>>> = {};
-    for (const [, , metric, amount] of ofPeriod) {
-      const figure = read(metric);
-      if ("counter" in figure) counts[figure.counter] = amount;
-      else (times[figure.time] ??= new Map()).set(figure.bucket, amount);
+  const rows = new Map<string, GrowingRow>();
+  let row: GrowingRow = { queue: "", at: 0, counts: {}, times: {} };
+  for (const [queue, at, metric, amount] of cells) {
+    if (row.queue !== queue || row.at !== at) {
+      const key = `${queue} ${at}`;
+      row = rows.get(key) ?? { queue, at, counts: {}, times: {} };
+      rows.set(key, row);
     }
-    return { queue, at, counts, times };
-  });
+    const figure = read(metric);
+    if ("counter" in figure) row.counts[figure.counter] = amount;
+    else (row.times[figure.time] ??= new Map()).set(figure.bucket, amount);
+  }
+  return [...rows.values()];
+}
+
+interface GrowingRow extends CounterRow {
+  readonly counts: Partial<Record<Counter, number>>;
+  readonly times: Partial<Record<TimeKind, Map<number, number>>>;
 }
 
 function byNumber<Name extends string>(numbers: Readonly<Record<Name, number>>): Name[] {

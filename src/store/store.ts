@@ -199,8 +199,10 @@ export interface Store extends Feed, Shared {
   prune(rules: readonly PruneRule[], limit: number): Promise<{ removed: number }>;
 
   /**
-   * Drops up to `limit` of each: expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention,
-   * news that everyone had time to read, allowances that are unused, expired marks, and entries of the audit that are older than
+   * Moves about `limit` cells of histograms of minutes that began more than TIMES_BY_MINUTE_MS ago to their hours, in one commit: each is counted
+   * either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to `limit` of each:
+   * expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention (no minute before its histogram
+   * was moved), news that everyone had time to read, allowances that are unused, expired marks, and entries of the audit that are older than
    * AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
@@ -457,14 +459,14 @@ export interface OldestPending {
 }
 
 export interface CounterQuery {
-  readonly step: "all" | "hour" | "minute";
+  readonly step: "all" | "hour" | "minute" | "hour-times";
   readonly queue?: string | undefined;
   /** Start of the first period, and end of the last; ignored for "all". */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/** One queue in one period. Histograms are kept by minute only. */
+/** One queue in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step `hour-times` returns them. */
 export interface CounterRow {
   readonly queue: string;
   /** Start of the period; 0 for "all". */

@@ -109,7 +109,8 @@ export interface HistoryQuery {
   /** Default: all queues. */
   readonly queue?: string | undefined;
   /**
-   * Whether to return run and wait times, too; needs a `queue`. They are known for the last 24 hours; a longer history has nulls before that.
+   * Whether to return run and wait times, too; needs a `queue`. Minutes have them for the last two hours, hours as long as they are kept; before
+   * that they are null.
    */
   readonly times?: boolean | undefined;
 }

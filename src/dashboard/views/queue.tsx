@@ -107,26 +107,20 @@ function Charts({ queue }: { readonly queue: string }): ReactElement {
           result={history}
           valueText={percentText}
         />
-        {periods > RANGES["24 h"].periods && step === "hour" ? (
-          <p className="text-muted-foreground xl:col-span-2">Wait and run times are known for the last 24 hours.</p>
-        ) : (
-          <>
-            <HistoryCard
-              title="Wait time"
-              caption="Wait time over time, the latest first"
-              figures={WAIT_TIMES}
-              result={history}
-              valueText={took}
-            />
-            <HistoryCard
-              title="Run time"
-              caption="Run time over time, the latest first"
-              figures={RUN_TIMES}
-              result={history}
-              valueText={took}
-            />
-          </>
-        )}
+        <HistoryCard
+          title="Wait time"
+          caption="Wait time over time, the latest first"
+          figures={WAIT_TIMES}
+          result={history}
+          valueText={took}
+        />
+        <HistoryCard
+          title="Run time"
+          caption="Run time over time, the latest first"
+          figures={RUN_TIMES}
+          result={history}
+          valueText={took}
+        />
       </div>
     </section>
   );

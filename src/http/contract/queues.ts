@@ -134,7 +134,9 @@ export const queueRoutes = {
       from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
       to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
       queue: Type.Optional(Name),
-      times: Type.Optional(Type.Boolean({ description: "true to add run and wait times, known for the last 24 hours; needs queue" })),
+      times: Type.Optional(
+        Type.Boolean({ description: "true to add run and wait times: minutes have them for the last two hours; needs queue" }),
+      ),
     }),
     answers: {
       200: {

@@ -1,4 +1,4 @@
-import { type Counter, COUNTERS, type TimeKind } from "../../core/counters.ts";
+import { type Counter, COUNTERS, type TimeKind, TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { bucketOf } from "../../core/histogram.ts";
 import { COUNTER } from "../numbers.ts";
@@ -13,7 +13,7 @@ interface Row {
   until: number;
   /** By counter number. */
   readonly counts: number[];
-  readonly times: Partial<Record<TimeKind, Map<number, number>>>;
+  times: Partial<Record<TimeKind, Map<number, number>>>;
 }
 
 /** The current rows of a queue. */
@@ -33,6 +33,10 @@ export class Counters {
   readonly #all: Row[] = [];
   readonly #hours: Row[] = [];
   readonly #minutes: Row[] = [];
+  /** Histograms that were moved from their minutes. */
+  readonly #hourTimes: Row[] = [];
+  /** Minutes that began before have no histograms any more. */
+  #movedTo = 0;
 
   count(counters: QueueCounters, counter: Counter, now: number): void {
     const number = COUNTER[counter];
@@ -48,7 +52,7 @@ export class Counters {
   }
 
   read({ step, queue, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
-    const rows = step === "all" ? this.#all : step === "hour" ? this.#hours : this.#minutes;
+    const rows = { all: this.#all, hour: this.#hours, minute: this.#minutes, "hour-times": this.#hourTimes }[step];
     const inTime =
       step === "all"
         ? rows
@@ -59,9 +63,34 @@ export class Counters {
     return inTime.filter((row) => queue === undefined || row.queue === queue).map(copyOf);
   }
 
-  /** Drops up to `limit` minutes and hours that began before the given times. */
-  sweep(minutesBefore: number, hoursBefore: number, limit: number): number {
-    return drop(this.#minutes, minutesBefore, limit) + drop(this.#hours, hoursBefore, limit);
+  /** Drops up to `limit` minutes and hours that began before the given times; first moves histograms to their hours. */
+  sweep(now: number, minutesBefore: number, hoursBefore: number, limit: number): number {
+    const moved = this.#moveTimes(now - TIMES_BY_MINUTE_MS, limit);
+    const minutes = drop(this.#minutes, Math.min(minutesBefore, this.#movedTo), limit);
+    return moved + minutes + drop(this.#hours, hoursBefore, limit) + drop(this.#hourTimes, hoursBefore, limit);
+  }
+
+  /** Minute by minute, until at least `limit` cells were moved. */
+  #moveTimes(before: number, limit: number): number {
+    let moved = 0;
+    for (let index = firstIndex(this.#minutes, (row) => row.at >= this.#movedTo); ; index++) {
+      const row = this.#minutes[index];
+      if (row === undefined || row.at >= before) break;
+      if (moved >= limit && row.at > this.#movedTo) return moved;
+      this.#movedTo = row.at;
+      for (const [kind, buckets] of Object.entries(row.times)) {
+        const hour = (this.#hourTimesOf(row.queue, row.at - (row.at % HOUR_MS)).times[kind as TimeKind] ??= new Map());
+        for (const [bucket, count] of buckets) hour.set(bucket, (hour.get(bucket) ?? 0) + count);
+        moved += buckets.size;
+      }
+      row.times = {};
+    }
+    this.#movedTo = Math.max(this.#movedTo, before);
+    return moved;
+  }
+
+  #hourTimesOf(queue: string, at: number): Row {
+    return this.#hourTimes.findLast((row) => row.queue === queue && row.at === at) ?? open(this.#hourTimes, queue, at, HOUR_MS);
   }
 
   #allOf(counters: QueueCounters): Row {

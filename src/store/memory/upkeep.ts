@@ -56,7 +56,7 @@ export function sweep(
   keep: { readonly minutesMs: number; readonly hoursMs: number },
   limit: number,
 ): { removed: number } {
-  const periods = counters.sweep(now - keep.minutesMs, now - keep.hoursMs, limit);
+  const periods = counters.sweep(now, now - keep.minutesMs, now - keep.hoursMs, limit);
   return { removed: jobs.keys.sweep(now, limit) + periods + shared.sweep(now, limit) };
 }
 

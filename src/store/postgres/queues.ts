@@ -1,6 +1,5 @@
 import { QUEUE_SETTINGS, type QueueChange, settingIn, settingsFrom, type SettingValue } from "../../core/queue.ts";
-import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import { counterRows, FIRST_COUNTER, readMetric, readTallyMetric, STEP } from "../numbers.ts";
+import { counterRows, FIRST_COUNTER, PERIOD_MS, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Row, texts } from "./codec.ts";
 import type { Context } from "./context.ts";
@@ -49,15 +48,13 @@ export async function countAhead(context: Context, id: string, types: readonly s
   return row![0] as number | null;
 }
 
-const LENGTHS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS } as const;
-
 export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
   const found = await context.connections.call(context.sql.counters, [
     context.now(),
     STEP[query.step],
-    LENGTHS[query.step],
+    PERIOD_MS[query.step],
     query.queue ?? null,
     from,
     to,

@@ -3,14 +3,16 @@
  * comment above each has its inputs, in order, and what an answer means. `now` is null, except in tests that set the time.
  */
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
+import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
-import { ENDED_STATES, STATE, STEP } from "../numbers.ts";
+import { ENDED_STATES, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
-import { isTallyOf } from "./functions/snippets.ts";
+import { isBucket, isTallyOf } from "./functions/snippets.ts";
 import { PLACES } from "./tables.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
@@ -335,11 +337,27 @@ const others = (s: string, digest: string) => ({
   /** In: now. */
   formerWorkers: `select entry, heartbeat_at, expires_at from ${s}.worker where expires_at <= ${NOW} and expires_at > ${NOW} - ${FORMER_WORKERS_MS}
     order by expires_at desc limit ${MAX_FORMER_WORKERS}`,
-  /** In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped. */
+  /**
+   * In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped or moved. One process at a time moves histograms: a
+   * second one would go on behind the first, and what the first then rolled back would stay where it was.
+   */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
     , former_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW} - ${FORMER_WORKERS_MS}`)})
-    , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint`)})
-    , hours as (${dropSome(`${s}.count`, `step = ${STEP.hour} and at < ${NOW} - $4::bigint`)})
+    , turn as materialized (select pg_try_advisory_xact_lock(hashtext('${s}.times')) as mine, coalesce((select amount from ${s}.count where step = ${MOVED_STEP}), 0) as since)
+    , moved as (
+      delete from ${s}.count where ctid = any(array(select ctid from ${s}.count where (select mine from turn) and step = ${STEP.minute}
+        and at >= (select since from turn) and at < ${NOW} - ${TIMES_BY_MINUTE_MS} and ${isBucket("metric")} order by at, queue, metric limit $2))
+      returning at, queue, metric, amount
+    ), added as (
+      insert into ${s}.count (step, at, queue, metric, amount)
+      select ${STEP["hour-times"]}, at - at % ${HOUR_MS}, queue, metric, sum(amount) from moved group by 2, 3, 4 order by 2, 3, 4
+      on conflict (step, at, queue, metric) do update set amount = count.amount + excluded.amount
+    ), reached as (
+      insert into ${s}.count (step, at, queue, metric, amount) select ${MOVED_STEP}, 0, 0, 0, max(at) from moved having count(*) > 0
+      on conflict (step, at, queue, metric) do update set amount = excluded.amount
+    )
+    , minutes as (${dropSome(`${s}.count`, `step = ${STEP.minute} and at < ${NOW} - $3::bigint and (not ${isBucket("metric")} or at < (select since from turn))`)})
+    , hours as (${dropSome(`${s}.count`, `step in (${STEP.hour}, ${STEP["hour-times"]}) and at < ${NOW} - $4::bigint`)})
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
@@ -347,7 +365,7 @@ const others = (s: string, digest: string) => ({
       `${s}.audit`,
       `at < ${NOW} - ${AUDIT_KEPT_MS} or number <= (select max(number) from ${s}.audit) - ${MAX_AUDIT_ENTRIES} order by number`,
     )})
-    select (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
+    select (select count(*) from moved) + (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
       + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)
       + (select count(*) from audit)`,
   /** In: now, name, time to live. */

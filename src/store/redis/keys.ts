@@ -21,7 +21,8 @@
  *   <prefix>:{17}:q:<queue>        hash    settings of a queue
  *   <prefix>:{17}:t:<queue>        hash    number of jobs by status and level
  *   <prefix>:{17}:c:<queue>        hash    counters of all time; m:<start>:<queue> and h:<start>:<queue> of a minute and an hour,
- *                                          found by the zsets pm and ph
+ *                                          u:<start>:<queue> histograms of an hour; found by the zsets pm, ph and pu
+ *   <prefix>:{17}:mu               string  the minute up to which histograms were moved to their hours
  *   <prefix>:{17}:z, :zd           hash    schedules whose jobs go to this partition; zset of them by next tick
  *   <prefix>:{17}:y:<worker turn>, :y:<try>  string  marks a repeated claim; expires by itself
  *   <prefix>:{17}:v                hash    the partition's own counters

@@ -163,9 +163,12 @@ async function totalsOf({ session, keys }: Context, partition: number, queues: r
   return (await Promise.all(cells)).flat();
 }
 
+/** How the keys of each step begin. */
+const PERIODS = { all: "c", hour: "h", minute: "m", "hour-times": "u" } as const satisfies Record<CounterQuery["step"], string>;
+
 async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<CounterCell[]> {
   const base = keys.partition(partition);
-  const period = query.step === "hour" ? "h" : "m";
+  const period = PERIODS[query.step];
   const range = [String(query.from ?? "-inf"), query.to === undefined ? "+inf" : `(${query.to}`];
   const found = listOf(await session.command("ZRANGEBYSCORE", `${base}:p${period}`, ...range)).map((member) => textOf(member).split(" "));
   const wanted = (found as [string, string][]).filter(([, queue]) => query.queue === undefined || queue === query.queue);

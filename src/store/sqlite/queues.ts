@@ -1,7 +1,6 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
-import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import { COUNTER, counterRows, LEVELS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
+import { COUNTER, counterRows, LEVELS, PERIOD_MS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
@@ -79,7 +78,9 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 }
 
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  const cells = countRows(on, catalog, query).map(([queue, ...rest]) => [catalog.queueById(queue).name, ...rest] as const);
+  const cells = countRows(on, catalog, query).map(
+    ([queue, at, metric, value]) => [catalog.queueById(queue).name, at, metric, value] as const,
+  );
   return { now, rows: counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }
 
@@ -93,12 +94,10 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
   const [first, last] = on.get(STORED_PERIODS, step, step) as [number | null, number | null];
   if (queue === null || first === null || last === null) return [];
   // Period by period: a range of periods would be read with the counts of all other queues.
-  const length = LENGTHS[query.step];
+  const length = PERIOD_MS[query.step];
   const until = Math.min(to, last + 1);
   for (let at = Math.max(first, Math.ceil(from / length) * length); at < until; at += length) {
     rows.push(...on.all(READ_QUEUE_COUNTS, step, at, queue.id));
   }
   return rows as [number, number, number, number][];
 }
-
-const LENGTHS = { all: 1, hour: HOUR_MS, minute: MINUTE_MS } as const;

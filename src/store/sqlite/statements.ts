@@ -8,7 +8,7 @@ import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { STOPPED } from "../../core/worker-entry.ts";
-import { STATE } from "../numbers.ts";
+import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
@@ -293,8 +293,21 @@ export const JOBS_TO_RERANK = `select seq, priority, run_at from millrace_job wh
 export const SET_RANK = "update millrace_job set rank = ? where seq = ?";
 export const HIGHEST_SEQ = "select coalesce(max(seq), 0) from millrace_job";
 
+/** Out: the minute up to which histograms were moved to their hours. */
+export const TIMES_MOVED_TO = `select value from millrace_count where step = ${MOVED_STEP}`;
+/** In: the minute. */
+export const SET_TIMES_MOVED_TO = `insert into millrace_count (step, queue, at, metric, value) values (${MOVED_STEP}, 0, 0, 0, ?)
+  on conflict do update set value = excluded.value`;
+/** In: from, before, limit. Out: queue, minute, metric, value of cells of histograms. */
+export const TIMES_TO_MOVE = `select queue, at, metric, value from millrace_count
+  where step = ${STEP.minute} and at >= ? and at < ? and metric >= ${FIRST_BUCKET} order by at, queue, metric limit ?`;
+/** In: minute, queue, metric. */
+export const DROP_MINUTE_COUNT = `delete from millrace_count where step = ${STEP.minute} and at = ? and queue = ? and metric = ?`;
+/** In: before, the minute up to which histograms were moved, limit. */
+export const DROP_OLD_MINUTES = `delete from millrace_count where (step, at, queue, metric) in (select step, at, queue, metric from millrace_count
+  where step = ${STEP.minute} and at < ? and (metric < ${FIRST_BUCKET} or at < ?) limit ?)`;
 /** In: step, before, limit. */
-export const DROP_OLD_COUNTS = `delete from millrace_count where (step, at, queue, metric) in
+export const DROP_OLD_HOURS = `delete from millrace_count where (step, at, queue, metric) in
   (select step, at, queue, metric from millrace_count where step = ? and at < ? limit ?)`;
 /** In: now, limit. */
 export const DROP_FORMER_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";

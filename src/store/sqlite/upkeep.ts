@@ -1,16 +1,21 @@
 import { AUDIT_KEPT_MS } from "../../core/audit.ts";
+import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { rank } from "../../core/rank.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
 import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import { deleteJob } from "./manage.ts";
 import {
-  DROP_FORMER_WORKERS,
+  ADD_COUNT,
   DROP_EXPIRED_KEYS,
+  DROP_FORMER_WORKERS,
+  DROP_MINUTE_COUNT,
   DROP_OLD_AUDIT,
-  DROP_OLD_COUNTS,
+  DROP_OLD_HOURS,
   DROP_OLD_MARKS,
+  DROP_OLD_MINUTES,
   DROP_OLD_NEWS,
   DROP_UNUSED_ALLOWANCES,
   DUE_JOBS,
@@ -24,7 +29,10 @@ import {
   PROMOTE_JOB,
   SET_RANK,
   SET_RERANKED,
+  SET_TIMES_MOVED_TO,
   TALLY_OF_STATE,
+  TIMES_MOVED_TO,
+  TIMES_TO_MOVE,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -108,16 +116,32 @@ function keepKey(tx: Transaction, queue: number, job: Ended): void {
 const NEWS_KEPT_MS = 60_000;
 
 export function sweep(tx: Transaction, keep: { readonly minutesMs: number; readonly hoursMs: number }, limit: number): { removed: number } {
+  const moved = moveTimes(tx, limit);
   const removed =
+    moved.cells +
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
     tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit) +
-    tx.on.run(DROP_OLD_COUNTS, STEP.minute, tx.now - keep.minutesMs, limit) +
-    tx.on.run(DROP_OLD_COUNTS, STEP.hour, tx.now - keep.hoursMs, limit) +
+    tx.on.run(DROP_OLD_MINUTES, tx.now - keep.minutesMs, moved.to, limit) +
+    tx.on.run(DROP_OLD_HOURS, STEP.hour, tx.now - keep.hoursMs, limit) +
+    tx.on.run(DROP_OLD_HOURS, STEP["hour-times"], tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
     tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
     tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit);
   return { removed };
+}
+
+/** Moves cells of histograms from their minutes to their hours, the earliest first. From where it stopped: no minute is looked at again and again. */
+function moveTimes(tx: Transaction, limit: number): { readonly cells: number; readonly to: number } {
+  const from = tx.on.number(TIMES_MOVED_TO) ?? 0;
+  const cells = tx.on.all(TIMES_TO_MOVE, from, tx.now - TIMES_BY_MINUTE_MS, limit) as [number, number, number, number][];
+  for (const [queue, at, metric, value] of cells) {
+    tx.on.run(ADD_COUNT, STEP["hour-times"], queue, at - (at % HOUR_MS), metric, value);
+    tx.on.run(DROP_MINUTE_COUNT, at, queue, metric);
+  }
+  const to = cells.at(-1)?.[1] ?? from;
+  if (to !== from) tx.on.run(SET_TIMES_MOVED_TO, to);
+  return { cells: cells.length, to };
 }
 
 /** Walks the table by sequence, `limit` rows per call. Jobs that are inserted meanwhile have the new rank already. */

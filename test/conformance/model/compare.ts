@@ -88,6 +88,11 @@ async function comparePeriods(reference: Reference, world: World): Promise<void>
   const minutes = await world.store.counters({ step: "minute", ...period });
   same(countsOf(minutes.rows), expectedCounts(reference, "minute", hour), "counters by minute");
   same(timesOf(minutes.rows), expectedTimes(reference, hour), "histograms");
+  // A sweep moves histograms from minutes to hours, as far as it is told to: together they have all of them.
+  const day = { from: hour - 24 * HOUR_MS, to: hour + HOUR_MS };
+  const moved = await world.store.counters({ step: "hour-times", ...day });
+  const left = await world.store.counters({ step: "minute", ...day });
+  same(timesByHour([...moved.rows, ...left.rows]), expectedTimes(reference, day.from, HOUR_MS), "histograms by hour");
   const hours = await world.store.counters({ step: "hour", ...period });
   same(countsOf(hours.rows), expectedCounts(reference, "hour", hour), "counters by hour");
 }
@@ -119,14 +124,27 @@ function expectedCounts({ counted }: Reference, step: "all" | "hour" | "minute",
   return sorted(cells);
 }
 
-function expectedTimes({ timed }: Reference, since: number): Record<string, number> {
+function timesByHour(rows: readonly CounterRow[]): Record<string, number> {
+  const cells: Record<string, number> = {};
+  for (const { queue, at, times } of rows) {
+    for (const [kind, histogram] of Object.entries(times)) {
+      for (const [bucket, count] of histogram) {
+        const cell = `${queue} ${at - (at % HOUR_MS)} ${kind} ${bucket}`;
+        cells[cell] = (cells[cell] ?? 0) + count;
+      }
+    }
+  }
+  return sorted(cells);
+}
+
+function expectedTimes({ timed }: Reference, since: number, periodMs: number = MINUTE_MS): Record<string, number> {
   const cells: Record<string, number> = {};
   for (const { queue, at, kind, ms } of timed) {
     if (at < since) continue;
     // Buckets end at 2^(n/4) milliseconds.
     let bucket = 0;
     while (2 ** (bucket / 4) < ms && bucket < 107) bucket++;
-    const cell = `${queue} ${at - (at % MINUTE_MS)} ${kind} ${bucket}`;
+    const cell = `${queue} ${at - (at % periodMs)} ${kind} ${bucket}`;
     cells[cell] = (cells[cell] ?? 0) + 1;
   }
   return sorted(cells);

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { bucketOf } from "../../../src/core/histogram.ts";
 import { MAX_BATCH, type PruneRule } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn, LEASE_MS, type World } from "../world.ts";
@@ -258,6 +259,7 @@ export function upkeepSuite(engine: Engine): void {
 
   describe("sweep", () => {
     const KEEP = { minutesMs: 2 * HOUR_MS, hoursMs: 48 * HOUR_MS };
+    const KEEP_ALL = { minutesMs: 48 * HOUR_MS, hoursMs: 1_000 * HOUR_MS };
 
     keeps("drops minutes and hours of counters past their keep, never the totals", async (world) => {
       const start = world.clock.now();
@@ -275,6 +277,70 @@ export function upkeepSuite(engine: Engine): void {
       expect(await rows("minute")).toEqual([]);
       expect(await rows("hour")).toEqual([start + 24 * HOUR_MS]);
       expect(await world.total("enqueued")).toBe(2);
+    });
+
+    keeps("moves histograms to their hours, cell by cell, and counts each in one of the two", async (world) => {
+      const start = world.clock.now(); // the start of an hour
+      const run = async (queue: string, runMs: number): Promise<void> => {
+        await world.settle(await world.running({ queue }), { kind: "completed", result: null, runMs });
+      };
+      await run("a", 10);
+      await run("b", 10);
+      world.clock.advance(MINUTE_MS);
+      await run("a", 10);
+      await run("a", 1_000);
+      world.clock.advance(HOUR_MS);
+      await run("a", 10);
+      const all = { from: 0, to: start + 1_000 * HOUR_MS };
+      const runs = async (step: "minute" | "hour-times"): Promise<Record<string, Record<string, number>>> => {
+        const rows = (await world.store.counters({ step, ...all })).rows.filter(({ times }) => times.run !== undefined);
+        return Object.fromEntries(
+          rows.map(({ queue, at, times }) => [`${queue} ${(at - start) / MINUTE_MS}`, Object.fromEntries(times.run!)]),
+        );
+      };
+      const [short, long] = [bucketOf(10), bucketOf(1_000)];
+      const byMinute = {
+        "a 0": { [short]: 1 },
+        "b 0": { [short]: 1 },
+        "a 1": { [short]: 1, [long]: 1 },
+        "a 61": { [short]: 1 },
+      };
+      world.clock.advance(HOUR_MS - 2 * MINUTE_MS);
+      await world.store.sweep(KEEP_ALL, MAX_BATCH);
+      expect(await runs("minute")).toEqual(byMinute);
+      expect(await runs("hour-times")).toEqual({});
+
+      world.clock.advance(4 * MINUTE_MS);
+      for (let removed = 1; removed > 0;) {
+        ({ removed } = await world.store.sweep(KEEP_ALL, 1));
+        // Whatever was moved so far: together they have all of it.
+        const [minutes, hours] = [await runs("minute"), await runs("hour-times")];
+        const sum = [minutes, hours].flatMap((some) => Object.values(some).flatMap((cells) => Object.values(cells)));
+        expect(sum.reduce((total, count) => total + count, 0)).toBe(5);
+      }
+      expect(await runs("minute")).toEqual({ "a 61": { [short]: 1 } });
+      expect(await runs("hour-times")).toEqual({ "a 0": { [short]: 2, [long]: 1 }, "b 0": { [short]: 1 } });
+      const { rows } = await world.store.counters({ step: "minute", ...all });
+      expect(rows.reduce((total, { counts }) => total + (counts.completed ?? 0), 0)).toBe(5);
+      const mine = await world.store.counters({ step: "hour-times", ...all, queue: "b" });
+      expect(mine.rows.map(({ queue, at, counts }) => [queue, at, counts])).toEqual([["b", start, {}]]);
+
+      world.clock.advance(2 * HOUR_MS);
+      await world.store.sweep(KEEP_ALL, MAX_BATCH);
+      expect(await runs("hour-times")).toEqual({ "a 0": { [short]: 2, [long]: 1 }, "b 0": { [short]: 1 }, "a 60": { [short]: 1 } });
+      world.clock.advance(48 * HOUR_MS);
+      await world.store.sweep(KEEP, MAX_BATCH);
+      expect(await runs("hour-times")).toEqual({});
+    });
+
+    keeps("drops no minute before its histogram is in its hour", async (world) => {
+      const start = world.clock.now();
+      await world.settle(await world.running(), { kind: "completed", result: null, runMs: 10 });
+      world.clock.advance(5 * HOUR_MS);
+      await world.store.sweep({ minutesMs: 0, hoursMs: 48 * HOUR_MS }, 1);
+      for (let round = 0; round < 5; round++) await world.store.sweep({ minutesMs: 0, hoursMs: 48 * HOUR_MS }, 1);
+      const { rows } = await world.store.counters({ step: "hour-times", from: start, to: start + HOUR_MS });
+      expect(rows.map(({ times }) => [times.run?.size, times.wait?.size])).toEqual([[1, 1]]);
     });
 
     keeps("drops no key that lives, and frees none early", async (world) => {

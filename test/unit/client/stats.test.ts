@@ -70,17 +70,22 @@ describe("stats", () => {
     expect(asked.filter(([query]) => query.step === "minute")).toHaveLength(1);
   });
 
-  test("go on looking back, step by step and each minute once, when the latest held too few", async () => {
+  test("go on looking back, step by step and each minute once, then by hour, when the latest held too few", async () => {
     const { client, store } = await openClient();
     const now = START + 50 * 60 * MINUTE;
     const asked: [number, number][] = [];
+    const hours: [number, number][] = [];
+    const times = { run: new Map([[bucketOf(10), 3]]) };
     store.counters = async ({ step, from = 0, to = 0 }) => {
       if (step === "minute") asked.push([from, to]);
-      return { now, rows: [] };
+      if (step === "hour-times") hours.push([from, to]);
+      return { now, rows: step === "hour-times" ? [{ queue: "default", at: now - 20 * 60 * MINUTE, counts: {}, times }] : [] };
     };
-    await client.stats();
-    expect(asked).toHaveLength(4);
+    const { latency } = await client.stats();
+    expect(asked).toHaveLength(3);
     for (let step = 1; step < asked.length; step++) expect(asked[step]![1]).toBe(asked[step - 1]![0]);
-    expect(now - asked.at(-1)![0]).toBe(48 * 60 * MINUTE);
+    expect(now - asked.at(-1)![0]).toBe(3 * 60 * MINUTE);
+    expect(hours).toEqual([[now - 48 * 60 * MINUTE, now + 1]]);
+    expect(latency.p50).toBeCloseTo(11.3);
   });
 });

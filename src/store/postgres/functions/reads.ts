@@ -81,14 +81,14 @@ begin
       select queue, at, metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to
       union all
       -- Period by period: a range of periods would be read with the counts of all other queues.
-      select c.queue, c.at, c.metric, c.amount from ${s}.queue q cross join generate_series(
+      select queue, at, metric, amount from ${s}.count where p_queue is not null and step = p_step and at = any(array(select generate_series(
         greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
-        least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length) p(at)
-      join ${s}.count c on c.step = p_step and c.at = p.at and c.queue = q.id where p_queue is not null and q.name = p_queue
+        least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length)))
+        and queue = (select id from ${s}.queue where name = p_queue)
       union all
       select * from (
         select queue, case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount from ${s}.cell
-        where ${isCounted("metric")} and (p_step = ${STEP.minute} or not ${isBucket("metric")})
+        where ${isCounted("metric")} and (p_step = ${STEP.minute} or not ${isBucket("metric")}) and p_step <> ${STEP["hour-times"]}
       ) fresh where at >= p_from and at < p_to
     ) c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
     group by q.name, c.at, c.metric having sum(c.amount) <> 0;

@@ -1,5 +1,7 @@
+import { TIMES_BY_MINUTE_MS } from "../../../core/counters.ts";
 import { KEPT_FOR_A_TIME } from "../../../core/job.ts";
-import { KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
+import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
+import { firstFieldOf, KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
 import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { FORGET } from "./manage.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
@@ -134,8 +136,11 @@ return { removed, passed == 2 * limit and 1 or 0 }
 `,
 );
 
+/** How many minutes of queues are looked at in one call: more than any partition has queues. */
+const MOST_MINUTES = 10_000;
+
 /**
- * Drops expired keys and periods of counters past their retention.
+ * Moves histograms from their minutes to their hours, then drops expired keys and periods of counters past their retention.
  * In: now; how long to keep minutes and hours; limit of each. Out: how many.
  */
 export const SWEEP: Script = script(
@@ -156,9 +161,36 @@ local function drop(period, before)
     removed = removed + 1
   end
 end
-drop('m', now - tonumber(ARGV[2]))
+
+-- Whole minutes, until there are enough: every queue of a minute is done before the next minute begins.
+local before = now - now % ${MINUTE_MS} - ${TIMES_BY_MINUTE_MS}
+local since = tonumber(redis.call('GET', B .. 'mu') or '0')
+local reached, cells = before, 0
+local members = redis.call('ZRANGEBYSCORE', B .. 'pm', string.format('%.0f', since), '(' .. string.format('%.0f', before), 'LIMIT', 0, ${MOST_MINUTES})
+if #members == ${MOST_MINUTES} then reached = tonumber(string.match(members[#members], '^%d+')) end
+for _, member in ipairs(members) do
+  local start, queue = string.match(member, '^(%d+) (.*)$')
+  if cells >= limit and tonumber(start) > since then
+    reached = tonumber(start)
+    break
+  end
+  since = tonumber(start)
+  local minute, hour = B .. 'm:' .. start .. ':' .. queue, string.format('%.0f', since - since % ${HOUR_MS})
+  local found = redis.call('HGETALL', minute)
+  for index = 1, #found, 2 do
+    if tonumber(found[index]) >= ${firstFieldOf("run")} then
+      redis.call('HINCRBY', B .. 'u:' .. hour .. ':' .. queue, found[index], found[index + 1])
+      redis.call('ZADD', B .. 'pu', hour, hour .. ' ' .. queue)
+      redis.call('HDEL', minute, found[index])
+      cells = cells + 1
+    end
+  end
+end
+redis.call('SET', B .. 'mu', string.format('%.0f', reached))
+drop('m', math.min(now - tonumber(ARGV[2]), reached))
 drop('h', now - tonumber(ARGV[3]))
-return removed
+drop('u', now - tonumber(ARGV[3]))
+return removed + cells
 `,
 );
 

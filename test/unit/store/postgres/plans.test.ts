@@ -119,6 +119,14 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(LARGE);
   });
 
+  test("counters of one queue are read period by period, by their key", async () => {
+    const told = await plans(
+      (store) => store.counters({ step: "hour", queue: "default", from: 0, to: Date.now() + 1 }),
+      (store) => store.insert(jobs(10)),
+    );
+    expect(told).toMatch(/Index Cond: \(\(step = \$\d\) AND \(at = ANY .* AND \(queue = /);
+  });
+
   test("promote reads what is due from its index: half a million later jobs cost nothing", async () => {
     const told = await plans((store) => store.promote(100));
     expect(told).toMatch(/Index Scan using due_time on due/);
