@@ -17,6 +17,7 @@ import {
   type Worker,
 } from "./api.ts";
 import { isPaused } from "./paused.ts";
+import { serverNow } from "./server-time.ts";
 import { noteRefusal } from "./session.ts";
 
 /** Log lines have no events: they are polled while somebody reads them. */
@@ -55,7 +56,7 @@ export function useHistory(step: "hour" | "minute", periods: number): UseQueryRe
   const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
   return useQuery({
     queryKey: ["history", step, periods],
-    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms }),
+    queryFn: () => client.history({ step, from: serverNow() - (periods - 1) * ms }),
     refetchInterval: everyUnlessPaused(HISTORY_MS),
     placeholderData: keepPreviousData,
   });
