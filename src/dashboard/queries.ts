@@ -1,5 +1,6 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { LATE_BEAT_MS } from "../core/attention.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Attempt, type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import {
@@ -67,9 +68,21 @@ export function useQueues(internal = false): UseQueryResult<Queue[]> {
   return useQuery({ queryKey: ["queues", internal], queryFn: () => client.queues({ internal }) });
 }
 
+/** A worker, and whether it was silent when it was asked for. Later its heartbeat here is older than the one in the store. */
+export interface SeenWorker extends Worker {
+  readonly isSilent: boolean;
+}
+
 /** All workers, internal ones included. Pages choose which to show. */
-export function useWorkers(): UseQueryResult<Worker[]> {
-  return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
+export function useWorkers(): UseQueryResult<SeenWorker[]> {
+  return useQuery({
+    queryKey: ["workers"],
+    queryFn: async () => {
+      const workers = await client.workers({ internal: true });
+      const now = serverNow();
+      return workers.map((worker) => ({ ...worker, isSilent: now - worker.heartbeatAt > LATE_BEAT_MS }));
+    },
+  });
 }
 
 /** Makes no copy: the texts of payload and result belong to the object that came. */

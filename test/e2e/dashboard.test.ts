@@ -482,6 +482,19 @@ describe("workers", () => {
     }
   });
 
+  test("do not look silent because the page does not ask", async () => {
+    const { client, visit } = await open();
+    await using worker = client.work({ mail: () => null });
+    const page = await visit("workers");
+    const row = page.locator(`[data-worker="${worker.id}"]`);
+    await row.getByText("idle").waitFor();
+    await page.getByRole("button", { name: /^Live updates/ }).click();
+    await page.getByRole("button", { name: "Live updates: Paused" }).waitFor();
+    await page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000; }");
+    await row.locator("time", { hasText: "1 m ago" }).waitFor();
+    expect(await row.getByText("silent").count()).toBe(0);
+  });
+
   test("of servers bring no types that one could not enqueue", async () => {
     const { client, visit } = await open();
     await using _deliveries = client.work({ "millrace:webhook": () => null }, { queues: ["*~webhooks"] });

@@ -9,7 +9,7 @@ import { Metrics } from "../../src/observe/metrics.ts";
 import type { FreshStore } from "../conformance/client-sources.ts";
 import { readPrometheusText } from "../unit/observe/prometheus-text.ts";
 import { byGroup, byLevel, byStatus, type Census, countIn, countWhere, inQueue, takeCensus } from "./census.ts";
-import { type Contents, contents, fill, type Filled } from "./contents.ts";
+import { type Contents, contents, fill, type Filled, keepBeating } from "./contents.ts";
 import { expectedFindings } from "./expected-findings.ts";
 
 const RUNS = process.env["MILLRACE_TEST_RUNS"];
@@ -67,6 +67,7 @@ type Check = (client: Client, facts: Facts, url: string) => Promise<void>;
 async function withServer(source: Source, given: Contents, check: Check): Promise<void> {
   const store = await source.fresh();
   const filled = await fill(store.url, given);
+  const beating = await keepBeating(store.url, filled);
   const local = await connect(store.url, { upkeep: true });
   const metrics = new Metrics({ source: local });
   const listening = await listen(createServer(local, { figures: metrics }), { port: 0 });
@@ -74,6 +75,7 @@ async function withServer(source: Source, given: Contents, check: Check): Promis
   try {
     await check(client, { ...filled, given, census: await takeCensus(client) }, listening.url);
   } finally {
+    await beating[Symbol.asyncDispose]();
     await client.close();
     await listening.close({ graceMs: 0 });
     await local.close({ grace: 0 });
