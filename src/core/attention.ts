@@ -3,6 +3,7 @@ import { count as grouped, counted } from "./counted.ts";
 import { formatSpan } from "./duration.ts";
 import { isServed } from "./explain.ts";
 import { isInternalWorker } from "./internal.ts";
+import { BEAT_MS } from "./work-limits.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 /** Every code that a finding can have. The list is closed. */
@@ -56,8 +57,8 @@ export interface Situation {
   readonly workers: readonly (WorkerEntry & { readonly heartbeatAt: number })[];
 }
 
-/** A worker sends a heartbeat every 5 s. */
-export const LATE_BEAT_MS = 15_000;
+/** Two heartbeats in a row did not come. With the third, its entry expires, and the worker is gone. */
+export const LATE_BEAT_MS = 2 * BEAT_MS;
 const NEARLY_FULL = 0.9;
 /** A pending job that has been due for longer than this is worth a look. */
 export const OLD_MS = 5 * 60_000;

@@ -37,6 +37,9 @@ export function readGrace(grace: unknown): number {
   return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
 }
 
+/** How often a worker sends a heartbeat, at least. */
+export const BEAT_MS = 5000;
+
 /** How long an aborted handler may take to end before its slot is freed: by default, and at most. */
 export const DEFAULT_SETTLE_MS = 5000;
 export const MAX_SETTLE_MS = 60_000;

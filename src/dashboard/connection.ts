@@ -1,4 +1,5 @@
 /** WHETHER THE SERVER ANSWERS. Every request of the page goes through here, so that the page always says when its data is old. */
+import { noteServerTime, serverNow } from "./server-time.ts";
 import { Watched } from "./watched.ts";
 
 export interface Connection {
@@ -17,11 +18,13 @@ const EVENTS = /\/api\/v1\/events$/;
 /** Sends a request with the session's cookie, and notes how it went. */
 export async function watchedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const isStream = typeof input === "string" && EVENTS.test(input);
+  const sentAt = Date.now();
   try {
     const response = await fetch(input, { ...init, credentials: "same-origin", cache: "no-store" });
+    noteServerTime(response.headers.get("date"), sentAt, Date.now());
     const stream = isStream ? { isStreaming: response.ok } : {};
     if (response.status >= 500) note({ trouble: `The server answers with status ${response.status}.`, ...stream });
-    else note({ lastGoodAt: Date.now(), trouble: null, ...stream });
+    else note({ lastGoodAt: serverNow(), trouble: null, ...stream });
     return response;
   } catch (error) {
     // A stream that this page ended itself is no failure.

@@ -1,5 +1,6 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { LATE_BEAT_MS } from "../core/attention.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import type { AuditPage, AuditQuery } from "../core/audit.ts";
@@ -22,6 +23,7 @@ import {
   type Worker,
 } from "./api.ts";
 import { isPaused } from "./paused.ts";
+import { serverNow } from "./server-time.ts";
 import { noteRefusal } from "./session.ts";
 
 /** Log lines have no events: they are polled while somebody reads them. */
@@ -68,7 +70,7 @@ export function useHistory(step: "hour" | "minute", periods: number, queue?: str
   const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;
   return useQuery({
     queryKey: ["history", step, periods, queue],
-    queryFn: () => client.history({ step, from: Date.now() - (periods - 1) * ms, queue, times: queue !== undefined }),
+    queryFn: () => client.history({ step, from: serverNow() - (periods - 1) * ms, queue, times: queue !== undefined }),
     refetchInterval: everyUnlessPaused(everyMs),
     meta: { everyMs },
     placeholderData: keepPreviousData,
@@ -85,9 +87,21 @@ export function useQueue(name: string): UseQueryResult<QueueDetails | null> {
   return useQuery({ queryKey: ["queues", name], queryFn: () => client.queue(name) });
 }
 
+/** A worker, and whether it was silent when it was asked for. Later its heartbeat here is older than the one in the store. */
+export interface SeenWorker extends Worker {
+  readonly isSilent: boolean;
+}
+
 /** All workers, internal ones included. Pages choose which to show. */
-export function useWorkers(): UseQueryResult<Worker[]> {
-  return useQuery({ queryKey: ["workers"], queryFn: () => client.workers({ internal: true }) });
+export function useWorkers(): UseQueryResult<SeenWorker[]> {
+  return useQuery({
+    queryKey: ["workers"],
+    queryFn: async () => {
+      const workers = await client.workers({ internal: true });
+      const now = serverNow();
+      return workers.map((worker) => ({ ...worker, isSilent: now - worker.heartbeatAt > LATE_BEAT_MS }));
+    },
+  });
 }
 
 /** Workers that stopped or were lost in the last day, internal ones included. */

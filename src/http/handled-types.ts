@@ -1,6 +1,6 @@
 /** WHO WOULD RUN IT: a server that runs jobs itself says if no worker handles a new job. Looks it up seldom, and answers almost without delay. */
 import type { Client } from "../client/client.ts";
-import { serves } from "../core/explain.ts";
+import { isServed } from "../core/explain.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { sharedRun } from "../lib/shared-run.ts";
@@ -47,7 +47,7 @@ export class HandledTypes {
   async #notice(job: { readonly queue: string; readonly type: string }, age: number): Promise<string | undefined> {
     const isFresh = age < MISSED_MS || (await atMost(this.#clock, MAX_WAIT_MS, this.#lookTogether())) === true;
     if (!isFresh) return undefined;
-    if (!this.#workers.some((worker) => serves(worker, job))) {
+    if (!isServed(job, this.#workers)) {
       return `no live worker handles type ${job.type} in queue ${job.queue}: the job waits until one takes it`;
     }
     if (this.#taken.size >= MAX_PAIRS) this.#taken.clear();

@@ -8,7 +8,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
 import { byGroup, byLevel, byStatus, type Census, countIn, inQueue, takeCensus, WAITING } from "../numbers/census.ts";
-import { type Contents, contents, fill, type Filled } from "../numbers/contents.ts";
+import { type Contents, contents, fill, type Filled, keepBeating } from "../numbers/contents.ts";
 import { expectedFindings } from "../numbers/expected-findings.ts";
 import { launchBrowser, Profile } from "./dashboard/browser.ts";
 import { eventually } from "./dashboard/fixture.ts";
@@ -48,6 +48,7 @@ async function checkPages(given: Contents): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "millrace-numbers-"));
   const storeUrl = `sqlite:${path.join(folder, "jobs.db")}`;
   const filled = await fill(storeUrl, given);
+  const beating = await keepBeating(storeUrl, filled);
   const dashboard = await openDashboard({ storeUrl, port });
   port = Number(new URL(dashboard.url).port);
   const facts: Facts = { ...filled, given, census: await takeCensus(dashboard.client) };
@@ -66,6 +67,7 @@ async function checkPages(given: Contents): Promise<void> {
     expect(complaints).toEqual([]);
   } finally {
     await close();
+    await beating[Symbol.asyncDispose]();
     await dashboard.close();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -33,6 +33,16 @@ describe("the overview", () => {
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
   });
 
+  test("does not call workers fine that are not there", async () => {
+    const { client, visit } = await open();
+    await client.enqueue("later", null, { delay: "1h" });
+    const page = await visit();
+    const attention = page.getByRole("region", { name: "What needs attention" });
+    await attention.getByText("No worker is running, and no job needs one now.").waitFor();
+    await using _worker = client.work({ later: () => null });
+    await attention.getByText("1 queue and 1 worker are fine.").waitFor();
+  });
+
   test("shows figures, and what was counted as a chart and as a table", async () => {
     const { client, visit } = await open();
     await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "b", priority: "critical" }]);
@@ -472,6 +482,34 @@ describe("workers", () => {
     await lost.getByText("lost", { exact: true }).waitFor();
     await lost.getByRole("link", { name: /^[0-9a-f]{8}$/ }).waitFor();
     await page.getByText("1 stopped, 1 lost").waitFor();
+  });
+
+  test("are live, however wrong the clock of the browser is", async () => {
+    const { client, visit } = await open();
+    await using worker = client.work({ mail: () => null });
+    const page = await visit("workers");
+    // They add up: the clock is fast, then slow.
+    for (const minutes of [7, -14]) {
+      await page.addInitScript(`{ const now = Date.now; Date.now = () => now() + ${minutes} * 60_000; }`);
+      await page.reload();
+      const row = page.locator(`[data-worker="${worker.id}"]`);
+      await row.getByText("idle").waitFor();
+      await row.locator("time", { hasText: /^(now|\d+ s ago|in 1 s)$/ }).waitFor();
+      expect(await row.getByText("silent").count()).toBe(0);
+    }
+  });
+
+  test("do not look silent because the page does not ask", async () => {
+    const { client, visit } = await open();
+    await using worker = client.work({ mail: () => null });
+    const page = await visit("workers");
+    const row = page.locator(`[data-worker="${worker.id}"]`);
+    await row.getByText("idle").waitFor();
+    await page.getByRole("button", { name: /^Live updates/ }).click();
+    await page.getByRole("button", { name: "Live updates: Paused" }).waitFor();
+    await page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000; }");
+    await row.locator("time", { hasText: "1 m ago" }).waitFor();
+    expect(await row.getByText("silent").count()).toBe(0);
   });
 
   test("of servers bring no types that one could not enqueue", async () => {

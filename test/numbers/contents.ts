@@ -5,10 +5,10 @@ import type { Client, LeasedJob, Report } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client-over.ts";
 import { Discard, RetryAfter } from "../../src/core/control-errors.ts";
 import type { AttemptError } from "../../src/core/job.ts";
+import { BEAT_MS } from "../../src/core/work-limits.ts";
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/store.ts";
 
 /** Jobs that fail for good end `failed` in the last one, `dead` in the others. */
 const QUEUES = ["default", "mail", "quiet"] as const;
@@ -81,7 +81,7 @@ export async function fill(storeUrl: string, given: Contents): Promise<Filled> {
   try {
     await makeJobs(client, given);
     await makeSettings(client, given);
-    return { ...(await registerWorkers(store, given)), totals: totalsOf(given) };
+    return { ...workersOf(given), totals: totalsOf(given) };
   } finally {
     await client.close({ grace: 0 });
   }
@@ -113,11 +113,29 @@ async function makeSettings(client: Client, given: Contents): Promise<void> {
   }
 }
 
-/** Only a store takes entries of workers that serve our own queues. */
-async function registerWorkers(store: Store, given: Contents): Promise<Pick<Filled, "workers" | "internalWorkers">> {
+/** Registers the workers, and keeps them from looking silent. Only a store takes entries of workers that serve our own queues. */
+export async function keepBeating(storeUrl: string, { workers, internalWorkers }: Filled): Promise<AsyncDisposable> {
+  const store = await openStore(storeUrl);
+  const beat = async (): Promise<void> => {
+    for (const entry of [...workers, ...internalWorkers]) await store.register(entry, TTL_MS);
+  };
+  await beat();
+  let last = Promise.resolve();
+  const timer = setInterval(() => {
+    last = beat();
+  }, BEAT_MS);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await last;
+      await store.close();
+    },
+  };
+}
+
+function workersOf(given: Contents): Pick<Filled, "workers" | "internalWorkers"> {
   const workers = given.workers.map((changes, index) => entryOf(`user-${index}`, { ...changes, queues: [changes.queue] }));
   const internalWorkers = Array.from({ length: given.servers }, (_, index) => serversWorkers(`server-${index}`)).flat();
-  for (const entry of [...workers, ...internalWorkers]) await store.register(entry, TTL_MS);
   return { workers, internalWorkers };
 }
 

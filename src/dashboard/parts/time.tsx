@@ -1,16 +1,21 @@
 import { type ReactElement, useSyncExternalStore } from "react";
 import { distance, fullTime, localTime, NOTHING, roughSpan, took } from "../format.ts";
+import { aheadMs, serverNow } from "../server-time.ts";
 
 /** One clock for the page: it ticks each second while the page is visible. */
 const ticks = new Set<() => void>();
-let now = Date.now();
+let now = serverNow();
 window.setInterval(() => {
-  if (document.hidden) return;
-  now = Date.now();
-  for (const tick of ticks) tick();
+  if (!document.hidden) update();
 }, 1000);
+aheadMs.subscribe(update);
 
-/** The current time, updated each second. */
+function update(): void {
+  now = serverNow();
+  for (const tick of ticks) tick();
+}
+
+/** The current time of the server, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }

@@ -1,12 +1,13 @@
 /** THE TIMES OF A HEARTBEAT. All of them follow from the length of a lease. */
-const LONGEST_BEAT_MS = 5000;
+import { BEAT_MS } from "../../core/work-limits.ts";
+
 const RETRY_BEAT_MS = 1000;
-const SHORTEST_TTL_MS = 15_000;
+const SHORTEST_TTL_MS = 3 * BEAT_MS;
 const SHORTEST_DEADLINE_MS = 4000;
 
 /** How often a worker beats. An answer that takes longer is not waited for: the next beat tries again. */
 export function beatMsOf(leaseMs: number): number {
-  return Math.min(LONGEST_BEAT_MS, Math.floor(leaseMs / 3));
+  return Math.min(BEAT_MS, Math.floor(leaseMs / 3));
 }
 
 /** Two beats can fail before a worker looks dead. */

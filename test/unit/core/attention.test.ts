@@ -122,10 +122,10 @@ test.each([
 });
 
 test("silent workers and abandoned handlers are counted, without those of servers", () => {
-  const silent = worker({ heartbeatAt: NOW - 15_001 });
+  const silent = worker({ heartbeatAt: NOW - 10_001 });
   expect(find({ workers: [silent, ...OWN] })).toMatchObject([{ code: "worker_silent", message: "Worker w-1 on h is silent", count: 1 }]);
   expect(find({ workers: [silent, { ...silent, id: "w-2" }] })).toMatchObject([{ message: "2 workers are silent", count: 2 }]);
-  expect(codes({ workers: [worker({ heartbeatAt: NOW - 15_000 })] })).toEqual([]);
+  expect(codes({ workers: [worker({ heartbeatAt: NOW - 10_000 })] })).toEqual([]);
   expect(find({ workers: [worker({ abandoned: 1 }), ...OWN] })).toMatchObject([{ code: "handlers_abandoned", count: 1 }]);
 });
 

@@ -29,6 +29,15 @@ describe("the answer to a new job", () => {
     await worker.stop();
   });
 
+  test("says of a type whose only worker is shutting down what explain says of its job", async () => {
+    const { ask, client } = await openApi({ types: ["own"] });
+    const entry = { id: "w", host: "h", pid: 1, slots: 1, queues: ["default"], types: ["t"], startedAt: Date.now(), running: [] };
+    await client.leases.register({ ...entry, state: "stopping", runningCount: 0, processed: 0, perMinute: 0, abandoned: 0 }, 60_000);
+    const { body } = await ask("POST /api/v1/jobs", { json });
+    expect(body).toHaveProperty("notice");
+    expect((await client.explain((body as { id: string }).id)).reasons[0]).toMatchObject({ code: "no_worker" });
+  });
+
   test("does not wait for a store that does not answer, and asks it once", async () => {
     let asked = 0;
     const workers = (): Promise<never> => (asked++, new Promise(() => {}));

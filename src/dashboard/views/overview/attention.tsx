@@ -90,7 +90,9 @@ function AllWell({ queues, workers }: Pick<AttentionProps, "queues" | "workers">
       <p className="min-w-0">
         <strong className="font-semibold">Nothing needs attention.</strong>{" "}
         <span className="text-muted-foreground">
-          {counted(queues, "queue")} and {counted(workers, "worker")} are fine.
+          {workers === 0
+            ? "No worker is running, and no job needs one now."
+            : `${counted(queues, "queue")} and ${counted(workers, "worker")} are fine.`}
         </span>
       </p>
     </section>

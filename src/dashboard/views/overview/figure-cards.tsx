@@ -10,6 +10,8 @@ interface Figure {
   readonly name: string;
   readonly value: string;
   readonly note: ReactNode;
+  /** What the numbers are of, where the card has no room for it. */
+  readonly title?: string;
   readonly to: "/jobs" | "/dead" | "/queues" | "/workers";
   readonly search?: JobSearch;
   readonly colour?: string;
@@ -44,6 +46,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
       name: "Processed today",
       value: compact(today.processed),
       note: `${count(totalProcessed)} in total, ${rate(stats.throughput)}`,
+      title: "Completed since midnight UTC; the rate is that of the last full minute",
       to: "/jobs",
       search: { status: "completed" },
     },
@@ -51,6 +54,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
       name: "Failed today",
       value: compact(today.failed),
       note: `for good; ${count(totalFailed)} overall`,
+      title: "Ended dead or failed since midnight UTC",
       to: "/jobs",
       search: { status: "failed" },
       colour: today.failed > 0 ? "text-dead" : "",
@@ -59,6 +63,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
       name: "Success rate",
       value: percent(today.processed, ended),
       note: `${percent(totalProcessed, totalProcessed + totalFailed)} overall`,
+      title: "Of the jobs that completed or failed for good since midnight UTC",
       to: "/dead",
     },
     { name: "Active workers", value: count(stats.activeWorkers), note: `${count(busy)} of ${counted(slots, "slot")} busy`, to: "/workers" },
@@ -79,12 +84,13 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
   ];
 }
 
-function FigureCard({ figure: { name, value, note, to, search, colour = "" } }: { readonly figure: Figure }): ReactElement {
+function FigureCard({ figure: { name, value, note, title, to, search, colour = "" } }: { readonly figure: Figure }): ReactElement {
   return (
     <li className="min-w-0">
       <Link
         to={to}
         search={search ?? {}}
+        title={title}
         className="block h-full rounded-xl border bg-card px-4 py-3 transition-colors hover:border-input hover:bg-muted/60"
       >
         <span className="block truncate text-xs font-medium text-muted-foreground">{name}</span>

@@ -49,7 +49,11 @@ const ALL_COLUMNS: readonly Column<Queue>[] = [
   {
     id: "rate",
     title: "Per minute",
-    cell: ({ rate }) => <span className={rate === 0 ? "text-muted-foreground" : ""}>{compact(rate)}</span>,
+    cell: ({ rate }) => (
+      <span className={rate === 0 ? "text-muted-foreground" : ""} title="Completed or failed for good in the last full minute">
+        {compact(rate)}
+      </span>
+    ),
     end: true,
     sortBy: ({ rate }) => rate,
   },

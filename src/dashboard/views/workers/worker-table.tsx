@@ -1,16 +1,16 @@
 import { CircleDot, Hourglass, type LucideIcon, Moon, TriangleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Worker } from "../../api.ts";
-import { LATE_BEAT_MS } from "../../../core/attention.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
 import { JobLink, Meter, QueueLink } from "../../parts/bits.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Ago, useNow } from "../../parts/time.tsx";
+import type { SeenWorker } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
 
 const SHOWN_JOBS = 4;
 
-const COLUMNS: readonly Column<Worker>[] = [
+const COLUMNS: readonly Column<SeenWorker>[] = [
   {
     id: "worker",
     title: "Worker",
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<Worker>[] = [
 ];
 
 /** Workers, by host. */
-export function WorkerTable({ workers }: { readonly workers: readonly Worker[] }): ReactElement {
+export function WorkerTable({ workers }: { readonly workers: readonly SeenWorker[] }): ReactElement {
   const rows = workers.toSorted((a, b) => (`${a.host} ${a.id}` < `${b.host} ${b.id}` ? -1 : 1));
   return (
     <DataTable caption="Workers" rows={rows} columns={COLUMNS} keyOf={({ id }) => id} rowProps={({ id }) => ({ "data-worker": id })} />
@@ -91,13 +91,12 @@ const STATES: Readonly<Record<Worker["state"], readonly [icon: LucideIcon, colou
   stopping: [Hourglass, "text-warning"],
 };
 
-function State({ worker }: { readonly worker: Worker }): ReactElement {
-  const isLate = useNow() - worker.heartbeatAt > LATE_BEAT_MS;
-  const [Icon, colour] = isLate ? [TriangleAlert, "text-destructive"] : STATES[worker.state];
+function State({ worker }: { readonly worker: SeenWorker }): ReactElement {
+  const [Icon, colour] = worker.isSilent ? [TriangleAlert, "text-destructive"] : STATES[worker.state];
   return (
     <span className={`inline-flex items-center gap-1.5 font-medium ${colour}`}>
       <Icon aria-hidden className="size-3.5" />
-      {isLate ? "silent" : worker.state}
+      {worker.isSilent ? "silent" : worker.state}
     </span>
   );
 }

@@ -1,20 +1,18 @@
-// Every number of the API equals a count by plain code over everything that is stored, whatever that is.
-
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Client, JobFilter } from "../../src/client/client.ts";
 import { connect } from "../../src/connect.ts";
 import type { JobSummary } from "../../src/core/job.ts";
 import { listen } from "../../src/http/listen.ts";
 import { createServer } from "../../src/http/server.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
-import { sqliteStore } from "../conformance/client-sources.ts";
+import type { FreshStore } from "../conformance/client-sources.ts";
 import { readPrometheusText } from "../unit/observe/prometheus-text.ts";
 import { byGroup, byLevel, byStatus, type Census, countIn, countWhere, inQueue, takeCensus } from "./census.ts";
-import { type Contents, contents, fill, type Filled } from "./contents.ts";
+import { type Contents, contents, fill, type Filled, keepBeating } from "./contents.ts";
 import { expectedFindings } from "./expected-findings.ts";
 
-const RUNS = Number(process.env["MILLRACE_TEST_RUNS"] ?? 12);
+const RUNS = process.env["MILLRACE_TEST_RUNS"];
 const SEED = process.env["MILLRACE_TEST_SEED"];
 const QUEUES = ["default", "mail", "quiet"];
 
@@ -23,10 +21,53 @@ interface Facts extends Filled {
   readonly given: Contents;
 }
 
-/** A client of a server over a store with these contents. */
-async function withServer(given: Contents, check: (client: Client, facts: Facts, url: string) => Promise<void>): Promise<void> {
-  const store = sqliteStore();
+/** Where a suite gets its stores, and how many it looks at. */
+export interface Source {
+  readonly engine: string;
+  readonly fresh: () => FreshStore | Promise<FreshStore>;
+  /** Unless MILLRACE_TEST_RUNS says otherwise. */
+  readonly runs: number;
+}
+
+/** Every number of the API equals a count by plain code over everything that is stored, whatever that is. */
+export function numbersSuite(source: Source): void {
+  const settings = { numRuns: Number(RUNS ?? source.runs), ...(SEED === undefined ? {} : { seed: Number(SEED) }) };
+  describe(`over ${source.engine}, the API counts what is stored`, () => {
+    test("in statistics, queues, workers, findings and metrics", { timeout: 600_000 }, () =>
+      fc.assert(
+        fc.asyncProperty(contents, (given) =>
+          withServer(source, given, async (client, facts, url) => {
+            await checkStats(client, facts);
+            await checkQueues(client, facts);
+            await checkWorkers(client, facts);
+            expect(await findingsOf(client)).toEqual(expectedFindings(facts.census, given, facts));
+            await checkMetrics(url, facts);
+          }),
+        ),
+        settings,
+      ),
+    );
+
+    test("in lists, totals, groups and bulk operations by any filter", { timeout: 600_000 }, () =>
+      fc.assert(
+        fc.asyncProperty(contents, fc.array(filters, { minLength: 4, maxLength: 4 }), (given, chosen) =>
+          withServer(source, given, async (client, { census }, url) => {
+            for (const filter of [{}, { internal: true }, ...chosen]) await checkFilter(client, filter, census, url);
+          }),
+        ),
+        settings,
+      ),
+    );
+  });
+}
+
+type Check = (client: Client, facts: Facts, url: string) => Promise<void>;
+
+/** Checks a client of a server over a store with these contents. */
+async function withServer(source: Source, given: Contents, check: Check): Promise<void> {
+  const store = await source.fresh();
   const filled = await fill(store.url, given);
+  const beating = await keepBeating(store.url, filled);
   const local = await connect(store.url, { upkeep: true });
   const metrics = new Metrics({ source: local });
   const listening = await listen(createServer(local, { figures: metrics }), { port: 0 });
@@ -34,6 +75,7 @@ async function withServer(given: Contents, check: (client: Client, facts: Facts,
   try {
     await check(client, { ...filled, given, census: await takeCensus(client) }, listening.url);
   } finally {
+    await beating[Symbol.asyncDispose]();
     await client.close();
     await listening.close({ graceMs: 0 });
     await local.close({ grace: 0 });
@@ -41,25 +83,6 @@ async function withServer(given: Contents, check: (client: Client, facts: Facts,
     await store.destroy?.();
   }
 }
-
-function forAll<Values extends [unknown, ...unknown[]]>(
-  arbitraries: { [K in keyof Values]: fc.Arbitrary<Values[K]> },
-  check: (...values: Values) => Promise<void>,
-): Promise<void> {
-  return fc.assert(fc.asyncProperty(...arbitraries, check), { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
-}
-
-test("statistics, queues, workers, findings and metrics", { timeout: 600_000 }, () =>
-  forAll([contents], (given) =>
-    withServer(given, async (client, facts, url) => {
-      await checkStats(client, facts);
-      await checkQueues(client, facts);
-      await checkWorkers(client, facts);
-      expect(await findingsOf(client)).toEqual(expectedFindings(facts.census, given, facts));
-      await checkMetrics(url, facts);
-    }),
-  ),
-);
 
 async function checkStats(client: Client, { census: { users }, totals, workers, given }: Facts): Promise<void> {
   const day = new Date().getUTCDate();
@@ -157,7 +180,9 @@ const filters = fc.record(
   { requiredKeys: [] },
 );
 
-function isMeant(filter: typeof filters extends fc.Arbitrary<infer Value> ? Value : never): (job: JobSummary) => boolean {
+type ChosenFilter = typeof filters extends fc.Arbitrary<infer Value> ? Value : never;
+
+function isMeant(filter: ChosenFilter): (job: JobSummary) => boolean {
   const { status, queue, type, tag, priority } = filter;
   // A filter by failed means all that failed for good.
   const statuses: readonly unknown[] = status === "failed" ? ["failed", "dead"] : [status];
@@ -170,22 +195,16 @@ function isMeant(filter: typeof filters extends fc.Arbitrary<infer Value> ? Valu
     (priority === undefined || (job.priority >= low && job.priority <= high));
 }
 
-test("lists, totals, groups and bulk operations by any filter", { timeout: 600_000 }, () =>
-  forAll([contents, fc.array(filters, { minLength: 4, maxLength: 4 })], (given, chosen) =>
-    withServer(given, async (client, { census: { all, users } }, url) => {
-      for (const filter of [{}, { internal: true }, ...chosen]) {
-        const jobs = (filter.internal === true ? all : users).filter(isMeant(filter));
-        const query = new URLSearchParams({ total: "true", limit: "3" });
-        for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
-        const page = (await (await fetch(`${url}/api/v1/jobs?${query.toString()}`)).json()) as Record<string, unknown>;
-        expect({ filter, ...page }).toMatchObject({ filter, total: jobs.length, total_is_capped: false });
-        expect(page["jobs"]).toHaveLength(Math.min(3, jobs.length));
-        await checkDead(client, filter, jobs);
-        await checkBulk(client, filter, jobs);
-      }
-    }),
-  ),
-);
+async function checkFilter(client: Client, filter: ChosenFilter, { all, users }: Census, url: string): Promise<void> {
+  const jobs = (filter.internal === true ? all : users).filter(isMeant(filter));
+  const query = new URLSearchParams({ total: "true", limit: "3" });
+  for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
+  const page = (await (await fetch(`${url}/api/v1/jobs?${query.toString()}`)).json()) as Record<string, unknown>;
+  expect({ filter, ...page }).toMatchObject({ filter, total: jobs.length, total_is_capped: false });
+  expect(page["jobs"]).toHaveLength(Math.min(3, jobs.length));
+  await checkDead(client, filter, jobs);
+  await checkBulk(client, filter, jobs);
+}
 
 async function checkDead(client: Client, { status: _, ...filter }: JobFilter, jobs: readonly JobSummary[]): Promise<void> {
   if (_ !== undefined && _ !== "dead") return;
