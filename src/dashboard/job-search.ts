@@ -1,5 +1,6 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
-import { PRIORITY_LEVELS } from "../core/job.ts";
+import { PRIORITY_LEVELS, type Status, STATUSES } from "../core/job.ts";
+import { type StateOrder, stateOrderOf } from "../core/list-order.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
 
 /** The filters of a list, as texts. */
@@ -18,11 +19,13 @@ export interface JobSearch {
   /** A time, or a span back from now such as `1h`. */
   readonly from?: string;
   readonly to?: string;
+  /** Ended since: a time, or a span back from now. */
+  readonly ended?: string;
   readonly cursor?: string;
 }
 
 /** The filters that users set; the cursor is only a position. */
-export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to"] as const;
+export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to", "ended"] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
 
 /** Reads the URL of the list of jobs. */
@@ -59,21 +62,31 @@ export const SPANS: readonly (readonly [text: string, words: string, ms: number]
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
-  const { status, internal, priority, from, to, ...rest } = search;
+  const { status, internal, priority, from, to, ended, ...rest } = search;
   return {
     ...rest,
+    // By when they ended, are due or are next in line, if the statuses have such an order.
+    ...(status === undefined && ended === undefined ? {} : { sort: "state" as const }),
     ...(internal === "true" ? { internal: true } : {}),
     ...(status === undefined ? {} : { status: status.split(",") }),
     ...(priority === undefined ? {} : { priority: readPriority(priority) }),
     ...(from === undefined ? {} : { from: readMoment(from, now) }),
     ...(to === undefined ? {} : { to: readMoment(to, now) }),
+    ...(ended === undefined ? {} : { endedFrom: readMoment(ended, now) }),
     limit,
   };
 }
 
+/** How the list of a search is sorted; null for newest created first. */
+export function orderOf({ status, ended }: JobSearch): StateOrder | null {
+  if (status === undefined) return ended === undefined ? null : "ended";
+  const names = status.split(",");
+  return names.every((name): name is Status => (STATUSES as readonly string[]).includes(name)) ? stateOrderOf(names) : null;
+}
+
 /** The query without its page. */
 export function toFilter(query: ListJobs): JobFilter {
-  const { limit: _, cursor: __, ...filter } = query;
+  const { limit: _, cursor: __, sort: ___, ...filter } = query;
   return filter;
 }
 
