@@ -16,9 +16,12 @@ const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
 /** The same with statuses: fewer, because the status of each job has to be looked up in another table. */
 const MAX_STRETCHES_OF_STATUS = 4;
 
-/** In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. */
+/**
+ * In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. Each
+ * reads so many from every lane, so there are few stretches.
+ */
 const FIRST_STRETCH = 1000;
-const GROWTH = 3;
+const GROWTH = 9;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
