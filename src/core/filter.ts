@@ -5,6 +5,8 @@ import { type Search, searchFor } from "./search.ts";
 /** The largest page of a list, and its size by default. */
 export const MAX_PAGE = 1000;
 export const DEFAULT_PAGE = 100;
+/** A list looks at no more jobs than this before it answers, whatever it has found. */
+export const MAX_CANDIDATES = 10_000;
 /** The longest cursor of a list. */
 export const MAX_CURSOR_LENGTH = 1000;
 

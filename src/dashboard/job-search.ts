@@ -4,6 +4,7 @@ import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
 import { parseDuration } from "../core/duration.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
+import { type StateOrder, stateOrderOf } from "../core/list-order.ts";
 import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
 
@@ -23,11 +24,13 @@ export interface JobSearch {
   /** A time, or a span back from now such as `1h`. */
   readonly from?: string;
   readonly to?: string;
+  /** Ended since: a time, or a span back from now. */
+  readonly ended?: string;
   readonly cursor?: string;
 }
 
 /** The filters that users set; the cursor is only a position. */
-export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to"] as const;
+export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to", "ended"] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
 
 /** The value of the filter `status` for exactly this one: `failed` alone would also find dead jobs. */
@@ -106,21 +109,31 @@ export const SPANS: readonly (readonly [text: string, words: string])[] = [
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
-  const { status, internal, priority, from, to, ...rest } = search;
+  const { status, internal, priority, from, to, ended, ...rest } = search;
   return {
     ...rest,
+    // By when they ended, are due or are next in line, if the statuses have such an order.
+    ...(status === undefined && ended === undefined ? {} : { sort: "state" as const }),
     ...(internal === "true" ? { internal: true } : {}),
     ...(status === undefined ? {} : { status: status.split(",") }),
     ...(priority === undefined ? {} : { priority: readPriority(priority) }),
     ...(from === undefined ? {} : { from: readMoment(from, now) }),
     ...(to === undefined ? {} : { to: readMoment(to, now) }),
+    ...(ended === undefined ? {} : { endedFrom: readMoment(ended, now) }),
     limit,
   };
 }
 
+/** How the list of a search is sorted; null for newest created first. */
+export function orderOf({ status, ended }: JobSearch): StateOrder | null {
+  if (status === undefined) return ended === undefined ? null : "ended";
+  const statuses = statusesIn(status);
+  return statuses === undefined ? null : stateOrderOf(statuses);
+}
+
 /** The query without its page. */
 export function toFilter(query: ListJobs): JobFilter {
-  const { limit: _, cursor: __, ...filter } = query;
+  const { limit: _, cursor: __, sort: ___, ...filter } = query;
   return filter;
 }
 

@@ -22,6 +22,7 @@ import {
   type Stats,
   type Worker,
 } from "./api.ts";
+import { fillPage } from "./page-search.ts";
 import { isPaused } from "./paused.ts";
 import { serverNow } from "./server-time.ts";
 import { noteRefusal } from "./session.ts";
@@ -116,9 +117,23 @@ export function useSchedules(): UseQueryResult<Schedule[]> {
   return useQuery({ queryKey: ["schedules"], queryFn: () => client.schedules.list(), ...AS_IT_CAME });
 }
 
-/** Jobs by filter, newest first. While another page is fetched, the previous one stays. */
+/** Jobs by filter. While another page is fetched, the previous one stays. */
 export function useJobs(query: ListJobs): UseQueryResult<JobPage> {
-  return useQuery({ queryKey: ["jobs", query], queryFn: () => client.list(query), placeholderData: keepPreviousData });
+  return usePage(["jobs", query], (asked) => client.list(asked), query);
+}
+
+/** A page of a list, which goes on looking until it is full. */
+function usePage(
+  queryKey: readonly [string, ListJobs],
+  list: (query: ListJobs) => Promise<JobPage>,
+  query: ListJobs,
+): UseQueryResult<JobPage> {
+  return useQuery({
+    queryKey,
+    queryFn: ({ signal }) =>
+      fillPage(list, query, queries.getQueryData<JobPage>(queryKey), signal, (page) => void queries.setQueryData(queryKey, page)),
+    placeholderData: keepPreviousData,
+  });
 }
 
 /** What needs attention. The server decides that; the page only draws it. */
@@ -135,9 +150,9 @@ export function useLatestTypes(): UseQueryResult<string[]> {
   });
 }
 
-/** Dead letters by filter, newest first. */
+/** Dead letters by filter, latest death first. */
 export function useDead(query: Omit<ListJobs, "status">): UseQueryResult<JobPage> {
-  return useQuery({ queryKey: ["dead", query], queryFn: () => client.dead.list(query), placeholderData: keepPreviousData });
+  return usePage(["dead", query], (asked) => client.dead.list(asked), query);
 }
 
 /** Dead letters by error. They are counted each time, so they are polled now and then, not fetched with every event. */

@@ -48,8 +48,7 @@ export type { LeaseAnswer } from "../core/lease.ts";
 
 export { MAX_BATCH } from "../core/work-limits.ts";
 
-/** A list looks at no more jobs than this before it answers, whatever it has found. */
-export const MAX_CANDIDATES = 10_000;
+export { MAX_CANDIDATES } from "../core/filter.ts";
 
 /** Internal jobs and jobs of other statuses do not count as looked at, but one call skips only about this many of them. */
 export const MAX_PASSED = 100_000;

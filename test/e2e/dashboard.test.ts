@@ -295,12 +295,12 @@ describe("jobs", () => {
     const page = await visit("jobs");
     const first = (): Promise<string | null> => page.locator("tr[data-job]").first().getByRole("cell").nth(2).textContent();
     await eventually(first).toBe("t:59");
-    await page.getByRole("button", { name: "Older" }).click();
+    await page.getByRole("button", { name: "Next" }).click();
     await eventually(first).toBe("t:9");
-    await eventually(() => page.getByRole("button", { name: "Older" }).isDisabled()).toBe(true);
+    await eventually(() => page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
     await page.reload();
     await eventually(first).toBe("t:9");
-    await page.getByRole("button", { name: "Newer" }).click();
+    await page.getByRole("button", { name: "Previous" }).click();
     await eventually(first).toBe("t:59");
   });
 

@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
       ["x", "Select the row"],
       ["r", "Retry the selection, or the row"],
       ["c", "Cancel the selection, or the row"],
-      ["n", "Older jobs"],
+      ["n", "Next page"],
       ["p", "Newer jobs"],
       ["y", "Copy the id"],
     ],

@@ -1,5 +1,6 @@
 /** Every column that a list of jobs can have. */
 import type { JobSummary } from "../../core/job.ts";
+import type { StateOrder } from "../../core/list-order.ts";
 import { NOTHING } from "../format.ts";
 import { JobLink, QueueLink, Tag } from "../parts/bits.tsx";
 import type { Column } from "../parts/data-table.tsx";
@@ -89,7 +90,11 @@ function waitOf({ startedAt, scheduledAt, createdAt }: JobSummary): number | nul
   return startedAt === null ? null : Math.max(0, startedAt - (scheduledAt ?? createdAt));
 }
 
-/** The columns of these ids, in the order of all. */
-export function columnsOf(ids: readonly string[]): JobColumn[] {
-  return JOB_COLUMNS.filter(({ id }) => id === "id" || ids.includes(id));
+/** The column of the time by which a list is sorted, instead of the time of creation. */
+const TIME_OF: Readonly<Record<StateOrder, string>> = { ended: "ended", due: "scheduled", pending: "scheduled" };
+
+/** The columns of these ids, in the order of all; the time of creation makes room for the time by which the list is sorted. */
+export function columnsOf(ids: readonly string[], order: StateOrder | null = null): JobColumn[] {
+  const shown = order === null ? ids : ids.map((id) => (id === "created" ? TIME_OF[order] : id));
+  return JOB_COLUMNS.filter(({ id }) => id === "id" || shown.includes(id));
 }

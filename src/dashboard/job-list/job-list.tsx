@@ -29,7 +29,7 @@ export function useJobList(result: UseQueryResult<JobPage>, key: string, cursor:
   const { rows, fresh } = useSteadyJobs(result, key);
   const selection = useSelection(rows ?? []);
   const paging = usePaging(cursor, result.data?.cursor);
-  useListKeys({ rows: rows ?? [], selection, onOlder: paging.older, onNewer: paging.newer });
+  useListKeys({ rows: rows ?? [], selection, onNext: paging.next, onPrevious: paging.previous });
   return { result, rows, fresh: cursor === undefined ? fresh : 0, selection, ...paging };
 }
 
@@ -49,7 +49,7 @@ interface JobListProps {
 
 export function JobList({ list, caption, columns, limit, actions, empty, children }: JobListProps): ReactElement {
   const isOperator = useIsOperator();
-  const { result, rows, fresh, selection, newest, newer, older } = list;
+  const { result, rows, fresh, selection, first, previous, next } = list;
   useRememberedList(rows);
   return (
     <Card flush>
@@ -69,7 +69,7 @@ export function JobList({ list, caption, columns, limit, actions, empty, childre
               />
             )}
             <SelectionBar selection={selection} />
-            <Pager onNewest={newest} onNewer={newer} onOlder={older}>
+            <Pager onFirst={first} onPrevious={previous} onNext={next}>
               {children(shown)}
             </Pager>
           </>

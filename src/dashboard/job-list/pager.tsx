@@ -8,13 +8,13 @@ const SIZES = [25, 50, 100, 200];
 
 interface PagerProps {
   /** Undefined if there is nothing in that direction. */
-  readonly onNewest: (() => void) | undefined;
-  readonly onNewer: (() => void) | undefined;
-  readonly onOlder: (() => void) | undefined;
+  readonly onFirst: (() => void) | undefined;
+  readonly onPrevious: (() => void) | undefined;
+  readonly onNext: (() => void) | undefined;
   readonly children: ReactNode;
 }
 
-export function Pager({ onNewest, onNewer, onOlder, children }: PagerProps): ReactElement {
+export function Pager({ onFirst, onPrevious, onNext, children }: PagerProps): ReactElement {
   const [size, setSize] = usePreference("pageSize");
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-t px-4 py-2">
@@ -34,14 +34,14 @@ export function Pager({ onNewest, onNewer, onOlder, children }: PagerProps): Rea
         </select>
       </label>
       <div className="flex gap-1">
-        <Button look="quiet" icon={ChevronsLeft} disabled={onNewest === undefined} onClick={onNewest}>
-          Newest
+        <Button look="quiet" icon={ChevronsLeft} disabled={onFirst === undefined} onClick={onFirst}>
+          First
         </Button>
-        <Button icon={ArrowLeft} disabled={onNewer === undefined} onClick={onNewer}>
-          Newer
+        <Button icon={ArrowLeft} disabled={onPrevious === undefined} onClick={onPrevious}>
+          Previous
         </Button>
-        <Button disabled={onOlder === undefined} onClick={onOlder}>
-          Older
+        <Button disabled={onNext === undefined} onClick={onNext}>
+          Next
           <ArrowRight aria-hidden className="size-3.5" />
         </Button>
       </div>

@@ -3,16 +3,16 @@ import { useLocation, useNavigate } from "@tanstack/react-router";
 
 declare module "@tanstack/react-router" {
   interface HistoryState {
-    /** The cursors of the pages before this one, the newest page first; the newest itself has none. */
+    /** The cursors of the pages before this one, the first page first; it has none itself. */
     trail?: readonly string[];
   }
 }
 
 /** Where you can go from this page; undefined if there is nothing. */
 export interface Paging {
-  readonly older: (() => void) | undefined;
-  readonly newer: (() => void) | undefined;
-  readonly newest: (() => void) | undefined;
+  readonly next: (() => void) | undefined;
+  readonly previous: (() => void) | undefined;
+  readonly first: (() => void) | undefined;
 }
 
 /** `next` is the cursor of the page after this one. */
@@ -24,8 +24,8 @@ export function usePaging(cursor: string | undefined, next: string | null | unde
     void navigate({ to: ".", search: (search) => ({ ...search, cursor: to }), state: (before) => ({ ...before, trail: way }) });
   const isFirst = cursor === undefined;
   return {
-    older: typeof next === "string" ? () => go(next, [...trail, cursor ?? ""]) : undefined,
-    newer: trail.length > 0 ? () => go(trail.at(-1) || undefined, trail.slice(0, -1)) : undefined,
-    newest: isFirst ? undefined : () => go(undefined, []),
+    next: typeof next === "string" ? () => go(next, [...trail, cursor ?? ""]) : undefined,
+    previous: trail.length > 0 ? () => go(trail.at(-1) || undefined, trail.slice(0, -1)) : undefined,
+    first: isFirst ? undefined : () => go(undefined, []),
   };
 }

@@ -42,12 +42,12 @@ export function useSelection(rows: readonly JobSummary[]): Selection {
 interface ListKeys {
   readonly rows: readonly JobSummary[];
   readonly selection: Selection;
-  readonly onOlder: (() => void) | undefined;
-  readonly onNewer: (() => void) | undefined;
+  readonly onNext: (() => void) | undefined;
+  readonly onPrevious: (() => void) | undefined;
 }
 
 /** `j` and `k` move the focus over the links of the rows; the other keys act on the focused row. */
-export function useListKeys({ rows, selection, onOlder, onNewer }: ListKeys): void {
+export function useListKeys({ rows, selection, onNext, onPrevious }: ListKeys): void {
   const navigate = useNavigate();
   const focused = (): JobSummary | undefined => {
     const id = document.activeElement?.closest("[data-job]")?.getAttribute("data-job");
@@ -83,8 +83,8 @@ export function useListKeys({ rows, selection, onOlder, onNewer }: ListKeys): vo
     r: () => change("retry", "start"),
     c: () => change("cancel"),
     Delete: () => change("delete"),
-    n: () => onOlder?.(),
-    p: () => onNewer?.(),
+    n: () => onNext?.(),
+    p: () => onPrevious?.(),
     Escape: () => selection.clear(),
   });
 }

@@ -46,15 +46,20 @@ export function useSteadyJobs({ data, dataUpdatedAt, isPlaceholderData }: UseQue
   return { rows, fresh: rows === undefined || isPlaceholderData ? 0 : countFresh(rows, data?.jobs ?? []) };
 }
 
+/** Rows keep their places. If the page has grown since, because a search found more, the jobs after the last row are added. */
 function updated(rows: readonly JobSummary[], answer: readonly JobSummary[]): readonly JobSummary[] {
   const byId = new Map(answer.map((job) => [job.id, job]));
-  return rows.map((row) => byId.get(row.id) ?? row);
+  const last = answer.findIndex(({ id }) => id === rows.at(-1)?.id);
+  const more = last === -1 ? [] : answer.slice(last + 1, last + 1 + Math.max(0, answer.length - rows.length));
+  return [...rows.map((row) => byId.get(row.id) ?? row), ...more];
 }
 
+/** Jobs that come before the rows, in whatever order the list has; if none of the rows is left in the answer, jobs that are newer. */
 function countFresh(rows: readonly JobSummary[], answer: readonly JobSummary[]): number {
   const shown = new Set(rows.map(({ id }) => id));
+  const first = answer.findIndex(({ id }) => shown.has(id));
   const newest = rows[0]?.createdAt ?? 0;
-  return answer.filter(({ id, createdAt }) => createdAt >= newest && !shown.has(id)).length;
+  return first === -1 ? answer.filter(({ createdAt }) => createdAt >= newest).length : first;
 }
 
 const STATUS_AFTER: Partial<Record<Event["event"], Status>> = {

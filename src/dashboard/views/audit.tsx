@@ -46,7 +46,7 @@ export function Audit(): ReactElement {
   const { cursor, ...filter } = search;
   const [limit] = usePreference("pageSize");
   const result = useAudit({ ...filter, limit, cursor });
-  const { older, newer, newest } = usePaging(cursor, result.data?.cursor);
+  const { next, previous, first } = usePaging(cursor, result.data?.cursor);
   const set = (change: AuditSearch): void => void navigate({ search: (before) => ({ ...before, ...change, cursor: undefined }) });
   return (
     <>
@@ -89,7 +89,7 @@ export function Audit(): ReactElement {
               ) : (
                 <>
                   <DataTable caption="Changes" rows={entries} columns={COLUMNS} keyOf={({ number }) => String(number)} />
-                  <Pager onNewest={newest} onNewer={newer} onOlder={older}>
+                  <Pager onFirst={first} onPrevious={previous} onNext={next}>
                     {counted(entries.length, "change")} on this page, the newest first
                   </Pager>
                 </>

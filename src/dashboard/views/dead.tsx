@@ -10,6 +10,7 @@ import { count } from "../format.ts";
 import { changeJob } from "../job-actions.ts";
 import { JOB_COLUMNS, type JobColumn } from "../job-list/columns.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
+import { SearchProgress } from "../job-list/search-progress.tsx";
 import { toFilter, toListQuery } from "../job-search.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
@@ -39,7 +40,7 @@ const COLUMNS: readonly JobColumn[] = [
     className: "max-w-md min-w-56 break-words",
   },
   ...JOB_COLUMNS.filter(({ id }) => id === "attempt"),
-  { id: "ended", title: "Ended", cell: ({ completedAt, updatedAt }) => <Ago at={completedAt ?? updatedAt} />, end: true },
+  { id: "ended", title: "Died", cell: ({ completedAt, updatedAt }) => <Ago at={completedAt ?? updatedAt} />, end: true },
 ];
 
 export function Dead(): ReactElement {
@@ -67,7 +68,7 @@ export function Dead(): ReactElement {
         Jobs that failed for good. They stay until somebody retries or deletes them.
       </PageHead>
       <div className="mb-3">
-        <FilterBar search={search} fixed={["status"]} />
+        <FilterBar search={search} fixed={["status"]} ended="Died" />
       </div>
       {/* Other filters, other groups: they are not held back, even under the pointer. */}
       <ErrorGroups key={JSON.stringify(filters)} filter={toFilter(query)} search={search} />
@@ -83,7 +84,11 @@ export function Dead(): ReactElement {
           </Empty>
         }
       >
-        {(shown) => summaryOf(shown, total)}
+        {(shown) => (
+          <>
+            {summaryOf(shown, total)}, the latest death first <SearchProgress query={query} status="dead" />
+          </>
+        )}
       </JobList>
     </>
   );

@@ -4,13 +4,15 @@ import { Columns3, Inbox, ListChecks } from "lucide-react";
 import { type ReactElement, useMemo } from "react";
 import { BULK_ACTIONS } from "../../core/bulk.ts";
 import type { Status } from "../../core/job.ts";
+import type { StateOrder } from "../../core/list-order.ts";
 import type { ListJobs } from "../api.ts";
 import { changeAll, filterFor } from "../bulk.ts";
 import { counted } from "../../core/counted.ts";
 import { ACTION_ICONS, ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
-import { statusesIn, toFilter, toListQuery } from "../job-search.ts";
+import { SearchProgress } from "../job-list/search-progress.tsx";
+import { orderOf, statusesIn, toFilter, toListQuery } from "../job-search.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { Menu, MenuCheck, MenuItem } from "../parts/menu.tsx";
@@ -34,7 +36,7 @@ export function Jobs(): ReactElement {
   const query = useMemo(() => toListQuery(search, limit, minute), [search, limit, minute]);
   // Without the minute: when it changes, the list is still the same.
   const list = useJobList(useJobs(query), JSON.stringify([search, limit]), search.cursor);
-  const hasOlder = list.older !== undefined;
+  const order = orderOf(search);
   return (
     <>
       <PageHead
@@ -49,25 +51,31 @@ export function Jobs(): ReactElement {
       />
       <div className="mb-3 space-y-3">
         <StatusTabs search={search} />
-        <FilterBar search={search} />
+        <FilterBar search={search} ended={order === "ended" ? "Ended" : undefined} />
       </div>
       <JobList
         list={list}
         caption="Jobs"
-        columns={columnsOf(columnIds)}
+        columns={columnsOf(columnIds, order)}
         limit={limit}
-        empty={<NothingFound isFiltered={Object.keys(search).length > 0} goesOn={hasOlder} />}
+        empty={<NothingFound isFiltered={Object.keys(search).length > 0} goesOn={list.next !== undefined} />}
       >
         {({ length }) => (
           <>
-            {counted(length, "job")} on this page
-            {length < limit && hasOlder && ". 10,000 jobs were searched: there may be more further back"}
+            {counted(length, "job")} on this page{ORDER_WORDS[order ?? "created"]} <SearchProgress query={query} />
           </>
         )}
       </JobList>
     </>
   );
 }
+
+const ORDER_WORDS: Readonly<Record<StateOrder | "created", string>> = {
+  created: "",
+  ended: ", the latest end first",
+  pending: ", next in line first",
+  due: ", the soonest due first",
+};
 
 /** Changes all jobs that match, also beyond this page. Jobs whose status does not allow it stay as they are. */
 function BulkActions({ query, statuses }: { readonly query: ListJobs; readonly statuses: readonly Status[] | undefined }): ReactElement {
@@ -102,7 +110,7 @@ function NothingFound({ isFiltered, goesOn }: { readonly isFiltered: boolean; re
   }
   return (
     <Empty icon={Inbox} title="No matches">
-      {goesOn ? "10,000 jobs were searched. Use Older to search further back." : "Remove a filter, or choose another time."}
+      {goesOn ? "None so far. Next goes on." : "Remove a filter, or choose another time."}
     </Empty>
   );
 }

@@ -17,7 +17,7 @@ const LIMIT = 25;
 export function Operations(): ReactElement {
   const { cursor } = route.useSearch();
   const result = useOperations({ limit: LIMIT, cursor });
-  const { older, newer } = usePaging(cursor, result.data?.cursor);
+  const { next, previous } = usePaging(cursor, result.data?.cursor);
   return (
     <>
       <PageHead title="Operations">
@@ -35,11 +35,11 @@ export function Operations(): ReactElement {
                 <OperationTable operations={operations} />
                 <div className="flex items-center gap-1 border-t px-4 py-2">
                   <p className="flex-1 text-muted-foreground">{counted(operations.length, "operation")} on this page</p>
-                  <Button icon={ArrowLeft} disabled={newer === undefined} onClick={newer}>
-                    Newer
+                  <Button icon={ArrowLeft} disabled={previous === undefined} onClick={previous}>
+                    Previous
                   </Button>
-                  <Button disabled={older === undefined} onClick={older}>
-                    Older
+                  <Button disabled={next === undefined} onClick={next}>
+                    Next
                     <ArrowRight aria-hidden className="size-3.5" />
                   </Button>
                 </div>

@@ -11,12 +11,17 @@ import { type Context, readSummaries } from "./context.ts";
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
 type Position = readonly [createdAt: number, seq: number];
 
-/** How many more stretches a list may walk because it skipped internal jobs or jobs of other statuses. */
+/** How many more stretches a list may walk because it skipped internal jobs. */
 const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
+/** The same with statuses: fewer, because the status of each job has to be looked up in another table. */
+const MAX_STRETCHES_OF_STATUS = 4;
 
-/** In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. */
+/**
+ * In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. Each
+ * reads so many from every lane, so there are few stretches.
+ */
 const FIRST_STRETCH = 1000;
-const GROWTH = 3;
+const GROWTH = 9;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
@@ -159,7 +164,7 @@ class Walk {
   }
 
   get isOver(): boolean {
-    return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
+    return this.left <= 0 || this.#stretches >= (statusesOf(this.#filter) === undefined ? MAX_STRETCHES : MAX_STRETCHES_OF_STATUS);
   }
 
   /** The end of the stretch after this position; null at the end of the list. */

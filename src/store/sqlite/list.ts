@@ -37,8 +37,8 @@ const MOST_PAYLOAD_BYTES = 16 * 1024 * 1024;
 /** How many candidates one statement looks at; fewer if it searches payloads. */
 const BATCH = 2000;
 const SEARCHED_BATCH = 250;
-/** How many jobs one statement passes over at most. */
-const PASSED_AT_ONCE = 20_000;
+/** How many jobs one statement reads at most to find a batch of candidates, so that all batches together stay within MAX_PASSED. */
+const PASSED_AT_ONCE = SEARCHED_BATCH * (MAX_PASSED / MAX_CANDIDATES);
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
@@ -163,23 +163,20 @@ class Scan {
   /** Newest first. If jobs are passed over, their sequences are read first: so those are looked at only once. */
   #newest(spaceLeft: () => number): Iterable<Batch> {
     const isPassing = this.#leftOut.length > 0 || statusesOf(this.#query) !== undefined;
-    return isPassing ? this.#fetch(this.#passing(spaceLeft)) : this.#walk(spaceLeft);
+    return isPassing ? this.#fetch(this.#passing()) : this.#walk(spaceLeft);
   }
 
-  *#passing(spaceLeft: () => number): Generator<Picked> {
+  *#passing(): Generator<Picked> {
     const { text, values } = isCandidate(this.#query, this.#leftOut);
     const { from } = this.#range;
     let { below } = this.#range;
-    for (let looked = 0, passed = 0; looked < MAX_CANDIDATES && passed < MAX_PASSED;) {
-      const size = Math.min(SEARCHED_BATCH, spaceLeft());
-      const rows = this.#on.all(candidatesBelow(text), below, from, PASSED_AT_ONCE, ...values, size, 0) as [number][];
+    for (let looked = 0; looked < MAX_CANDIDATES; looked += SEARCHED_BATCH) {
+      const rows = this.#on.all(candidatesBelow(text), below, from, PASSED_AT_ONCE, ...values, SEARCHED_BATCH, 0) as [number][];
       const seqs = rows.map(([seq]) => seq);
-      const isFull = seqs.length === size;
+      const isFull = seqs.length === SEARCHED_BATCH;
       const next = isFull ? seqs.at(-1)! : this.#on.number(NTH_BELOW, below, from, PASSED_AT_ONCE - 1);
       yield { seqs, next };
       if (next === null) return;
-      looked += seqs.length;
-      if (!isFull) passed += PASSED_AT_ONCE;
       below = next;
     }
   }

@@ -48,6 +48,7 @@ describe("what was typed", () => {
     ],
     ["an interval that is none", ["top", "--once", "--interval", "often"], 2, "", /^millrace: --interval must be a time/],
     ["a limit that is none", ["list", "--limit", "0"], 2, "", /^millrace: --limit must be a whole number from 1/],
+    ["an order that is none", ["list", "--url", "memory:", "--sort", "size"], 2, "", /^millrace: --sort must be one of created, state/],
   ] as const)("%s", async (_name, args, code, stdout, stderr) => {
     const ended = await typeCommand(args);
     expect(ended).toEqual({
@@ -55,6 +56,19 @@ describe("what was typed", () => {
       stdout: typeof stdout === "string" ? stdout : (expect.stringMatching(stdout) as string),
       stderr: typeof stderr === "string" ? stderr : (expect.stringMatching(stderr) as string),
     });
+  });
+
+  test("list comes in the order of a status, or newest created first if one asks for it", async () => {
+    const cwd = folderOfOwn();
+    const type = async (...args: string[]): Promise<string[]> =>
+      (await typeCommand([...args, "--url", "sqlite:here.db"], { cwd })).stdout.split("\n").filter((line) => line !== "");
+    for (const delay of ["2h", "1h", "3h"]) await type("enqueue", "--type", `in:${delay}`, "--delay", delay);
+    const types = async (...args: string[]): Promise<string[]> =>
+      (await type("list", "--json", ...args)).map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(await types("--status", "scheduled")).toEqual(["in:1h", "in:2h", "in:3h"]);
+    expect(await types("--status", "scheduled", "--sort", "created")).toEqual(["in:3h", "in:1h", "in:2h"]);
+    expect(await types()).toEqual(["in:3h", "in:1h", "in:2h"]);
+    expect(await types("--ended-from", "1h")).toEqual([]);
   });
 
   test("global options may stand before and after the command", async () => {

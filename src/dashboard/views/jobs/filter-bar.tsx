@@ -14,10 +14,18 @@ import { Suggest } from "../../parts/suggest.tsx";
 import { readTypedTime, typedTime } from "../../typed-time.ts";
 
 /** Filters that have a field here; the status has its tabs. */
-const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "from", "to", "internal"];
+const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "ended", "from", "to", "internal"];
+
+interface FilterBarProps {
+  readonly search: JobSearch;
+  /** Filters that the page sets by itself. */
+  readonly fixed?: readonly FilterName[];
+  /** The label of the filter by the end, on pages of jobs that have ended. */
+  readonly ended?: string | undefined;
+}
 
 /** On a narrow screen, the fields are folded away. */
-export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; readonly fixed?: readonly FilterName[] }): ReactElement {
+export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactElement {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
@@ -33,7 +41,7 @@ export function FilterBar({ search, fixed = [] }: { readonly search: JobSearch; 
       )}
       {(!isNarrow || isOpen) && (
         <div className="grid grid-cols-[repeat(auto-fit,minmax(9rem,1fr))] gap-2 lg:max-w-6xl">
-          <Fields search={search} set={set} shown={SHOWN.filter((name) => !fixed.includes(name))} />
+          <Fields search={search} set={set} shown={SHOWN.filter((name) => !fixed.includes(name))} ended={ended} />
         </div>
       )}
       {given.length > 0 && (
@@ -66,9 +74,10 @@ interface FieldsProps {
   readonly search: JobSearch;
   readonly set: ReturnType<typeof useFilter>;
   readonly shown: readonly FilterName[];
+  readonly ended: string | undefined;
 }
 
-function Fields({ search, set, shown }: FieldsProps): ReactElement {
+function Fields({ search, set, shown, ended }: FieldsProps): ReactElement {
   const types = useKnownTypes();
   const queues = useKnownQueues();
   const has = (name: FilterName): boolean => shown.includes(name);
@@ -86,6 +95,14 @@ function Fields({ search, set, shown }: FieldsProps): ReactElement {
         />
       )}
       {has("tag") && <TypedFilter label="Tag" name="tag" items={[]} search={search} set={set} />}
+      {ended !== undefined && has("ended") && (
+        <Choice
+          label={ended}
+          value={search.ended ?? ""}
+          onChange={(span) => set({ ended: span || undefined })}
+          options={[["", `${ended} any time`], ...SPANS.map(([name, words]) => [name, `${ended} in the ${words}`] as const)]}
+        />
+      )}
       {has("from") && <TimeFilter search={search} set={set} />}
       {has("internal") && (
         <InternalSwitch checked={search.internal === "true"} onChange={(isOn) => set({ internal: isOn ? "true" : undefined })} />
@@ -136,7 +153,7 @@ function TimeFilter({ search, set }: Pick<FieldsProps, "search" | "set">): React
           setOwn(value === "own");
           set({ from: value === "own" ? undefined : value || undefined, to: undefined });
         }}
-        options={[["", "Any time"], ...SPANS.map(([name, words]) => [name, words] as const), ["own", "From … to …"]]}
+        options={[["", "Created any time"], ...SPANS.map(([name, words]) => [name, words] as const), ["own", "From … to …"]]}
       />
       {isOwn && (
         <>

@@ -15,7 +15,7 @@ const COLUMNS = columnsOf(["id", "type", "queue", "priority", "status", "schedul
 /** Jobs that wait until they are due. */
 export function Delayed({ cursor }: { readonly cursor: string | undefined }): ReactElement {
   const [limit] = usePreference("pageSize");
-  const result = useJobs({ status: "scheduled", limit, ...(cursor === undefined ? {} : { cursor }) });
+  const result = useJobs({ status: "scheduled", sort: "state", limit, ...(cursor === undefined ? {} : { cursor }) });
   return (
     <JobList
       list={useJobList(result, JSON.stringify([cursor, limit]), cursor)}
@@ -29,7 +29,7 @@ export function Delayed({ cursor }: { readonly cursor: string | undefined }): Re
         </Empty>
       }
     >
-      {({ length }) => `${counted(length, "job")} on this page, the newest first`}
+      {({ length }) => `${counted(length, "job")} on this page, the soonest due first`}
     </JobList>
   );
 }

@@ -159,6 +159,35 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(LARGE);
   });
 
+  test("a list in the order of a state walks the index of that state, and a cursor is a place in it", async () => {
+    const told = await plans(
+      async (store) => {
+        for (const status of [["pending"], ["scheduled", "retrying"], ["cancelled", "dead"]] as const) {
+          const first = await store.list({ limit: 10, status, sort: "state" });
+          await store.list({ limit: 10, status, sort: "state", cursor: first.cursor! });
+        }
+      },
+      async (store) => {
+        for (let batch = 0; batch < 10; batch++) {
+          const some = jobs(1000, 3);
+          await store.insert(some);
+          await store.insert(jobs(1000, 3));
+          await store.insert(Array.from({ length: 1000 }, (_, index) => jobOf({ delay: 60_000 + index })));
+          await store.change(
+            some.map(({ id }) => id),
+            CANCEL,
+          );
+        }
+      },
+    );
+    expect(told).toMatch(/Index Scan using ready_lane on ready[^\n]*\n\s+Index Cond: \(lane = /);
+    expect(told).toMatch(/Index Scan using ready_lane on ready[^\n]*\n\s+Index Cond: \(\(lane = .*\) AND \(ROW\(run_at, seq\) >/);
+    expect(told).toMatch(/Index Scan using due_time on due[^\n]*\n\s+Index Cond: \(ROW\(run_at, seq\) >/);
+    expect(told).toMatch(/Index Scan Backward using ended_time on ended[^\n]*\n\s+Index Cond: .*ended_at <= /);
+    expect(told).not.toMatch(/Bitmap/);
+    expect(told).not.toMatch(LARGE);
+  });
+
   test("a list between two times walks down the index of creation, also before there are statistics", async () => {
     const told = await plans(
       (store) => store.list({ limit: 50, from: 0, to: Date.UTC(2100, 0) }),
