@@ -10,9 +10,13 @@ const MAX_GROUPS = 100;
 /** Dead letters by error, among those that match every filter. */
 export async function groupErrors(store: Pick<Store, "find" | "list" | "errorGroups">, query: ListQuery): Promise<ErrorGroups> {
   const { q, group, ...others } = query;
-  // The store groups without reading jobs. A text or a group needs what a list reads.
-  if (q === undefined && group === undefined) return store.errorGroups({ ...others, status: ["dead"], limit: MAX_GROUPS });
-  return groupListed(store, query);
+  // A text needs what a list reads. Without one, the store groups and reads no jobs.
+  if (q !== undefined) return groupListed(store, query);
+  const all = await store.errorGroups({ ...others, status: ["dead"], limit: MAX_GROUPS });
+  if (group === undefined) return all;
+  const groups = all.groups.filter((found) => found.group === group);
+  // Only a list finds a group that is not among the largest, or not among the latest jobs.
+  return groups.length === 0 && all.isCapped ? groupListed(store, query) : { groups, isCapped: all.isCapped };
 }
 
 /**

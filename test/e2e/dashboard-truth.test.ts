@@ -366,7 +366,7 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     const page = await visit("dead", { width, height: 700 });
     await page.getByRole("button", { name: "Retry", exact: true }).first().click();
     await page.locator("[data-toast=done]").waitFor();
-    expect(await page.evaluate(COVERED)).toEqual([]);
+    expect(await page.evaluate(coveredIn("dialog[open]", "body"))).toEqual([]);
     await page.goto(`${url}jobs`);
     await page.locator("tr[data-job]").first().waitFor();
     await page.keyboard.press("e");
@@ -375,7 +375,35 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     await dialog.getByText("Options").click();
     await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
     await page.locator("[data-toast=done]").waitFor();
-    expect(await page.evaluate(COVERED)).toEqual([]);
+    expect(await page.evaluate(coveredIn("dialog[open]", "body"))).toEqual([]);
+  });
+});
+
+describe.each([360, 800])("at %i px", (width) => {
+  test("the selection bar, the end of a list and dialogs stay above messages", async () => {
+    const { client, url, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 30 }, () => ({ type: "email:send" })));
+    const page = await visit("jobs", { width, height: 700 });
+    await page.locator("[data-job]").first().getByRole("checkbox").check();
+    await page.keyboard.press("j");
+    // Each look comes with a message of its own: the one before may be gone by now.
+    const copyAndLook = async (place: string): Promise<string[]> => {
+      await page.keyboard.press("y");
+      await page.locator("[data-toast=done]", { hasText: "Id copied" }).first().waitFor();
+      return page.evaluate(coveredIn(place));
+    };
+    await eventually(() => copyAndLook("[data-selection]")).toEqual([]);
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    await eventually(() => copyAndLook("[data-pager]")).toEqual([]);
+    await page.goto(`${url}jobs`);
+    await page.locator("[data-job]").first().waitFor();
+    await page.keyboard.press("e");
+    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
+    await dialog.getByLabel("Type").fill("t");
+    await dialog.getByText("Options").click();
+    await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
+    await page.locator("[data-toast=done]").waitFor();
+    await eventually(() => page.evaluate(coveredIn("dialog[open] footer"))).toEqual([]);
   });
 });
 
@@ -394,10 +422,12 @@ const BAR_CUT_OFF = `(() => {
     return box.right > edge.right || box.left < edge.left || box.bottom > Math.min(edge.bottom, innerHeight) || one.scrollWidth > one.clientWidth;
   }).map((one) => one.innerText);
 })()`;
-const COVERED = `(() => {
-  const dialog = document.querySelector("dialog[open]");
-  const controls = [...(dialog ?? document).querySelectorAll("button, a, input, select, textarea, summary")].filter((one) => one.closest("[data-toast]") === null);
+/** Controls in the first of these places that is there, below a message. */
+const coveredIn = (...places: string[]): string => `(() => {
+  const place = ${JSON.stringify(places)}.map((one) => document.querySelector(one)).find((one) => one !== null);
+  const controls = [...place.querySelectorAll("button, a, input, select, textarea, summary")].filter((one) => one.closest("[data-toast]") === null);
   const toasts = [...document.querySelectorAll("[data-toast]")].map((one) => one.getBoundingClientRect());
+  if (toasts.length === 0) return ["there is no message"];
   return controls.filter((one) => {
     const box = one.getBoundingClientRect();
     return box.width > 0 && toasts.some((over) => box.left < over.right && over.left < box.right && box.top < over.bottom && over.top < box.bottom);

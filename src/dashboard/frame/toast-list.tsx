@@ -20,7 +20,7 @@ export function ToastList(): ReactElement {
     place.current?.hidePopover();
     place.current?.showPopover();
     const top = place.current?.getBoundingClientRect().top ?? 0;
-    document.documentElement.style.setProperty("--toasts", shown.length === 0 ? "0px" : `${Math.ceil(innerHeight - top)}px`);
+    leaveRoom(shown.length === 0 ? 0 : Math.ceil(innerHeight - top));
   });
   return (
     <div
@@ -36,6 +36,14 @@ export function ToastList(): ReactElement {
       ))}
     </div>
   );
+}
+
+/** The page ends that much higher. If its end is in view, it stays in view. */
+function leaveRoom(height: number): void {
+  const page = document.documentElement;
+  const isAtEnd = page.scrollTop + page.clientHeight >= page.scrollHeight - 1;
+  page.style.setProperty("--toasts", `${height}px`);
+  if (isAtEnd) page.scrollTop = page.scrollHeight;
 }
 
 function ToastItem({ toast }: { readonly toast: Toast }): ReactElement {

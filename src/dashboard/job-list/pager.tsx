@@ -17,7 +17,7 @@ interface PagerProps {
 export function Pager({ onFirst, onPrevious, onNext, children }: PagerProps): ReactElement {
   const [size, setSize] = usePreference("pageSize");
   return (
-    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-t px-4 py-2">
+    <div data-pager="" className="flex flex-wrap items-center gap-x-3 gap-y-2 border-t px-4 py-2">
       <p className="min-w-40 flex-1 text-muted-foreground">{children}</p>
       <label className="flex items-center gap-2 text-muted-foreground max-sm:hidden">
         Rows

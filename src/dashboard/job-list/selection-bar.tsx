@@ -13,7 +13,10 @@ export function SelectionBar({ selection }: { readonly selection: Selection }): 
   const running = useWatched(progress);
   if (selection.jobs.length === 0 && running === null) return null;
   return (
-    <div className="sticky bottom-0 z-10 flex min-h-12 flex-wrap items-center gap-2 border-t bg-popover px-4 py-2 max-lg:bottom-(--toasts) max-sm:bottom-[max(3.5rem,var(--toasts))]">
+    <div
+      data-selection=""
+      className="sticky bottom-0 z-10 flex min-h-12 flex-wrap items-center gap-2 border-t bg-popover px-4 py-2 max-lg:bottom-(--toasts) max-sm:bottom-[max(3.5rem,var(--toasts))]"
+    >
       {running === null ? (
         <Choices selection={selection} />
       ) : (

@@ -49,7 +49,7 @@ export function Dialog({ title, onClose, children, footer, problem, wide = false
         // The dialog element itself is the backdrop; its content has other targets.
         if (event.target === ref.current) onClose();
       }}
-      className={`appear m-auto max-h-[min(44rem,calc(100dvh-2rem))] w-[calc(100vw-2rem)] overflow-visible rounded-xl border bg-popover p-0 shadow-popover open:flex max-lg:max-h-[min(44rem,calc(100dvh-2rem-2*var(--toasts)))] max-sm:mb-2 max-sm:w-[calc(100vw-1rem)] ${wide ? "max-w-3xl lg:ml-[max(13rem,calc(50vw-24rem))]" : "max-w-lg"}`}
+      className={`appear m-auto max-h-[min(44rem,calc(100dvh-2rem))] w-[calc(100vw-2rem)] overflow-visible rounded-xl border bg-popover p-0 shadow-popover open:flex max-lg:max-h-[min(44rem,calc(100dvh-2rem-2*var(--toasts)))] max-sm:mb-[calc(0.5rem+var(--toasts))] max-sm:w-[calc(100vw-1rem)] ${wide ? "max-w-3xl lg:ml-[max(13rem,calc(50vw-24rem))]" : "max-w-lg"}`}
     >
       <DialogElement.Provider value={element}>
         <div className="flex min-h-0 w-full flex-col">

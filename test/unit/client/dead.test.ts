@@ -36,6 +36,9 @@ describe("dead letters", () => {
     await killAll(client, ["one", "two"]);
     expect(await found("boom")).toMatchObject({ isCapped: true, groups: [{ count: 10_000 }] });
     expect(await found("two")).toMatchObject({ isCapped: true, groups: [{ count: 1, types: ["two"] }] });
+    const group = (await client.dead.groups()).groups[0]?.group;
+    expect(await client.dead.groups({ group })).toMatchObject({ isCapped: true, groups: [{ group, count: 10_000 }] });
+    expect(await client.dead.groups({ group: "0123456789ab" })).toMatchObject({ groups: [] });
   });
 
   test("are retried by filter, and counted", async () => {
