@@ -27,10 +27,10 @@ test("the page has the newest operations, and pages with older ones", async () =
   const page = await visit("operations");
   await page.getByText("25 operations on this page").waitFor();
   await page.locator("[data-operation]").first().getByText("with the tag t25").waitFor();
-  await page.getByRole("button", { name: "Older" }).click();
+  await page.getByRole("button", { name: "Next" }).click();
   await page.getByText("1 operation on this page").waitFor();
   await page.getByText("with the tag t0").waitFor();
-  await page.getByRole("button", { name: "Newer" }).click();
+  await page.getByRole("button", { name: "Previous" }).click();
   await page.getByText("25 operations on this page").waitFor();
 });
 
