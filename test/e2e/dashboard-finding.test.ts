@@ -98,7 +98,7 @@ test("from and to take spans and times as people write them", async () => {
   expect(await to.getAttribute("aria-invalid")).toBe("true");
   await to.fill("2020-11-15 10:00");
   await to.press("Enter");
-  await page.getByText("No jobs match these filters").waitFor();
+  await page.getByText("No matches").waitFor();
   await page.reload();
   expect(await to.inputValue()).toBe("2020-11-15 10:00");
   expect(await from.inputValue()).toBe("2h");

@@ -50,7 +50,7 @@ beforeAll(async () => {
     ["a dead job", `jobs/${dead?.id}`, "Ended dead"],
     ["a job with two lives", `jobs/${again?.id}`, "Retried by ann"],
     ["dead letters", "dead", "line 4 has 3 columns"],
-    ["operations", "operations", "completed, failed, dead, cancelled jobs of type"],
+    ["operations", "operations", "Completed, failed, dead and cancelled jobs of type"],
     ["schedules", "schedules", "weekday-digest"],
     ["delayed jobs", "schedules?tab=delayed", "cart:remind"],
     ["workers", "workers", "Types without a live worker"],

@@ -53,7 +53,7 @@ export function Nav(): ReactElement {
         <Mark />
         <span className="text-base font-semibold tracking-tight max-lg:hidden">Millrace</span>
       </Link>
-      <ul className="flex gap-0.5 max-sm:justify-around max-sm:px-1 max-sm:pb-[env(safe-area-inset-bottom)] sm:flex-col sm:px-2">
+      <ul className="flex gap-0.5 max-sm:overflow-x-auto max-sm:px-1 max-sm:pb-[env(safe-area-inset-bottom)] sm:flex-col sm:px-2">
         {PAGES.map((page) => (
           <NavLink key={page.label} page={page} stats={data} />
         ))}
@@ -66,7 +66,7 @@ function NavLink({ page, stats }: { readonly page: NavItem; readonly stats: Stat
   const { to, label, short = label, icon: Icon, figure } = page;
   const shown = stats === undefined ? undefined : figure?.(stats);
   return (
-    <li className="max-sm:flex-1">
+    <li className="max-sm:min-w-13 max-sm:flex-1">
       <Link
         to={to}
         activeOptions={{ exact: to === "/", includeSearch: false }}

@@ -15,6 +15,7 @@ import { Card } from "../parts/card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useAttention, useHistory, useQueue, useWorkers } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
+import { useTitle } from "../title.ts";
 import { ErrorGroups } from "./dead/error-groups.tsx";
 import { Attention } from "./overview/attention.tsx";
 import { QueueFacts } from "./queue/queue-facts.tsx";
@@ -27,6 +28,7 @@ const route = getRouteApi("/queues/$queue");
 
 export function QueuePage(): ReactElement {
   const { queue: name } = route.useParams();
+  useTitle(name);
   const result = useQueue(name);
   if (result.error !== null && result.data === undefined && "field" in result.error && result.error.field === "queue") {
     return <NoQueue text={messageOf(result.error)} />;

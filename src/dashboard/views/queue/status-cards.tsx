@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import { STATUSES } from "../../../core/job.ts";
 import type { Queue } from "../../api.ts";
 import { compact, count } from "../../format.ts";
+import { statusWord } from "../../job-search.ts";
 import { STATUS_ICONS } from "../../parts/status-badge.tsx";
 
 /** How many jobs are in each status, each with a link to them. */
@@ -16,7 +17,7 @@ export function StatusCards({ queue: { name, counts } }: { readonly queue: Queue
           <li key={status} className="min-w-0">
             <Link
               to="/jobs"
-              search={{ queue: name, status }}
+              search={{ queue: name, status: statusWord(status) }}
               title={count(value)}
               className="block rounded-xl border bg-card px-2.5 py-2 transition-colors hover:border-input hover:bg-muted/60"
             >
