@@ -29,7 +29,7 @@ async function countByWalking(store: Store, query: Filter): Promise<Matched> {
   let matched = 0;
   let cursor: string | undefined;
   for (let page = 1; ; page++) {
-    const found = await listToChange(store, { ...query, limit: PAGE, cursor });
+    const found = await listToChange(store, { ...query, sort: "state", limit: PAGE, cursor });
     matched += found.jobs.filter(({ queue }) => queue !== BULK_QUEUE).length;
     if (found.cursor === null) return { matched, matchedIsCapped: false };
     if (matched >= MAX_COUNTED || page === MAX_PAGES) return { matched, matchedIsCapped: true };

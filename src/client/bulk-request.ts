@@ -1,7 +1,7 @@
 /** THE REQUEST OF A BULK OPERATION: read from the caller, stored as the payload of its job, and read again by its handler. */
 import { BULK_ACTIONS, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import type { Filter } from "../core/filter.ts";
+import { type Filter, TIME_FIELDS } from "../core/filter.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
 import { statusWords } from "../core/status-filter.ts";
@@ -65,6 +65,6 @@ function asGiven(filter: unknown): JobFilter {
   return Object.fromEntries(Object.entries((filter ?? {}) as JobFilter).filter(([, value]) => value !== undefined && value !== null));
 }
 
-function timesOf({ from, to, endedFrom, endedTo }: Filter): Pick<JobFilter, "from" | "to" | "endedFrom" | "endedTo"> {
-  return Object.fromEntries(Object.entries({ from, to, endedFrom, endedTo }).filter(([, at]) => at !== undefined));
+function timesOf(filter: Filter): Pick<JobFilter, (typeof TIME_FIELDS)[number]> {
+  return Object.fromEntries(TIME_FIELDS.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]]])));
 }

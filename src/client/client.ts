@@ -65,7 +65,7 @@ export interface Client extends AsyncDisposable {
   get<Payload = unknown, Result = unknown>(id: string): Promise<Job<Payload, Result> | null>;
   /** Newest first; the `cursor` of one page asks for the next. A short page may still have a cursor: the last page has a null cursor. */
   list(query?: ListJobs): Promise<JobPage>;
-  /** How many jobs match: exact if the filter names only status and queue; otherwise among the 10,000 newest. */
+  /** How many jobs match: exact if the filter names only status and queue; otherwise among at most 10,000 jobs in the wanted statuses, and `isCapped` says if there are more. */
   count(filter?: JobFilter): Promise<JobCount>;
   /** Every attempt in order, each with the life it belongs to: a retry by hand begins a new life. */
   attempts(id: string): Promise<JobAttempt[]>;
@@ -103,7 +103,7 @@ export interface Client extends AsyncDisposable {
   history(query?: HistoryQuery): Promise<HistoryPoint[]>;
   /** `internal` adds the queues of internal jobs: webhook deliveries (`mail~webhooks`) and bulk operations (`~bulk`). */
   queues(options?: { readonly internal?: boolean | undefined }): Promise<QueueInfo[]>;
-  /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. */
+  /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. Internal queues are only in `queues`: their names are refused here. */
   queue(name: string): Promise<QueueDetails | null>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
   configure(queue: string, settings: QueueOptions, options?: NewQueueOptions & ChangeOptions): Promise<void>;

@@ -18,10 +18,15 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
   async function change(action: BulkAction, audited: AuditAction, filter: object | undefined, options: unknown): Promise<number> {
     const query = readDeadFilter(filter);
     const actor = readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor);
-    const jobs = await changeAll(parts, action, query, actor);
-    const details = detailsOf({ jobs, ...filter });
-    if (jobs > 0) await parts.writeAudit([auditEntry(audited, actor, { queue: query.queue ?? null, details })]);
-    return jobs;
+    const changed = { jobs: 0 };
+    try {
+      await changeAll(parts, action, query, actor, changed);
+    } finally {
+      // Also what was changed before something failed.
+      const details = detailsOf({ ...changed, ...filter });
+      if (changed.jobs > 0) await parts.writeAudit([auditEntry(audited, actor, { queue: query.queue ?? null, details })]);
+    }
+    return changed.jobs;
   }
 
   return {
@@ -37,16 +42,14 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
   };
 }
 
-/** Changes all matching jobs page by page; returns how many changed. The cursor only goes to earlier ends, so this ends even if more jobs die. */
-async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery, actor: Actor): Promise<number> {
-  let done = 0;
+/** Changes all matching jobs page by page, and counts them. The cursor only goes to earlier ends, so this ends even if more jobs die. */
+async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery, actor: Actor, changed: { jobs: number }): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await listToChange(parts.store, { ...query, cursor });
     const ids = page.jobs.map((job) => job.id);
     const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, ["dead"], actor);
-    done += answers.filter((answer) => answer.kind === "ok").length;
+    changed.jobs += answers.filter((answer) => answer.kind === "ok").length;
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);
-  return done;
 }

@@ -3,7 +3,7 @@ import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE } from "../core/filter.ts";
+import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
 import { readSort } from "../core/list-order.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
@@ -14,19 +14,18 @@ import { readStatusFilter } from "../core/status-filter.ts";
 import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 
-const TIME_FIELDS = ["from", "to", "endedFrom", "endedTo"] as const;
 const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", ...TIME_FIELDS] as const;
-const PAGE_FIELDS = ["limit", "cursor", "sort"] as const;
+const PAGE_FIELDS = ["limit", "cursor"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
 export function readListQuery(input: unknown): ListQuery {
-  const query = readOptions(input, "a list of jobs", ["status", ...FILTER_FIELDS, ...PAGE_FIELDS]);
+  const query = readOptions(input, "a list of jobs", ["status", ...FILTER_FIELDS, ...PAGE_FIELDS, "sort"]);
   return { ...readFields(query), ...readPage(query), status: readStatusFilter(query.status), sort: readSort(query.sort) };
 }
 
 /** Reads a filter with its page, for dead letters: unless another order is asked for, the latest death comes first. */
 export function readDeadQuery(input: unknown): ListQuery {
-  const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS]);
+  const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS, "sort"]);
   return { ...readFields(query), ...readPage(query), status: ["dead"], sort: readSort(query.sort) ?? "state" };
 }
 

@@ -35,6 +35,8 @@ interface Change {
   readonly actor: Actor;
 }
 
+type RunChanges = (changes: Change[]) => Promise<(ChangeAnswer | Promise<ChangeAnswer>)[]>;
+
 export class Manager {
   readonly #parts: ManageParts;
   readonly #finds: Batcher<string, JobRecord | null>;
@@ -50,10 +52,12 @@ export class Manager {
     this.#cancels = this.#moves(CANCEL, "cancelled", "job:cancelled");
     this.#retries = this.#moves(RETRY, "retried", "job:retried");
     this.#runsNow = this.#moves(RUN_NOW, "started", "job:retried");
-    this.#removals = this.#changes(async (removals) => {
-      const ids = removals.map(({ id }) => id);
-      return this.#audited("job:removed", removals, tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
-    });
+    this.#removals = this.#batcher(
+      this.#lockedAlone(async (removals: Change[]) => {
+        const ids = removals.map(({ id }) => id);
+        return this.#audited("job:removed", removals, tellEnded(parts.announcer, await parts.store.remove(ids, TERMINAL)));
+      }),
+    );
   }
 
   async get(id: string): Promise<Job | null> {
@@ -141,12 +145,29 @@ export class Manager {
   }
 
   /** A job locked by another transaction is tried again alone, so that only this call waits for it. */
-  #changes<Item>(run: (items: Item[]) => Promise<ChangeAnswer[]>): Batcher<Item, ChangeAnswer> {
-    const runAlone = async (item: Item): Promise<ChangeAnswer> => (await run([item]))[0]!;
-    return this.#batcher(async (items) => {
-      const answers = await run(items);
-      return answers.map((answer, index) => (answer.kind === "locked" ? this.#pending.add(runAlone(items[index]!)) : answer));
-    });
+  #lockedAlone(run: (changes: Change[]) => Promise<ChangeAnswer[]>): RunChanges {
+    const runAlone = async (change: Change): Promise<ChangeAnswer> => (await run([change]))[0]!;
+    return async (changes) => {
+      const answers = await run(changes);
+      return answers.map((answer, index) => (answer.kind === "locked" ? this.#pending.add(runAlone(changes[index]!)) : answer));
+    };
+  }
+
+  /**
+   * One call for each actor, because a call of a store names one for all its jobs. Nobody waits for the call of another: one of a single job
+   * waits for a transaction that holds it.
+   */
+  #byActor(run: RunChanges): RunChanges {
+    return async (changes) => {
+      const groups = [...Map.groupBy(changes, ({ actor }) => JSON.stringify(actor)).values()];
+      if (groups.length === 1) return run(changes);
+      const answers = new Map<Change, Promise<ChangeAnswer>>();
+      for (const group of groups) {
+        const call = run(group);
+        group.forEach((change, index) => answers.set(change, this.#pending.add(call.then((all) => all[index]!))));
+      }
+      return changes.map((change) => answers.get(change)!);
+    };
   }
 
   /** Writes the changes that were made to the audit; returns the answers. */
@@ -163,33 +184,15 @@ export class Manager {
   }
 
   #moves(move: Move, action: ManualAction, event: "job:cancelled" | "job:retried"): Batcher<Change, ChangeAnswer> {
-    return this.#changes(async (changes) => {
-      const moved = await byActor(changes, (ids, actor) => this.#parts.store.change(ids, move, { action, ...actor }));
-      const answers = await this.#audited(`job:${action}`, changes, announceChanges(this.#parts, moved, event));
-      return event === "job:cancelled" ? tellEnded(this.#parts.announcer, answers) : answers;
-    });
+    const run = async (changes: Change[]): Promise<ChangeAnswer[]> => {
+      const ids = changes.map(({ id }) => id);
+      const moved = await this.#parts.store.change(ids, move, { action, ...changes[0]!.actor });
+      const answers = announceChanges(this.#parts, moved, event);
+      if (event === "job:cancelled") tellEnded(this.#parts.announcer, answers);
+      return this.#audited(`job:${action}`, changes, answers);
+    };
+    return this.#batcher(this.#byActor(this.#lockedAlone(run)));
   }
-}
-
-/** One call for each actor, because a call of a store names one for all its jobs. The answers are in the order of the changes. */
-async function byActor(
-  changes: readonly Change[],
-  change: (ids: string[], actor: Actor) => Promise<ChangeAnswer[]>,
-): Promise<ChangeAnswer[]> {
-  const answers = new Map<Change, ChangeAnswer>();
-  const ofActor = async (some: readonly Change[]): Promise<void> => {
-    const changed = await change(
-      some.map(({ id }) => id),
-      some[0]!.actor,
-    );
-    some.forEach((one, index) => answers.set(one, changed[index]!));
-  };
-  await Promise.all(
-    Map.groupBy(changes, ({ actor }) => JSON.stringify(actor))
-      .values()
-      .map(ofActor),
-  );
-  return changes.map((one) => answers.get(one)!);
 }
 
 function changed(id: string, answer: ChangeAnswer, verb: string, possible: Move["from"], advice = ""): JobSummary {

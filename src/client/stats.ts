@@ -59,7 +59,10 @@ export async function usersCounters(store: Store, query: CounterQuery): ReturnTy
   return { now, rows: rows.filter(({ queue }) => !isInternalQueue(queue)) };
 }
 
-/** Minutes, then hours, back from the latest until there are enough runs. `since` is the start of the earliest one. */
+/**
+ * Minutes, then hours, back from the latest until there are enough runs. `since` is the start of the earliest one. Upkeep may move a minute to
+ * its hour between the two reads; then its runs count twice, which percentiles bear. To read hours first would cost every call.
+ */
 async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
   const rows: CounterRow[] = [];
   let to = now + 1;

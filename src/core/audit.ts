@@ -1,6 +1,7 @@
 /** THE AUDIT: who changed what in a store by hand, when, and why. One entry for a call or a bulk operation, not one for each job. */
+import { count } from "./counted.ts";
 import { invalid, MillraceError } from "./errors.ts";
-import { DEFAULT_PAGE, MAX_PAGE } from "./filter.ts";
+import { DEFAULT_PAGE, MAX_PAGE, TIME_FIELDS } from "./filter.ts";
 import { ACTOR_RULE, type Actor, isActor } from "./manual-change.ts";
 import { demandInteger, isName, NAME_RULE, readFields } from "./read-fields.ts";
 import { DAY_MS } from "./time-units.ts";
@@ -8,6 +9,7 @@ import { DAY_MS } from "./time-units.ts";
 /** Older entries are dropped, and so are those beyond the newest. */
 export const AUDIT_KEPT_MS: number = 30 * DAY_MS;
 export const MAX_AUDIT_ENTRIES = 10_000;
+export const AUDIT_KEPT_WORDS: string = `${AUDIT_KEPT_MS / DAY_MS} days, at most ${count(MAX_AUDIT_ENTRIES)} of them`;
 
 /** The longest text of what exactly was changed. */
 const MAX_DETAILS_LENGTH = 500;
@@ -77,10 +79,19 @@ export function auditEntry(action: AuditAction, { by, reason }: Actor, about: Pa
 /** Fields as one line of text. */
 export function detailsOf(fields: object): string | null {
   const words = Object.entries(fields).flatMap(([name, value]) => {
-    if (value === undefined || value === null) return value === null ? [`${name}=none`] : [];
-    return [`${name}=${typeof value === "object" && !Array.isArray(value) ? `(${detailsOf(value as object) ?? ""})` : String(value)}`];
+    if (value === undefined) return [];
+    if (value === null) return [`${name}=none`];
+    if (isMoment(name, value)) return [`${name}=${new Date(value).toISOString()}`];
+    if (typeof value !== "object" || Array.isArray(value)) return [`${name}=${String(value)}`];
+    const inner = detailsOf(value as object);
+    return inner === null ? [] : [`${name}=(${inner})`];
   });
   return words.length === 0 ? null : words.join(" ").slice(0, MAX_DETAILS_LENGTH);
+}
+
+/** Filters hold times as callers gave them, or in milliseconds. */
+function isMoment(name: string, value: unknown): value is Date | number {
+  return value instanceof Date || (typeof value === "number" && (TIME_FIELDS as readonly string[]).includes(name));
 }
 
 /** A query that was checked. */
@@ -95,7 +106,7 @@ export interface ReadAuditQuery {
 export function readAuditQuery(input: unknown): ReadAuditQuery {
   const known = ["by", "action", "queue", "jobId", "limit", "cursor"] as const;
   const { by, action, queue, jobId, limit, cursor } =
-    input === undefined || input === null ? {} : readFields(input, "a list of changes", known);
+    input === undefined || input === null ? {} : withoutNulls(readFields(input, "a list of changes", known));
   if (by !== undefined && !isActor(by)) throw invalid("by", ACTOR_RULE, by);
   if (action !== undefined && !AUDIT_ACTIONS.includes(action as AuditAction)) {
     throw invalid("action", `one of ${AUDIT_ACTIONS.join(", ")}`, action);
@@ -104,10 +115,14 @@ export function readAuditQuery(input: unknown): ReadAuditQuery {
   if (jobId !== undefined && typeof jobId !== "string") throw invalid("jobId", "the id of a job", jobId);
   const wanted = Object.entries({ by, action, queue, jobId }).filter(([, value]) => value !== undefined);
   return {
-    before: cursor === undefined || cursor === null ? null : readCursor(cursor),
+    before: cursor === undefined ? null : readCursor(cursor),
     limit: limit === undefined ? DEFAULT_PAGE : demandInteger(limit, "limit", 1, MAX_PAGE),
     matches: (entry) => wanted.every(([name, value]) => entry[name as keyof AuditEntry] === value),
   };
+}
+
+function withoutNulls<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields;
 }
 
 function readCursor(cursor: unknown): number {

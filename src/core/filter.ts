@@ -10,6 +10,9 @@ export const MAX_CANDIDATES = 10_000;
 /** The longest cursor of a list. */
 export const MAX_CURSOR_LENGTH = 1000;
 
+/** The fields of a filter that are times. */
+export const TIME_FIELDS = ["from", "to", "endedFrom", "endedTo"] as const;
+
 /** Selects jobs. Absent fields do not matter. */
 export interface Filter {
   /** Any of these statuses; absent means all. */

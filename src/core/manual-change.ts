@@ -11,8 +11,11 @@ export const MAX_MANUAL_CHANGES = 100;
 
 /** Who makes a change, and why. Both are kept with what was changed. */
 export interface ChangeOptions {
-  /** Who makes the change: at most 128 characters. Default: the client's `actor`. A server takes it from the API key or the session. */
-  readonly by?: string | undefined;
+  /**
+   * Who makes the change: at most 128 characters; null for nobody. Default: the client's `actor`. A server takes it from the API key or the
+   * session.
+   */
+  readonly by?: string | null | undefined;
   /** Why: at most 500 characters. */
   readonly reason?: string | undefined;
 }
@@ -43,14 +46,17 @@ export interface ManualChange extends Manual {
   readonly attempt: number;
 }
 
-/** An attempt, and the life of the job that it belongs to: 1, and one more with each retry by hand. */
+/** An attempt, and the life of the job that it belongs to: 1, and one more with each retry by hand among its latest 100 changes. */
 export interface JobAttempt extends Attempt {
   readonly life: number;
 }
 
 /** Reads who makes a change, and why. Throws `invalid_input`. */
 export function readActor({ by, reason }: { readonly by?: unknown; readonly reason?: unknown }, actor: string | undefined): Actor {
-  return { by: readText(by, "by", MAX_ACTOR_LENGTH) ?? actor ?? null, reason: readText(reason, "reason", MAX_REASON_LENGTH) };
+  return {
+    by: by === undefined ? (actor ?? null) : readText(by, "by", MAX_ACTOR_LENGTH),
+    reason: readText(reason, "reason", MAX_REASON_LENGTH),
+  };
 }
 
 /** Whether this can be the name of who makes changes. */
@@ -70,7 +76,7 @@ function isText(given: unknown, longest: number): given is string {
   return typeof given === "string" && given.length > 0 && given.length <= longest;
 }
 
-/** The attempts, each with its life: those after the n-th retry by hand belong to life n + 1. */
+/** The attempts, each with its life: those after the n-th retry by hand belong to life n + 1. Counts from the changes that the job still has. */
 export function withLives(attempts: readonly Attempt[], changes: readonly ManualChange[]): JobAttempt[] {
   const ends = changes.filter(({ action }) => action === "retried").map(({ attempt }) => attempt);
   return attempts.map((attempt) => ({ ...attempt, life: 1 + ends.filter((end) => end < attempt.number).length }));

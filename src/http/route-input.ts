@@ -65,9 +65,9 @@ export interface RouteParts {
  * Who asks for a change, and why. The name never comes from the request: it is that of the API key or of the dashboard's user, and nobody's
  * where no key is needed.
  */
-export function actorOf({ caller, query }: { caller: Caller | null; query: { reason?: string } }): ChangeOptions {
-  const name = caller?.name ?? (caller === null || caller.id === null ? undefined : UNNAMED_KEY);
-  return { by: name?.slice(0, MAX_ACTOR_LENGTH), reason: query.reason };
+export function changeOptionsOf({ caller, query }: { caller: Caller | null; query: { reason?: string } }): ChangeOptions {
+  const name = caller?.name ?? (caller === null || caller.id === null ? null : UNNAMED_KEY);
+  return { by: name === null ? null : name.slice(0, MAX_ACTOR_LENGTH), reason: query.reason };
 }
 
 const UNNAMED_KEY = "API key";

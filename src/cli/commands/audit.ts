@@ -1,5 +1,5 @@
 import type { AuditAction, AuditEntry } from "../../core/audit.ts";
-import { AUDIT_ACTIONS } from "../../core/audit.ts";
+import { AUDIT_ACTIONS, AUDIT_KEPT_WORDS } from "../../core/audit.ts";
 import { toAuditWire } from "../../http/wire/audit.ts";
 import { defineCommand, number, text } from "../command.ts";
 import { age, NOTHING } from "../figures.ts";
@@ -8,8 +8,7 @@ import type { Column } from "../table.ts";
 const DEFAULT_LIMIT = 50;
 
 export const audit = defineCommand({
-  about:
-    "Shows who changed what by hand, newest first: jobs, dead letters, bulk operations, queues and schedules. Entries are kept for 30 days, at most 10,000 of them.",
+  about: `Shows who changed what by hand, newest first: jobs, dead letters, bulk operations, queues and schedules. Entries are kept for ${AUDIT_KEPT_WORDS}.`,
   examples: ["millrace audit", "millrace audit --action queue:paused --queue mail", "millrace audit --by deploy --json"],
   options: {
     by: text("<name>", "only changes by this API key, user or program"),

@@ -1,7 +1,7 @@
 /** The audit: who changed what. */
 import { Type } from "typebox";
-import { AUDIT_ACTIONS } from "../../core/audit.ts";
-import { MAX_ACTOR_LENGTH } from "../../core/manual-change.ts";
+import { AUDIT_ACTIONS, AUDIT_KEPT_WORDS } from "../../core/audit.ts";
+import { ACTOR_RULE, MAX_ACTOR_LENGTH } from "../../core/manual-change.ts";
 import type { Route } from "./route.ts";
 import { ACTOR, closed, Id, Name, nullable, oneOf, PAGE, Time } from "./schemas.ts";
 
@@ -21,9 +21,7 @@ export const auditRoutes = {
     summary: "List who changed what, newest first",
     scope: "read",
     query: closed({
-      by: Type.Optional(
-        Type.String({ minLength: 1, maxLength: MAX_ACTOR_LENGTH, description: `a text of 1 to ${MAX_ACTOR_LENGTH} characters` }),
-      ),
+      by: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_ACTOR_LENGTH, description: ACTOR_RULE })),
       action: Type.Optional(oneOf([...AUDIT_ACTIONS])),
       queue: Type.Optional(Name),
       job_id: Type.Optional(Id),
@@ -32,7 +30,7 @@ export const auditRoutes = {
     }),
     answers: {
       200: {
-        when: "A page. Entries are kept for 30 days, at most 10,000 of them.",
+        when: `A page. Entries are kept for ${AUDIT_KEPT_WORDS}.`,
         is: Type.Object({ entries: Type.Array(AuditEntry), next_cursor: nullable(Type.String()) }),
       },
     },

@@ -42,7 +42,7 @@ const PREFER = { Prefer: "`return=minimal` leaves the payload out of the answer.
 
 const Attempt = Type.Object({
   number: Type.Integer(),
-  life: Type.Integer({ minimum: 1, description: "1, and one more with each retry by hand." }),
+  life: Type.Integer({ minimum: 1, description: "1, and one more with each retry by hand among the latest 100 changes of the job." }),
   worker_id: nullable(Type.String()),
   started_at: Time,
   ended_at: nullable(Time),

@@ -135,7 +135,10 @@ export const queueRoutes = {
       to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
       queue: Type.Optional(Name),
       times: Type.Optional(
-        Type.Boolean({ description: "true to add run and wait times: minutes have them for the last two hours; needs queue" }),
+        Type.Boolean({
+          description:
+            "true to add run and wait times: minutes have them for the last two hours, hours as long as hours are kept; needs queue",
+        }),
       ),
     }),
     answers: {

@@ -10,7 +10,7 @@ export function changeQuery<Name extends string>(
 ): { readonly query: { readonly reason: string | undefined }; readonly given: { readonly [K in Name]?: unknown } } {
   if (options === undefined || options === null) return { query: { reason: undefined }, given: {} };
   const { by, reason, ...given } = readFields(options, what, [...others, ...CHANGE_OPTIONS]);
-  if (by !== undefined) {
+  if (by !== undefined && by !== null) {
     throw new MillraceError("invalid_input", "by cannot be set over HTTP: the server uses the name of the API key", { field: "by" });
   }
   return { query: { reason: readActor({ reason }, undefined).reason ?? undefined }, given: given as { [K in Name]?: unknown } };

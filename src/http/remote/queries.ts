@@ -68,7 +68,7 @@ export function queryOf(input: object | null | undefined, what: string): Record<
   );
 }
 
-const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group", "sort"]);
+const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group", "sort", "by", "action", "jobId"]);
 const NUMBERS = new Set(["limit", "after", "count"]);
 
 function paramText(name: string, value: unknown): string {

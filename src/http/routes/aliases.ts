@@ -1,6 +1,6 @@
 /** Aliases: the routes of the first source design. */
 import type { aliasRoutes } from "../contract/aliases.ts";
-import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { requireJob, enqueueOne } from "./jobs.ts";
@@ -33,7 +33,7 @@ export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<ke
     },
 
     async "POST /dlq/{id}/retry"({ params: { id }, caller }) {
-      const { status } = await client.retry(id, actorOf({ caller, query: {} }));
+      const { status } = await client.retry(id, changeOptionsOf({ caller, query: {} }));
       return ok({ job_id: id, status });
     },
   };

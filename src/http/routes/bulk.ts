@@ -1,7 +1,7 @@
 /** Bulk operations: start, list, get and stop them. */
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
-import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { fromFilterWire, toOperationWire, toPreviewWire } from "../wire/bulk.ts";
 
 export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulkRoutes> {
@@ -10,7 +10,7 @@ export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulk
       const { dry_run, id, filter, ...others } = input.body;
       const request = { ...others, filter: filter === undefined ? undefined : fromFilterWire(filter) };
       if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
-      const operation = await client.bulk.start(request, { id, ...actorOf(input) });
+      const operation = await client.bulk.start(request, { id, ...changeOptionsOf(input) });
       // Relative to this route, so that it is right under any mount path.
       return { status: 202, body: toOperationWire(operation), headers: { Location: `bulk/${operation.id}` } };
     },
@@ -27,7 +27,7 @@ export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulk
     },
 
     async "POST /api/v1/bulk/{id}/stop"(input) {
-      return ok(toOperationWire(await client.bulk.stop(input.params.id, actorOf(input))));
+      return ok(toOperationWire(await client.bulk.stop(input.params.id, changeOptionsOf(input))));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Dead letters: list, retry and delete them. */
 import { counted } from "../../core/counted.ts";
 import type { deadRoutes } from "../contract/dead.ts";
-import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { fromFilterWire, toErrorGroupsWire } from "../wire/bulk.ts";
 import { readPage } from "./job-page.ts";
 
@@ -17,12 +17,12 @@ export function deadHandlers({ client }: RouteParts): Handlers<keyof typeof dead
 
     async "DELETE /api/v1/dead"(input) {
       const { reason: _reason, ...filter } = input.query;
-      const purged = await client.dead.purge(fromFilterWire(filter), actorOf(input));
+      const purged = await client.dead.purge(fromFilterWire(filter), changeOptionsOf(input));
       return ok({ message: `Purged ${counted(purged, "dead job")}`, purged });
     },
 
     async "POST /api/v1/dead/retry"(input) {
-      const retried = await client.dead.retry(fromFilterWire(input.body ?? {}), actorOf(input));
+      const retried = await client.dead.retry(fromFilterWire(input.body ?? {}), changeOptionsOf(input));
       return ok({ message: `Retried ${counted(retried, "dead job")}`, retried });
     },
   };

@@ -10,7 +10,7 @@ import { type jobRoutes, MAX_SHOWN_CONFLICTS } from "../contract/jobs.ts";
 import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
-import { actorOf, type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire, toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { toReasonWire } from "../wire/reason.ts";
@@ -53,20 +53,20 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "DELETE /api/v1/jobs/{id}"(input) {
       const { id } = input.params;
-      if (input.query.purge === true) return ok(await purge(client, id, actorOf(input)));
-      const { status } = await client.cancel(id, actorOf(input));
+      if (input.query.purge === true) return ok(await purge(client, id, changeOptionsOf(input)));
+      const { status } = await client.cancel(id, changeOptionsOf(input));
       return ok({ message: "Job cancelled", job_id: id, status });
     },
 
     async "POST /api/v1/jobs/{id}/cancel"(input) {
       const { id } = input.params;
-      const job = await client.cancel(id, actorOf(input));
+      const job = await client.cancel(id, changeOptionsOf(input));
       return ok({ message: "Job cancelled", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 
     async "POST /api/v1/jobs/{id}/retry"(input) {
       const { id } = input.params;
-      const job = await client.retry(id, { now: input.query.now, ...actorOf(input) });
+      const job = await client.retry(id, { now: input.query.now, ...changeOptionsOf(input) });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 

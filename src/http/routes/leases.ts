@@ -5,7 +5,7 @@ import { MAX_LOG_LINE_BYTES } from "../../core/job.ts";
 import { utf8Length } from "../../core/json.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName, NAME_RULE, readDuration } from "../../core/read-fields.ts";
-import { readLease } from "../../core/work-limits.ts";
+import { BEAT_MS, readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
 import type { BodyIn } from "../contract.ts";
 import { Grants } from "../grants.ts";
@@ -19,7 +19,7 @@ import { watchStream } from "./watch.ts";
 type ClaimBody = BodyIn<"POST /api/v1/leases">;
 
 const DEFAULT_LEASE = "30s";
-const DEFAULT_TTL_MS = 15_000;
+const DEFAULT_TTL_MS = 3 * BEAT_MS;
 const MAX_TTL_MS = 86_400_000;
 const LIST_PAGE = 1000;
 

@@ -3,7 +3,7 @@ import type { Client, QueueDetails, QueueOptions } from "../../client/client.ts"
 import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
-import { actorOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { toPointWire, toQueueDetailsWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 import { fieldsToCamelCase } from "../wire/values.ts";
 
@@ -31,20 +31,20 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
 
     async "PATCH /api/v1/queues/{queue}"(input) {
       const { queue } = input.params;
-      await client.configure(queue, settingsOf(input.body), { create: input.query.create ?? false, ...actorOf(input) });
+      await client.configure(queue, settingsOf(input.body), { create: input.query.create ?? false, ...changeOptionsOf(input) });
       const { types: _, ...changed } = await demandQueue(client, queue);
       return ok(toQueueWire(changed));
     },
 
     async "POST /api/v1/queues/{queue}/pause"(input) {
       const { queue } = input.params;
-      await client.pause(queue, { ...input.query, ...actorOf(input) });
+      await client.pause(queue, { ...input.query, ...changeOptionsOf(input) });
       return ok({ message: "Queue paused", queue, paused: true });
     },
 
     async "POST /api/v1/queues/{queue}/resume"(input) {
       const { queue } = input.params;
-      await client.resume(queue, { ...input.query, ...actorOf(input) });
+      await client.resume(queue, { ...input.query, ...changeOptionsOf(input) });
       return ok({ message: "Queue resumed", queue, paused: false });
     },
   };

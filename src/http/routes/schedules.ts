@@ -5,7 +5,7 @@ import { stringifyJson } from "../../core/json-text.ts";
 import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { scheduleRoutes } from "../contract/schedules.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
-import { actorOf, type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
+import { changeOptionsOf, type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
 import { jobText, written } from "../wire/job-text.ts";
 import { toScheduleWire } from "../wire/schedule.ts";
 import { fieldsToCamelCase, toTime } from "../wire/values.ts";
@@ -20,10 +20,10 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 
     async "POST /api/v1/schedules"(input) {
       const { name, ...body } = input.body;
-      const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput, actorOf(input));
+      const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput, changeOptionsOf(input));
       return { status: 201, body: writtenOf(toScheduleWire(schedule)) };
     },
-    "PUT /api/v1/schedules/{name}": (input) => upsert(client, input.params.name, input.body, actorOf(input)),
+    "PUT /api/v1/schedules/{name}": (input) => upsert(client, input.params.name, input.body, changeOptionsOf(input)),
 
     async "POST /api/v1/schedules/preview"({ body: { count, ...timing } }) {
       const runs = await client.schedules.preview(fieldsToCamelCase(timing) as ScheduleTiming, count);
@@ -38,21 +38,21 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 
     async "DELETE /api/v1/schedules/{name}"(input) {
       const { name } = input.params;
-      if (!(await client.schedules.remove(name, actorOf(input)))) throw noSchedule(name);
+      if (!(await client.schedules.remove(name, changeOptionsOf(input)))) throw noSchedule(name);
       return ok({ message: "Schedule removed", name });
     },
 
     async "POST /api/v1/schedules/{name}/run"(input) {
-      const job = await client.schedules.run(input.params.name, actorOf(input));
+      const job = await client.schedules.run(input.params.name, changeOptionsOf(input));
       return { status: 201, body: written(jobText(job)), headers: { Location: `../../jobs/${job.id}` } };
     },
 
     async "POST /api/v1/schedules/{name}/pause"(input) {
-      return ok(writtenOf(toScheduleWire(await client.schedules.pause(input.params.name, actorOf(input)))));
+      return ok(writtenOf(toScheduleWire(await client.schedules.pause(input.params.name, changeOptionsOf(input)))));
     },
 
     async "POST /api/v1/schedules/{name}/resume"(input) {
-      return ok(writtenOf(toScheduleWire(await client.schedules.resume(input.params.name, actorOf(input)))));
+      return ok(writtenOf(toScheduleWire(await client.schedules.resume(input.params.name, changeOptionsOf(input)))));
     },
 
     async "GET /api/v1/schedules/{name}/preview"({ params: { name }, query }) {

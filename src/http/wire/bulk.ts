@@ -1,5 +1,6 @@
 /** BULK OPERATIONS AND ERROR GROUPS ON THE WIRE, both ways. */
 import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
+import { TIME_FIELDS } from "../../core/filter.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
@@ -62,7 +63,7 @@ export function fromFilterWire(filter: object): JobFilter {
 type Turn = (at: JobFilter["from"]) => string | number;
 
 function withTimes(filter: JobFilter, turned: Turn): JobFilter {
-  const times = (["from", "to", "endedFrom", "endedTo"] as const).filter((name) => filter[name] !== undefined);
+  const times = TIME_FIELDS.filter((name) => filter[name] !== undefined);
   return { ...filter, ...Object.fromEntries(times.map((name) => [name, turned(filter[name])])) };
 }
 

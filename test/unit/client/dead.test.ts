@@ -52,6 +52,22 @@ describe("dead letters", () => {
     expect((await client.queues())[0]!.counts).toMatchObject({ pending: 3, dead: 0 });
   });
 
+  test("that were purged before something failed are in the audit", async () => {
+    const { client, store } = await openClient();
+    for (let round = 0; round < 2; round++)
+      await killAll(
+        client,
+        Array.from({ length: 700 }, () => "a"),
+      );
+    const remove = store.remove.bind(store);
+    let calls = 0;
+    Object.assign(store, {
+      remove: (...args: Parameters<typeof remove>) => (++calls > 1 ? Promise.reject(new Error("away")) : remove(...args)),
+    });
+    await expect(client.dead.purge({}, { by: "ann" })).rejects.toThrow("away");
+    expect((await client.audit()).entries).toMatchObject([{ action: "dead:purged", by: "ann", details: "jobs=1000" }]);
+  });
+
   test("are purged, over as many pages as there are", async () => {
     const { client } = await openClient();
     for (let round = 0; round < 3; round++)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { connect, type Trouble } from "../../../src/connect.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { claim, die, listenTo, MISSING_ID, openClient, spyOn } from "./open-client.ts";
 
 describe("get", () => {
@@ -199,6 +200,23 @@ describe("who makes a change", () => {
     expect(await Promise.all(ids.map(async (id) => (await client.changes(id))[0]?.by))).toEqual(["ann", "bob", "ann"]);
   });
 
+  test("of one call neither waits for another's nor fails with it", async () => {
+    const { client, store } = await openClient();
+    const [first, second, third] = (await client.enqueueMany([{ type: "t" }, { type: "t" }, { type: "t" }])).map((answer) =>
+      answer.ok ? answer.job.id : "",
+    );
+    const change = store.change.bind(store);
+    const held = Promise.withResolvers<never>();
+    Object.assign(store, {
+      change: (...args: Parameters<Store["change"]>) => (args[2]?.by === "ann" ? held.promise : change(...args)),
+    });
+    const anns = client.cancel(first!, { by: "ann" });
+    const others = [client.cancel(second!, { by: "bob" }), client.cancel(third!)];
+    expect(await Promise.all(others)).toMatchObject([{ status: "cancelled" }, { status: "cancelled" }]);
+    held.reject(new Error("away"));
+    await expect(anns).rejects.toThrow("away");
+  });
+
   test("is passed on by a bulk operation, and kept with it", async () => {
     const { client } = await openClient({ actor: "billing" });
     const { id } = await client.enqueue("t");
@@ -206,7 +224,7 @@ describe("who makes a change", () => {
     expect(operation).toMatchObject({ by: "ann", reason: "wrong price" });
     await client.wait(operation.id);
     expect(await client.changes(id)).toMatchObject([{ action: "cancelled", by: "ann", reason: "wrong price" }]);
-    expect(await client.bulk.list()).toMatchObject([{ by: "ann", reason: "wrong price" }]);
+    expect((await client.bulk.list()).operations).toMatchObject([{ by: "ann", reason: "wrong price" }]);
   });
 
   test("is in the audit, and can be asked for", async () => {
