@@ -1,6 +1,6 @@
 /** STORE -> CLIENT: joins a store, its client, workers and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
-import type { Client } from "./client/client.ts";
+import type { Client, WorkerClient } from "./client/client.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
 import { messageOf, MillraceError } from "./core/errors.ts";
 import type { LostLease } from "./core/lease.ts";
@@ -15,7 +15,7 @@ import { beatDeadlineMs } from "./worker/renewal/beat-times.ts";
 import { localRenewer, type Renewer, type RenewerFactory } from "./worker/renewal/heartbeat.ts";
 import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/thread-renewer.ts";
 import { warn } from "./worker/trouble.ts";
-import { startWorker, type WorkerClient } from "./worker/worker.ts";
+import { startWorker } from "./worker/worker.ts";
 
 /** Options of the client, what it is joined with here, and what only tests set. */
 export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" | "startWorker" | "startUpkeep" | "releaseWorkers"> {

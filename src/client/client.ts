@@ -143,3 +143,9 @@ export interface Client extends AsyncDisposable {
   /** @internal */
   readonly [MARKS]?: Marks;
 }
+
+/** What a worker needs of a client. */
+export interface WorkerClient {
+  readonly leases: Leases;
+  readonly get: Client["get"];
+}

@@ -19,6 +19,7 @@ import {
   type Marks,
   type WorkerHandle,
   type WorkOptions,
+  type WorkerClient,
 } from "./client.ts";
 import { auditWriter, listAudit } from "./audit.ts";
 import { createBulk } from "./bulk.ts";
@@ -65,12 +66,7 @@ export interface LocalEnvironment extends ClientOptions {
   readonly payloadChecks?: PayloadChecks | undefined;
   /** Refuses webhook URLs that nothing will be sent to. */
   readonly checkWebhookUrl?: CheckWebhookUrl | undefined;
-  readonly startWorker: (
-    client: Pick<Client, "leases" | "get">,
-    handlers: Handlers,
-    options: WorkOptions | undefined,
-    ending: WorkerEnding,
-  ) => WorkerHandle;
+  readonly startWorker: (client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, ending: WorkerEnding) => WorkerHandle;
   /** Starts upkeep, which runs until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
   /** Frees what the workers share; called when all of them have stopped. */

@@ -1,5 +1,5 @@
 /** READY: a claim round trip succeeded recently. However often it is asked, it probes seldom, and it answers soon. */
-import type { Client } from "../client/client.ts";
+import type { WorkerClient } from "../client/client.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { sharedRun } from "../lib/shared-run.ts";
 
@@ -20,13 +20,13 @@ export const PROBE = {
 };
 
 export class Readiness {
-  readonly #leases: Client["leases"];
+  readonly #leases: WorkerClient["leases"];
   readonly #clock: Clock;
   #succeededAt = -Infinity;
   /** One at a time: while the store is away, probes do not pile up. */
   readonly #probe = sharedRun(() => this.#try());
 
-  constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
+  constructor({ leases }: Pick<WorkerClient, "leases">, clock: Clock) {
     this.#leases = leases;
     this.#clock = clock;
   }

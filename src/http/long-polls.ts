@@ -3,7 +3,7 @@
  * all it could take wakes the next: a new job costs one claim per group, however many wait. Hints may be lost, so each group is also woken
  * once a second.
  */
-import type { Client, LeasedJob } from "../client/client.ts";
+import type { LeasedJob, WorkerClient } from "../client/client.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
@@ -36,13 +36,13 @@ interface PollGroup {
 }
 
 export class LongPolls {
-  readonly #leases: Client["leases"];
+  readonly #leases: WorkerClient["leases"];
   readonly #clock: Clock;
   readonly #groups = new Map<string, PollGroup>();
   #unwatch: (() => void) | null = null;
   #timer: Timer | null = null;
 
-  constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
+  constructor({ leases }: Pick<WorkerClient, "leases">, clock: Clock) {
     this.#leases = leases;
     this.#clock = clock;
   }

@@ -9,6 +9,7 @@ import type {
   QueueOptions,
   WorkerHandle,
   WorkOptions,
+  WorkerClient,
 } from "../client/client.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
@@ -48,7 +49,7 @@ export interface RemoteOptions {
   /** Starts a worker; absent where none can run, as in a browser. */
   readonly startWorker?:
     | ((
-        client: Pick<Client, "leases" | "get">,
+        client: WorkerClient,
         handlers: Handlers,
         options: WorkOptions | undefined,
         onStopped: (isOutOfTime: boolean) => void,

@@ -5,7 +5,7 @@
  *
  * While a probe is running, the last result counts, until the probe takes longer than a store may.
  */
-import type { Client } from "../client/client.ts";
+import type { WorkerClient } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 import { PROBE } from "./health.ts";
@@ -22,7 +22,7 @@ const ASKED_MS = 600_000;
 const MAX_WAIT_MS = 100;
 
 export class StoreCheck {
-  readonly #leases: Client["leases"];
+  readonly #leases: WorkerClient["leases"];
   readonly #clock: Clock;
   #last: { readonly answers: boolean; readonly at: number } | null = null;
   #askedAt = -Infinity;
@@ -30,7 +30,7 @@ export class StoreCheck {
   #timer: Timer | null = null;
   #isStopped = false;
 
-  constructor({ leases }: Pick<Client, "leases">, clock: Clock) {
+  constructor({ leases }: Pick<WorkerClient, "leases">, clock: Clock) {
     this.#leases = leases;
     this.#clock = clock;
   }

@@ -12,7 +12,7 @@
  *   attempts.ts   writes log lines, frees the slot
  *   exchanger.ts  reports the outcome, and claims for the free slot
  */
-import type { Client, Handlers, Leases, WorkerHandle, WorkOptions } from "../client/client.ts";
+import type { Handlers, Leases, WorkerClient, WorkerHandle, WorkOptions } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import type { Duration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
@@ -53,9 +53,6 @@ export interface WorkerEnv {
   /** Called once, when the worker has stopped for any reason. `isOutOfTime`: the store did not answer in time. */
   readonly onStopped?: (isOutOfTime: boolean) => void;
 }
-
-/** What a worker needs from its client. */
-export type WorkerClient = Pick<Client, "leases" | "get">;
 
 /** Starts a worker. Throws `invalid_input` and starts nothing if handlers or options are wrong. */
 export function startWorker(client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, env: WorkerEnv): WorkerHandle {
