@@ -293,19 +293,24 @@ const remove = command("remove", fc.nat(), async (pick, model, world) => {
   expect(await world.remove(id), `the answer to remove ${id}`).toMatchObject(expected);
 });
 
+/** Mostly absent: with many filters at once, a list finds nothing. */
+function seldom<Value>(...values: Value[]): fc.Arbitrary<Value | undefined> {
+  return fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom(...values) });
+}
+
 const query = fc.record({
   status: fc.oneof(
     fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
     fc.constantFrom<Status[]>(["pending"], ["scheduled", "retrying"], ["completed", "cancelled"], ["dead"], ["retrying"]),
   ),
-  type: fc.constantFrom(undefined, undefined, ...TYPES),
-  queue: fc.constantFrom(undefined, undefined, ...QUEUES),
+  type: seldom(...TYPES),
+  queue: seldom(...QUEUES),
   internal: fc.constantFrom(undefined, true),
-  priority: fc.constantFrom(undefined, { min: 0, max: 10 }, { min: 1, max: 1 }),
-  tag: fc.constantFrom(undefined, undefined, "red", "blue"),
-  q: fc.constantFrom(undefined, undefined, undefined, "RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
-  back: fc.constantFrom(undefined, 1_000, 60_000),
-  endedBack: fc.constantFrom(undefined, undefined, undefined, 1_000, 60_000),
+  priority: seldom({ min: 0, max: 10 }, { min: 1, max: 1 }),
+  tag: seldom("red", "blue"),
+  q: seldom("RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
+  back: seldom(1_000, 60_000),
+  endedBack: seldom(1_000, 60_000),
   sort: fc.constantFrom(undefined, "created" as const, "state" as const, "state" as const),
 });
 
@@ -439,7 +444,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [2, prune],
   [1, sweep],
   [1, configure],
-  [1, list],
+  [2, list],
   [1, reopen],
 ];
 

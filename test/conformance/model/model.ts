@@ -7,7 +7,10 @@ import { compareEnd } from "./compare.ts";
 import { Reference } from "./reference.ts";
 import { effects, type Model, type Real } from "./state.ts";
 
-const RUNS = Number(process.env["MILLRACE_TEST_RUNS"] ?? 200);
+/** How many runs show everything that must happen. */
+const MANY_RUNS = 200;
+/** For engines with a server, where a run takes ten times as long. */
+export const SERVER_RUNS = 100;
 const SEED = process.env["MILLRACE_TEST_SEED"];
 
 /** Runs have between 1 and this many commands, about half of it on average. */
@@ -26,14 +29,15 @@ const MUST_HAPPEN = `
   .map((effect) => effect.trim());
 
 /** Any sequence of calls has the same answers and the same state as the reference model. */
-export function modelSuite(engine: Engine): void {
+export function modelSuite(engine: Engine, usualRuns: number = MANY_RUNS): void {
+  const runs = Number(process.env["MILLRACE_TEST_RUNS"] ?? usualRuns);
   describe(`the reference model and ${engine.name}`, () => {
-    test(`agree after every command of ${RUNS} random runs`, { timeout: 600_000 }, async () => {
+    test(`agree after every command of ${runs} random runs`, { timeout: 600_000 }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.commands(commands, { maxCommands: MAX_COMMANDS, size: "max" }), async (list) => runOnce(engine, list)),
-        { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) },
+        { numRuns: runs, ...(SEED === undefined ? {} : { seed: Number(SEED) }) },
       );
-      const missing = RUNS >= 200 ? MUST_HAPPEN.filter((effect) => !effects.has(effect)) : [];
+      const missing = runs >= MANY_RUNS ? MUST_HAPPEN.filter((effect) => !effects.has(effect)) : [];
       expect(missing).toEqual([]);
     });
   });
