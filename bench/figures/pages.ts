@@ -27,6 +27,13 @@ const FILTERS = [
   "from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z",
   "status=completed&type=t3&tag=rare",
 ];
+/** Lists in the order of their status, as the page asks for them. */
+const BY_STATE = [
+  ...["pending", "completed", "cancelled", "failed_only", "dead", "scheduled,retrying"].map((status) => `status=${status}`),
+  "status=pending&queue=mail&type=t3",
+  "status=pending&tag=none",
+  "status=completed&ended_from=2020-01-01T00:00:00Z&type=none",
+];
 const TEXTS = ["shipped", "no+such+text", "boom&status=dead", "no+such+text&status=dead", "no+such+text&queue=mail"];
 
 /** The requests of the dashboard: none may become slow when many jobs are stored. */
@@ -58,11 +65,17 @@ interface Ids {
   readonly dead: string;
 }
 
-function pathsFor({ waiting, ended, dead }: Ids): string[] {
-  const lists = [...STATUSES.map((status) => `status=${status}`), ...FILTERS, ...TEXTS.map((text) => `q=${text}`), `q=${ended}`];
-  const others = ["stats", "stats/history", "queues", "workers", "schedules", "dead?limit=50", "dead?type=t3&limit=50", "dead/groups"];
-  const jobs = ["", "/explain", "/attempts", "/logs"].flatMap((what) => [`jobs/${waiting}${what}`, `jobs/${dead}${what}`]);
-  return [...lists.map((query) => `jobs?limit=50&${query}`), ...others, ...jobs].map((path) => `/api/v1/${path}`);
+function pathsFor({ waiting, ended, dead: died }: Ids): string[] {
+  const states = BY_STATE.map((query) => `sort=state&${query}`);
+  const lists = [...STATUSES.map((status) => `status=${status}`), ...states, ...FILTERS, ...TEXTS.map((text) => `q=${text}`), `q=${ended}`];
+  const others = ["stats", "stats/history", "attention", "queues", "queues/mail", "stats/history?queue=mail&times=true&step=minute"];
+  const counted = ["workers", "workers/former", "schedules", "bulk", "audit"];
+  const dead = ["dead?limit=50", "dead?type=t3&limit=50", "dead?ended_from=2020-01-01T00:00:00Z&limit=50"];
+  const groups = ["dead/groups", "dead/groups?q=boom", "dead/groups?ended_from=2020-01-01T00:00:00Z"];
+  const jobs = ["", "/explain", "/attempts", "/changes", "/logs"].flatMap((what) => [`jobs/${waiting}${what}`, `jobs/${died}${what}`]);
+  return [...lists.map((query) => `jobs?limit=50&${query}`), ...others, ...counted, ...dead, ...groups, ...jobs].map(
+    (path) => `/api/v1/${path}`,
+  );
 }
 
 async function timeRequests(fetch: (request: Request) => Promise<Response>, path: string): Promise<number> {
