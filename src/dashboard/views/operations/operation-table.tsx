@@ -47,13 +47,14 @@ const COLUMNS: readonly Column<BulkOperation>[] = [
     className: "max-w-40 truncate",
     yields: 1,
   },
-  { id: "started", title: "Started", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true },
+  { id: "started", title: "Started", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true, yields: 3 },
   {
     id: "took",
     title: "Took",
     cell: ({ createdAt, endedAt }) =>
       endedAt === null ? <Duration ms={null} since={createdAt} /> : <Duration ms={Math.max(0, endedAt - createdAt)} />,
     end: true,
+    yields: 2,
   },
 ];
 
