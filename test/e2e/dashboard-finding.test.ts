@@ -124,6 +124,20 @@ test("from and to take spans and times as people write them", async () => {
   expect(await from.inputValue()).toBe("2h");
 });
 
+test("a time that the search sets is shown where it is chosen", async () => {
+  const { client, visit } = await open();
+  await client.enqueue("t");
+  const page = await visit("jobs");
+  const box = page.locator("[data-search]");
+  await box.fill("from:3h");
+  await box.press("Enter");
+  await eventually(() => page.getByLabel("Created at or after").inputValue()).toBe("3h");
+  await box.fill("ended:3h");
+  await box.press("Enter");
+  const ended = page.getByRole("combobox", { name: "Ended" });
+  await eventually(() => ended.locator("option:checked").textContent()).toBe("Ended in the last 3h");
+});
+
 test("a page in the background tells of new dead jobs, when that was asked for", async () => {
   const { client, visit } = await open();
   await client.enqueueMany([{ type: "a" }, { type: "b" }]);

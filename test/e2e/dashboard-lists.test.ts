@@ -106,4 +106,21 @@ describe("a search", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("No matches").waitFor();
   });
+
+  test("with a span does not start over with the next minute", async () => {
+    const { client, url, visit } = await open();
+    await client.enqueue("wanted", "needle");
+    const page = await visit();
+    await page.clock.install();
+    const asked: (string | null)[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("api/v1/jobs?q=needle")) asked.push(new URL(request.url()).searchParams.get("from"));
+    });
+    await page.goto(`${url}jobs?q=needle&from=1h`);
+    await eventually(() => types(page)).toEqual(["wanted"]);
+    const before = asked.length;
+    await page.clock.fastForward(60_000);
+    await eventually(() => asked.length).toBeGreaterThan(before);
+    expect(new Set(asked).size).toBe(1);
+  });
 });
