@@ -3,7 +3,7 @@ import { isServed } from "../core/explain.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
-import { DEFAULT_QUEUE, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
+import { DEFAULT_QUEUE, MAX_WAITING_TYPES, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
@@ -11,9 +11,6 @@ import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueDetails, QueueInfo, StatusCounts } from "./client.ts";
 import { readInternalOption } from "./filter.ts";
 import { queueNotFound, readOptions } from "./refusals.ts";
-
-/** How many types with pending jobs are listed. */
-const MOST_TYPES = 100;
 
 /** All queues by name, with settings, counts and figures; without internal ones unless the caller asks for them. */
 export async function listQueues(store: Store, options: unknown): Promise<QueueInfo[]> {
@@ -30,7 +27,7 @@ export async function readQueueDetails(store: Store, name: unknown): Promise<Que
   const [info] = await toQueueInfos(store, wanted, pending);
   if (info === undefined) return null;
   const lanes = pending.lanes.filter((lane) => lane.queue === queue).sort((a, b) => a.runAt - b.runAt);
-  const types = lanes.slice(0, MOST_TYPES).map((lane) => ({
+  const types = lanes.slice(0, MAX_WAITING_TYPES).map((lane) => ({
     type: lane.type,
     oldestWaitingMs: Math.max(0, pending.now - lane.runAt),
     hasWorker: isServed(lane, workers),

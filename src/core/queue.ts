@@ -10,6 +10,9 @@ import { readFields, readInteger } from "./read-fields.ts";
 
 export const DEFAULT_QUEUE = "default";
 
+/** How many types with pending jobs are listed of one queue. */
+export const MAX_WAITING_TYPES = 100;
+
 /** Queue settings, as stored. Each has a default, so that a queue needs no set-up. */
 export interface QueueSettings {
   /** How many jobs may wait (pending + scheduled + retrying); null is no limit. */

@@ -15,6 +15,7 @@ import { filterWords } from "./filter-words.ts";
 import { live } from "./live.ts";
 import { SAMPLE } from "./job-actions.ts";
 import { messageOf } from "./parts/notices.tsx";
+import { serverNow } from "./server-time.ts";
 import { noteRefusal } from "./session.ts";
 import { toast } from "./toasts.ts";
 import { Watched } from "./watched.ts";
@@ -71,7 +72,7 @@ async function isConfirmed(preview: BulkPreview): Promise<boolean> {
   const { action, filter, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;
-  const body = createElement(BulkQuestion, { words: filterWords(filter, Date.now()), preview, running, sample: await sampleOf(filter) });
+  const body = createElement(BulkQuestion, { words: filterWords(filter, serverNow()), preview, running, sample: await sampleOf(filter) });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";
   const yes = matched === 1 && !matchedIsCapped ? `${verb} it` : `${verb} them`;
   const question = { title: `${verb} ${matchedText(preview)}?`, body, yes, no, danger: action !== "retry" };

@@ -1,7 +1,7 @@
 /** NEVER MOVES WHAT SOMEBODY READS. While the pointer is on a part of the page, or the focus is in it, its content does not change. */
 import { type HTMLAttributes, useState } from "react";
 import { answeredRefreshes, refreshes } from "./live.ts";
-import { useWatched } from "./watched.ts";
+import { useWatched } from "./use-watched.ts";
 
 type HoldProps = Pick<HTMLAttributes<HTMLElement>, "onPointerEnter" | "onPointerLeave" | "onFocus" | "onBlur">;
 

@@ -2,6 +2,7 @@
 import { AUDIT_ACTIONS, type AuditAction } from "../core/audit.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
 import { parseDuration } from "../core/duration.ts";
+import { statusesOf } from "../core/filter.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
 import { type StateOrder, stateOrderOf } from "../core/list-order.ts";
@@ -126,9 +127,8 @@ export function toListQuery(search: JobSearch, limit: number, now: number): List
 
 /** How the list of a search is sorted; null for newest created first. */
 export function orderOf({ status, ended }: JobSearch): StateOrder | null {
-  if (status === undefined) return ended === undefined ? null : "ended";
-  const statuses = statusesIn(status);
-  return statuses === undefined ? null : stateOrderOf(statuses);
+  // Whichever time it is, only ended jobs have an end.
+  return stateOrderOf(statusesOf({ status: statusesIn(status), endedFrom: ended === undefined ? undefined : 0 }));
 }
 
 /** The query without its page. */

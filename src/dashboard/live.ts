@@ -9,6 +9,7 @@ import type { Query, QueryClient } from "@tanstack/react-query";
 import type { Event, SingleEvent } from "../core/event.ts";
 import { client, type Client } from "./api.ts";
 import { connection, noteStreamEnd } from "./connection.ts";
+import { pageSearch } from "./page-search.ts";
 import { isPaused } from "./paused.ts";
 import { queries } from "./queries.ts";
 import { Watched } from "./watched.ts";
@@ -71,6 +72,8 @@ class Live {
   /** Fetches everything on the page now, even while it is paused: the user did something, or came back. */
   async refresh(): Promise<void> {
     refreshes.set(refreshes.get() + 1);
+    // A search that is over keeps what it found beyond its first call. Somebody may have changed or deleted that: it is looked for again.
+    if (pageSearch.get()?.isOver === true) pageSearch.set(null);
     await this.#queries.invalidateQueries();
     answeredRefreshes.set(answeredRefreshes.get() + 1);
   }

@@ -26,6 +26,12 @@ const PREFIX = "millrace:";
 const listeners = new Set<() => void>();
 const known = new Map<PreferenceName, unknown>();
 
+// Another tab wrote it. What is known here is old: the next change of it would write it back.
+window.addEventListener("storage", ({ key }) => {
+  for (const name of known.keys()) if (key === null || key === PREFIX + name) known.delete(name);
+  for (const listener of listeners) listener();
+});
+
 export function readPreference<Name extends PreferenceName>(name: Name): Preferences[Name] {
   if (!known.has(name)) known.set(name, readStored(name) ?? DEFAULTS[name]);
   return known.get(name) as Preferences[Name];

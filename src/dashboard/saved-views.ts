@@ -15,7 +15,12 @@ export function useSavedViews(): readonly SavedView[] {
 }
 
 function isView(view: Partial<SavedView> | null): view is SavedView {
-  return typeof view?.name === "string" && (view.page === "/jobs" || view.page === "/dead") && typeof view.search === "object";
+  return (
+    typeof view?.name === "string" &&
+    (view.page === "/jobs" || view.page === "/dead") &&
+    typeof view.search === "object" &&
+    view.search !== null
+  );
 }
 
 /** Saves a view; another of its name is replaced. */

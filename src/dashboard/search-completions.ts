@@ -1,5 +1,6 @@
 /** WHAT THE SEARCH SUGGESTS: names of filters, and values that the page has already loaded. It asks the server for nothing. */
-import { PRIORITY_LEVELS, STATUSES } from "../core/job.ts";
+import { PRIORITY_LEVELS } from "../core/job.ts";
+import { STATUS_WORDS } from "../core/status-filter.ts";
 import { FILTER_NAMES, type FilterName, SPANS } from "./job-search.ts";
 
 export interface KnownValues {
@@ -13,18 +14,22 @@ const MAX_SHOWN = 20;
 const VALUES: Partial<Record<FilterName, (known: KnownValues) => readonly string[]>> = {
   type: ({ types }) => types,
   queue: ({ queues }) => queues,
-  status: () => STATUSES,
+  status: () => STATUS_WORDS,
   tag: ({ tags }) => tags,
   priority: () => Object.keys(PRIORITY_LEVELS),
   from: () => SPANS.map(([span]) => span),
+  ended: () => SPANS.map(([span]) => span),
 };
+
+/** Spaces divide words, except inside quotes, which may still be open. */
+const WORDS = /(?:[^\s"]|"[^"]*(?:"|$))+/g;
 
 /** The text with its last word completed in each way that fits; empty if nothing fits, or if it is complete. */
 export function completions(text: string, known: KnownValues): string[] {
-  const start = text.lastIndexOf(" ") + 1;
-  const before = text.slice(0, start);
-  const word = text.slice(start).toLowerCase();
-  if (word === "") return [];
+  const last = text.match(WORDS)?.at(-1) ?? "";
+  if (last === "" || !text.endsWith(last)) return [];
+  const before = text.slice(0, -last.length);
+  const word = last.replaceAll('"', "").toLowerCase();
   const names = FILTER_NAMES.filter((name) => VALUES[name] !== undefined);
   const pairs = names.flatMap((name) => (VALUES[name]?.(known) ?? []).map((value) => [name, value] as const));
   const colon = word.indexOf(":");
@@ -33,7 +38,7 @@ export function completions(text: string, known: KnownValues): string[] {
     isNamed ? name === word.slice(0, colon) && value.toLowerCase().includes(word.slice(colon + 1)) : value.toLowerCase().includes(word),
   );
   const begun = isNamed ? [] : names.filter((name) => name.startsWith(word)).map((name) => `${name}:`);
-  return [...begun, ...fitting.map(([name, value]) => `${name}:${value}`)]
+  return [...begun, ...fitting.map(([name, value]) => `${name}:${/\s/.test(value) ? `"${value}"` : value}`)]
     .map((end) => before + end)
     .filter((whole) => whole !== text)
     .slice(0, MAX_SHOWN);

@@ -1,7 +1,8 @@
 /** WHO USES THE PAGE: anybody, if the server needs no sign-in; the holder of an API key; or a user with a session. */
 import { MillraceError } from "../core/errors.ts";
 import { PAGE_URL } from "./places.ts";
-import { useWatched, Watched } from "./watched.ts";
+import { useWatched } from "./use-watched.ts";
+import { Watched } from "./watched.ts";
 
 export interface Session {
   /** Who signed in; null for a key, and where no sign-in is needed. */

@@ -1,6 +1,8 @@
 /** TIMES AS PEOPLE TYPE THEM: `2h` back from now, `2026-11-15`, `2026-11-15 10:00`. */
 import { parseDuration } from "../core/duration.ts";
-import { localTime } from "./format.ts";
+
+/** Swedish writes a time as people can type it here: `2026-11-15 10:00:00`, by the clock of the reader. */
+const swedish = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2}:\d{2}(?::\d{2})?))?$/;
 
@@ -12,7 +14,7 @@ export function readTypedTime(text: string): string | null {
   const date = new Date(day === "" ? typed : `${day}T${clock.padStart(clock.length < 6 ? 5 : 8, "0")}`);
   if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(typed)) return null;
   // A date such as 31 February would silently be another.
-  if (day !== "" && !localTime(date.getTime()).startsWith(day)) return null;
+  if (day !== "" && !typeable(date.getTime()).startsWith(day)) return null;
   return date.toISOString();
 }
 
@@ -20,5 +22,9 @@ export function readTypedTime(text: string): string | null {
 export function typedTime(value: string): string {
   const ms = Date.parse(value);
   if (value === "" || parseDuration(value) !== null || Number.isNaN(ms)) return value;
-  return localTime(ms).replace(/:00$/, "");
+  return typeable(ms).replace(/:00$/, "");
+}
+
+function typeable(ms: number): string {
+  return swedish.format(ms);
 }

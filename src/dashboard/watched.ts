@@ -1,6 +1,4 @@
-/** A value that parts of the page watch. */
-import { useSyncExternalStore } from "react";
-
+/** A value that parts of the page watch. Apart from its hook: code that only computes does not need a browser. */
 export class Watched<Value> {
   readonly #listeners = new Set<() => void>();
   #value: Value;
@@ -21,9 +19,4 @@ export class Watched<Value> {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-}
-
-/** The current value; renders again when it changes. */
-export function useWatched<Value>(watched: Watched<Value>): Value {
-  return useSyncExternalStore(watched.subscribe, watched.get);
 }

@@ -64,6 +64,26 @@ test("filters are saved under a name, found again in the menu and in the palette
   await page.getByRole("button", { name: "Views" }).waitFor();
 });
 
+test("views that are saved in two tabs are all kept", async () => {
+  const { visit } = await open();
+  const first = await visit("jobs?queue=mail");
+  const second = await visit("jobs?queue=reports");
+  await second.getByRole("button", { name: "Views" }).waitFor();
+  for (const [page, name] of [
+    [first, "Mail"],
+    [second, "Reports"],
+  ] as const) {
+    await page.bringToFront();
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitem", { name: "Save this view…" }).click();
+    await page.getByRole("dialog", { name: "Save this view" }).getByLabel("Name").fill(name);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name }).waitFor();
+  }
+  await second.getByRole("button", { name: "Reports" }).click();
+  await second.getByRole("menuitem", { name: "Mail", exact: true }).waitFor();
+});
+
 test("the search suggests what the page knows", async () => {
   const { client, visit } = await open();
   await client.enqueueMany([{ type: "email:send", queue: "mail", tags: ["newsletter"] }]);
@@ -104,6 +124,20 @@ test("from and to take spans and times as people write them", async () => {
   expect(await from.inputValue()).toBe("2h");
 });
 
+test("a time that the search sets is shown where it is chosen", async () => {
+  const { client, visit } = await open();
+  await client.enqueue("t");
+  const page = await visit("jobs");
+  const box = page.locator("[data-search]");
+  await box.fill("from:3h");
+  await box.press("Enter");
+  await eventually(() => page.getByLabel("Created at or after").inputValue()).toBe("3h");
+  await box.fill("ended:3h");
+  await box.press("Enter");
+  const ended = page.getByRole("combobox", { name: "Ended" });
+  await eventually(() => ended.locator("option:checked").textContent()).toBe("Ended in the last 3h");
+});
+
 test("a page in the background tells of new dead jobs, when that was asked for", async () => {
   const { client, visit } = await open();
   await client.enqueueMany([{ type: "a" }, { type: "b" }]);
@@ -113,12 +147,15 @@ test("a page in the background tells of new dead jobs, when that was asked for",
     window.told = [];
     window.Notification = class extends EventTarget { static requestPermission = async () => "granted"; constructor(title) { super(); window.told.push(title); } };
   `);
+  // The page looks every 10 seconds: its clock is turned forward.
+  await page.clock.install();
   await page.getByRole("button", { name: "Options" }).click();
   const answer = page.waitForResponse(/api\/v1\/stats$/);
   await page.getByRole("menuitemcheckbox", { name: "Desktop notification of new dead jobs" }).click();
   await answer;
   await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`);
   await letDie(client, "a", "no");
+  await page.clock.fastForward(10_000);
   await eventually(() => page.evaluate("window.told")).toEqual(["1 new dead job"]);
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon-alert\.svg$/);
   await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))`);

@@ -32,7 +32,7 @@ describe("dead letters", () => {
     expect(new URL(page.url()).searchParams.get("ended")).toBe("15m");
     await eventually(() => types(page)).toEqual(["first", "third", "second"]);
     await client.enqueueMany([{ type: "late" }]);
-    await page.getByRole("button", { name: "Retry all that match" }).click();
+    await page.getByRole("button", { name: "Retry all matches" }).click();
     const started = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/api/v1/bulk"));
     await page.getByRole("dialog").getByRole("button", { name: "Retry them" }).click();
     const { filter } = (await started).postDataJSON() as { filter: Record<string, unknown> };
@@ -64,6 +64,8 @@ describe("lists of one status", () => {
     await page.getByRole("columnheader", { name: "Due" }).waitFor();
     await tabs.getByRole("link", { name: /^Pending/ }).click();
     await eventually(() => types(page)).toEqual(["high", "low"]);
+    await page.getByRole("columnheader", { name: "Created" }).waitFor();
+    expect(await page.getByRole("columnheader", { name: "Due" }).count()).toBe(0);
     await tabs.getByRole("link", { name: /^All/ }).click();
     await eventually(async () => (await types(page))[0]).toBe("two");
     await page.getByRole("columnheader", { name: "Created" }).waitFor();
@@ -76,7 +78,8 @@ describe("lists of one status", () => {
 describe("a search", () => {
   test("goes on by itself, shows how far it has looked, and can be stopped", async () => {
     const { client, visit } = await open();
-    await client.enqueue("wanted", "needle");
+    const { id } = await client.enqueue("wanted", "needle");
+    await client.cancel(id);
     for (let batch = 0; batch < 21; batch++) await client.enqueueMany(Array.from({ length: 1_000 }, () => ({ type: "hay" })));
     const page = await visit("jobs");
     await eventually(async () => (await types(page)).length).toBeGreaterThan(0);
@@ -87,15 +90,37 @@ describe("a search", () => {
       await route.continue();
     });
     await page.getByRole("combobox", { name: "Text in the job" }).fill("needle");
-    await page.getByText("Looking through 10,000 of 21,001 jobs").waitFor();
+    await page.getByText("Looking through about 10,000 of 21,001 jobs").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     release();
-    await page.getByText("Looked through 20,000 of 21,001 jobs").waitFor();
+    await page.getByText("Looked through about 20,000 of 21,001 jobs").waitFor();
+    await page.getByText("None so far").waitFor();
     expect(await types(page)).toEqual([]);
     await page.getByRole("button", { name: "Next" }).click();
     await eventually(() => types(page)).toEqual(["wanted"]);
     await page.goto(page.url().replace(/&?cursor=[^&]*/, ""));
     await eventually(() => types(page)).toEqual(["wanted"]);
-    await page.getByText("Looked through 21,001 of 21,001 jobs").waitFor();
+    await page.getByText("Looked through about 21,001 of 21,001 jobs").waitFor();
+    await page.locator("tr[data-job]").getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("No matches").waitFor();
+  });
+
+  test("with a span does not start over with the next minute", async () => {
+    const { client, url, visit } = await open();
+    await client.enqueue("wanted", "needle");
+    const page = await visit();
+    await page.clock.install();
+    const asked: (string | null)[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("api/v1/jobs?q=needle")) asked.push(new URL(request.url()).searchParams.get("from"));
+    });
+    await page.goto(`${url}jobs?q=needle&from=1h`);
+    await eventually(() => types(page)).toEqual(["wanted"]);
+    const before = asked.length;
+    await page.clock.fastForward(60_000);
+    await eventually(() => asked.length).toBeGreaterThan(before);
+    expect(new Set(asked).size).toBe(1);
   });
 });

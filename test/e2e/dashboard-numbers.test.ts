@@ -52,7 +52,8 @@ async function checkPages(given: Contents): Promise<void> {
   const dashboard = await openDashboard({ storeUrl, port });
   port = Number(new URL(dashboard.url).port);
   const facts: Facts = { ...filled, given, census: await takeCensus(dashboard.client) };
-  const { page, complaints, close } = await profile.openPage(dashboard.url);
+  // So wide that every column has room: on a narrower page some move below the title.
+  const { page, complaints, close } = await profile.openPage(dashboard.url, { width: 1920 });
   try {
     const go: Go = async (address) => void (await page.goto(dashboard.url + address));
     await checkOverview(page, facts);

@@ -11,10 +11,11 @@ test("operations that others started are listed with what they did, and a reload
   await page.getByText("No operations").waitFor();
   await client.enqueueMany([{ type: "email:send", queue: "mail" }, { type: "email:send", queue: "mail" }, { type: "report:make" }]);
   await letDie(client, "email:send", "550 no such mailbox", "mail");
-  const { id } = await client.bulk.start({ action: "retry", filter: { type: "email:send", queue: "mail" } });
+  const { id } = await client.bulk.start({ action: "retry", filter: { type: "email:send", queue: "mail" } }, { by: "ann" });
   const row = page.locator(`[data-operation="${id}"]`);
   await row.getByText("dead and failed jobs of type email:send in mail").waitFor();
   await row.getByText("completed").waitFor();
+  await row.getByText("ann", { exact: true }).waitFor();
   expect(await row.getByRole("cell").allTextContents()).toEqual(expect.arrayContaining(["2 of 2", "2", "0"]));
   await page.reload();
   await row.getByText("completed").waitFor();
@@ -24,7 +25,7 @@ test("operations that others started are listed with what they did, and a reload
 test("the page has the newest operations, and pages with older ones", async () => {
   const { client, visit } = await open();
   for (let n = 0; n < 26; n++) await client.wait((await client.bulk.start({ action: "cancel", filter: { tag: `t${n}` } })).id);
-  const page = await visit("operations");
+  const page = await visit("operations", { rows: 25 });
   await page.getByText("25 operations on this page").waitFor();
   await page.locator("[data-operation]").first().getByText("with the tag t25").waitFor();
   await page.getByRole("button", { name: "Next" }).click();

@@ -201,7 +201,7 @@ describe("a payload", () => {
     const page = await visit("jobs");
     const rows = (): Promise<(string | null)[]> =>
       page.locator("tr[data-job]").evaluateAll((list) => list.map((row) => row.getAttribute("data-job")));
-    const box = page.getByRole("searchbox", { name: /Find a job/ });
+    const box = page.locator("[data-search]");
     for (const pasted of [
       '{\n  "to": "a b@example.com",\n  "type": "status:dead",\n  "n": 1\n}',
       '"type": "status:dead",\n  "n": 1',
@@ -222,15 +222,19 @@ describe("small things", () => {
   test("every page has its title", async () => {
     const { client, url, visit } = await open();
     const { id } = await client.enqueue("order:ship");
+    await client.enqueue("email:send", null, { queue: "mail" });
     const page = await visit();
     for (const [address, title] of [
       ["", "Overview · Millrace"],
       ["queues", "Queues · Millrace"],
+      ["queues/mail", "mail · Millrace"],
       ["jobs", "Jobs · Millrace"],
       [`jobs/${id}`, "· order:ship · Millrace"],
       ["dead", "Dead letters · Millrace"],
+      ["operations", "Operations · Millrace"],
       ["schedules", "Schedules · Millrace"],
       ["workers", "Workers · Millrace"],
+      ["audit", "Audit · Millrace"],
       ["nowhere", "No such page · Millrace"],
     ] as const) {
       await page.goto(url + address);
@@ -324,6 +328,12 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     };
     await using _worker = client.work({ "report:make": handler });
     await client.wait(id);
+    const filter = { type: "email:send", queue: "transactional-mail", tag: "a-newsletter-of-november" };
+    const operation = await client.bulk.start(
+      { action: "cancel", filter },
+      { by: "ann.of.the.mail.team", reason: "wrong list of readers" },
+    );
+    await client.wait(operation.id);
     const page = await visit("queues", { width, height: 800 });
     const check = async (): Promise<void> => {
       expect(await cutOff(page)).toEqual([]);
@@ -343,6 +353,9 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
       ["dead", "RangeError"],
       ["schedules", "Details of nightly-report"],
       ["workers", "idle"],
+      ["operations", "completed"],
+      ["audit", "Queue paused"],
+      ["queues/transactional-mail", "email:send"],
     ] as const) {
       await page.goto(url + address);
       await (address === "schedules" ? page.getByRole("button", { name: fact }) : page.getByRole("table").getByText(fact))

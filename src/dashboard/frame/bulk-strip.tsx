@@ -6,7 +6,7 @@ import { matchedText } from "../bulk-question.tsx";
 import { count } from "../format.ts";
 import { Meter } from "../parts/bits.tsx";
 import { Button } from "../parts/button.tsx";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 
 const DOING = { retry: "Retrying", cancel: "Cancelling", delete: "Deleting" } as const;
 

@@ -2,7 +2,7 @@ import { type ReactElement, useId, useState } from "react";
 import { question } from "../ask.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 
 export function Confirm(): ReactElement | null {
   const open = useWatched(question);

@@ -6,7 +6,7 @@ import { live } from "../live.ts";
 import { isPaused } from "../paused.ts";
 import { Button } from "../parts/button.tsx";
 import { useNow } from "../parts/time.tsx";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 
 /** Shows and switches live updates. */
 export function LiveSwitch(): ReactElement {

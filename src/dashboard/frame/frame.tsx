@@ -6,7 +6,7 @@ import { isPaused } from "../paused.ts";
 import { closeOverlay, overlay } from "../overlay.ts";
 import { session } from "../session.ts";
 import { THEMES, useTheme } from "../theme.ts";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 import { BulkStrip } from "./bulk-strip.tsx";
 import { Confirm } from "./confirm.tsx";
 import { ConnectionStrip } from "./connection-strip.tsx";

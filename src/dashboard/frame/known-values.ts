@@ -1,4 +1,5 @@
 /** Types, queues and tags in the answers that the page has. */
+import { isInternalType } from "../../core/internal.ts";
 import type { JobPage, Schedule, Stats, Worker } from "../api.ts";
 import { queries } from "../queries.ts";
 import type { KnownValues } from "../search-completions.ts";
@@ -12,8 +13,9 @@ export function knownValues(): KnownValues {
   const schedules = queries.getQueryData<Schedule[]>(["schedules"]) ?? [];
   const latest = queries.getQueryData<string[]>(["types"]) ?? [];
   const handled = workers.flatMap(({ types }) => (types === "*" ? [] : types));
+  const types = [...handled, ...schedules.map(({ type }) => type), ...latest, ...jobs.map(({ type }) => type)];
   return {
-    types: sorted([...handled, ...schedules.map(({ type }) => type), ...latest, ...jobs.map(({ type }) => type)]),
+    types: sorted(types.filter((type) => !isInternalType(type))),
     queues: sorted(Object.keys(queries.getQueryData<Stats>(["stats"])?.queues ?? {})),
     tags: sorted(jobs.flatMap(({ tags }) => tags)),
   };

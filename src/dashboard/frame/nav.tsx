@@ -41,6 +41,9 @@ export const PAGES: readonly NavItem[] = [
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
 ];
 
+/** How far down the pages at the left side reach: the logo, and for each page its link and the gap before the next one. */
+export const NAV_HEIGHT: string = `${3.25 + PAGES.length * 2.25}rem`;
+
 /** The pages at the left side, or at the bottom of a narrow screen. */
 export function Nav(): ReactElement {
   const { data } = useStats();

@@ -14,7 +14,7 @@ import { pauseQueue, resumeQueue } from "../queue-actions.ts";
 import { useSavedViews } from "../saved-views.ts";
 import { session } from "../session.ts";
 import { THEMES, useTheme } from "../theme.ts";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 import { PAGES } from "./nav.tsx";
 
 interface Entry {

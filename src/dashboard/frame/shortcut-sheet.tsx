@@ -27,7 +27,7 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
       ["r", "Retry the selection, or the row"],
       ["c", "Cancel the selection, or the row"],
       ["n", "Next page"],
-      ["p", "Newer jobs"],
+      ["p", "Previous page"],
       ["y", "Copy the id"],
     ],
   ],

@@ -5,7 +5,7 @@ import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { adoptKey, session, signedOutOnlyHere, signIn, storedKey } from "../session.ts";
 import { useTitle } from "../title.ts";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 import { Mark } from "./nav.tsx";
 
 /** Shown instead of the page while you must sign in. */

@@ -1,8 +1,9 @@
 import { CircleAlert, CircleCheck, Radio, X } from "lucide-react";
-import { type ReactElement, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactElement, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "../parts/button.tsx";
 import { dismiss, type Toast, toasts } from "../toasts.ts";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
+import { NAV_HEIGHT } from "./nav.tsx";
 
 const SHOWN_MS = { done: 5000, news: 6000, failed: 12_000 };
 const ICONS = { done: CircleCheck, news: Radio, failed: CircleAlert };
@@ -29,7 +30,8 @@ export function ToastList(): ReactElement {
       role="region"
       aria-label="Messages"
       aria-live="polite"
-      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex w-96 max-w-[calc(100vw-2rem)] flex-col justify-end gap-2 overflow-visible border-0 bg-transparent p-0 text-foreground max-sm:bottom-18 lg:right-auto lg:left-2 lg:max-h-[calc(100dvh-18rem)] lg:w-48 lg:overflow-hidden"
+      style={{ "--nav": NAV_HEIGHT } as CSSProperties}
+      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex w-96 max-w-[calc(100vw-2rem)] flex-col justify-end gap-2 overflow-visible border-0 bg-transparent p-0 text-foreground max-sm:bottom-18 lg:right-auto lg:left-2 lg:max-h-[calc(100dvh-var(--nav)-1.25rem)] lg:w-48 lg:overflow-hidden"
     >
       {shown.map((toast) => (
         <ToastItem key={toast.id} toast={toast} />

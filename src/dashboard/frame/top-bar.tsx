@@ -11,7 +11,7 @@ import { completions } from "../search-completions.ts";
 import { session, signOut, storedKey } from "../session.ts";
 import { type Theme, useTheme } from "../theme.ts";
 import { toast } from "../toasts.ts";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 import { LiveSwitch } from "./connection-strip.tsx";
 import { mayNotify } from "./dead-alerts.ts";
 import { knownValues } from "./known-values.ts";

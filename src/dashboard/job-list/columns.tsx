@@ -90,11 +90,12 @@ function waitOf({ startedAt, scheduledAt, createdAt }: JobSummary): number | nul
   return startedAt === null ? null : Math.max(0, startedAt - (scheduledAt ?? createdAt));
 }
 
-/** The column of the time by which a list is sorted, instead of the time of creation. */
-const TIME_OF: Readonly<Record<StateOrder, string>> = { ended: "ended", due: "scheduled", pending: "scheduled" };
+/** The column of the time by which a list is sorted, instead of the time of creation. Pending jobs have none: most were never delayed. */
+const TIME_OF: Readonly<Partial<Record<StateOrder, string>>> = { ended: "ended", due: "scheduled" };
 
 /** The columns of these ids, in the order of all; the time of creation makes room for the time by which the list is sorted. */
 export function columnsOf(ids: readonly string[], order: StateOrder | null = null): JobColumn[] {
-  const shown = order === null ? ids : ids.map((id) => (id === "created" ? TIME_OF[order] : id));
+  const time = (order === null ? undefined : TIME_OF[order]) ?? "created";
+  const shown = ids.map((id) => (id === "created" ? time : id));
   return JOB_COLUMNS.filter(({ id }) => id === "id" || shown.includes(id));
 }

@@ -5,7 +5,7 @@ import { counted } from "../../core/counted.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJobs, isValid, JOB_ACTIONS, type JobAction, progress } from "../job-actions.ts";
 import { Meter } from "../parts/bits.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
-import { useWatched } from "../watched.ts";
+import { useWatched } from "../use-watched.ts";
 import type { Selection } from "./selection.ts";
 
 /** Below the list, while something is selected. */

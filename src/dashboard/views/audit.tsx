@@ -2,10 +2,11 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ScrollText, X } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
-import { AUDIT_ACTIONS, type AuditEntry } from "../../core/audit.ts";
+import { AUDIT_ACTIONS, AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { counted } from "../../core/counted.ts";
+import { DAY_MS } from "../../core/time-units.ts";
 import { AUDIT_WORDS } from "../audit-words.ts";
-import { NOTHING, shortId } from "../format.ts";
+import { count, NOTHING, shortId } from "../format.ts";
 import { usePaging } from "../job-list/paging.ts";
 import { Pager } from "../job-list/pager.tsx";
 import type { AuditSearch } from "../job-search.ts";
@@ -35,9 +36,9 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     place: "title",
   },
   { id: "what", title: "What", cell: (entry) => <What entry={entry} />, className: "whitespace-nowrap" },
-  { id: "queue", title: "Queue", cell: ({ queue }) => (queue === null ? none() : <Narrow search={{ queue }}>{queue}</Narrow>) },
-  { id: "details", title: "Details", cell: ({ details }) => textOr(details), className: "max-w-52 truncate" },
-  { id: "reason", title: "Reason", cell: ({ reason }) => textOr(reason), className: "max-w-52 truncate" },
+  { id: "queue", title: "Queue", cell: ({ queue }) => (queue === null ? none() : <Narrow search={{ queue }}>{queue}</Narrow>), yields: 3 },
+  { id: "details", title: "Details", cell: ({ details }) => textOr(details), className: "max-w-52 truncate", yields: 1 },
+  { id: "reason", title: "Reason", cell: ({ reason }) => textOr(reason), className: "max-w-52 truncate", yields: 2 },
 ];
 
 export function Audit(): ReactElement {
@@ -68,7 +69,7 @@ export function Audit(): ReactElement {
           </select>
         }
       >
-        Who changed what by hand. Entries are kept for 30 days, at most 10,000 of them.
+        Who changed what by hand. Entries are kept for {AUDIT_KEPT_MS / DAY_MS} days, at most {count(MAX_AUDIT_ENTRIES)} of them.
       </PageHead>
       <div className="space-y-3">
         {(["by", "queue"] as const).map(
@@ -81,24 +82,32 @@ export function Audit(): ReactElement {
         )}
         <Card flush>
           <Loaded result={result}>
-            {({ entries }) =>
-              entries.length === 0 ? (
-                <Empty icon={ScrollText} title="No changes">
-                  Retries, cancels, pauses and the like are listed here once somebody makes one.
-                </Empty>
-              ) : (
-                <>
+            {({ entries }) => (
+              <>
+                {entries.length === 0 ? (
+                  <NoEntries isFiltered={Object.keys(filter).length > 0} />
+                ) : (
                   <DataTable caption="Changes" rows={entries} columns={COLUMNS} keyOf={({ number }) => String(number)} />
-                  <Pager onFirst={first} onPrevious={previous} onNext={next}>
-                    {counted(entries.length, "change")} on this page, the newest first
-                  </Pager>
-                </>
-              )
-            }
+                )}
+                <Pager onFirst={first} onPrevious={previous} onNext={next}>
+                  {counted(entries.length, "change")} on this page, the newest first
+                </Pager>
+              </>
+            )}
           </Loaded>
         </Card>
       </div>
     </>
+  );
+}
+
+function NoEntries({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {
+  return (
+    <Empty icon={ScrollText} title={isFiltered ? "No matches" : "No changes"}>
+      {isFiltered
+        ? "Remove a filter, or choose another kind of change."
+        : "Retries, cancels, pauses and the like are listed here once somebody makes one."}
+    </Empty>
   );
 }
 
@@ -122,7 +131,13 @@ function What({ entry: { schedule, jobId } }: { readonly entry: AuditEntry }): R
 }
 
 function textOr(text: string | null): ReactNode {
-  return text === null ? none() : <span title={visible(text)}>{visible(text)}</span>;
+  return text === null ? (
+    none()
+  ) : (
+    <span className="wrap-anywhere" title={visible(text)}>
+      {visible(text)}
+    </span>
+  );
 }
 
 function none(): ReactElement {

@@ -1,7 +1,7 @@
 /** DEAD LETTERS: jobs that failed for good. */
 import { getRouteApi } from "@tanstack/react-router";
 import { PartyPopper, RotateCw, Trash2 } from "lucide-react";
-import { type ReactElement, useMemo } from "react";
+import type { ReactElement } from "react";
 import type { JobSummary } from "../../core/job.ts";
 import type { JobFilter } from "../api.ts";
 import { changeAll } from "../bulk.ts";
@@ -10,12 +10,14 @@ import { count } from "../format.ts";
 import { changeJob } from "../job-actions.ts";
 import { JOB_COLUMNS, type JobColumn } from "../job-list/columns.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
+import { useListQuery } from "../job-list/list-query.ts";
+import { NothingFound } from "../job-list/nothing-found.tsx";
 import { SearchProgress } from "../job-list/search-progress.tsx";
-import { toFilter, toListQuery } from "../job-search.ts";
+import { toFilter } from "../job-search.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { Empty } from "../parts/notices.tsx";
-import { Ago, useNow } from "../parts/time.tsx";
+import { Ago } from "../parts/time.tsx";
 import { usePreference } from "../preferences.ts";
 import { useDead, useStats } from "../queries.ts";
 import { visible } from "../safe-text.ts";
@@ -47,8 +49,7 @@ export function Dead(): ReactElement {
   const search = route.useSearch();
   const [limit] = usePreference("pageSize");
   const isOperator = useIsOperator();
-  const minute = Math.floor(useNow() / 60_000) * 60_000;
-  const query = useMemo(() => toListQuery(search, limit, minute), [search, limit, minute]);
+  const query = useListQuery(search);
   const list = useJobList(useDead(query), JSON.stringify([search, limit]), search.cursor);
   const { data: stats } = useStats();
   const { cursor: _, ...filters } = search;
@@ -79,14 +80,18 @@ export function Dead(): ReactElement {
         limit={limit}
         actions={RowActions}
         empty={
-          <Empty icon={PartyPopper} title={isFiltered ? "No matches" : "No dead letters"}>
-            {isFiltered ? "Remove a filter, or choose another time." : "Jobs that fail for good will appear here."}
-          </Empty>
+          isFiltered ? (
+            <NothingFound goesOn={list.next !== undefined} />
+          ) : (
+            <Empty icon={PartyPopper} title="No dead letters">
+              Jobs that fail for good will appear here.
+            </Empty>
+          )
         }
       >
         {(shown) => (
           <>
-            {summaryOf(shown, total)}, the latest death first <SearchProgress query={query} status="dead" />
+            <span>{summaryOf(shown, total)}</span>, the latest death first <SearchProgress query={query} status="dead" />
           </>
         )}
       </JobList>

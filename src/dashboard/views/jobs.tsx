@@ -1,7 +1,7 @@
 /** JOBS: every filter is in the URL, and the list does not move while it is read. */
 import { getRouteApi } from "@tanstack/react-router";
 import { Columns3, Inbox, ListChecks } from "lucide-react";
-import { type ReactElement, useMemo } from "react";
+import type { ReactElement } from "react";
 import { BULK_ACTIONS } from "../../core/bulk.ts";
 import type { Status } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
@@ -11,13 +11,14 @@ import { counted } from "../../core/counted.ts";
 import { ACTION_ICONS, ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
+import { useListQuery } from "../job-list/list-query.ts";
+import { NothingFound } from "../job-list/nothing-found.tsx";
 import { SearchProgress } from "../job-list/search-progress.tsx";
-import { orderOf, statusesIn, toFilter, toListQuery } from "../job-search.ts";
+import { orderOf, statusesIn, toFilter } from "../job-search.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { Menu, MenuCheck, MenuItem } from "../parts/menu.tsx";
 import { Empty } from "../parts/notices.tsx";
-import { useNow } from "../parts/time.tsx";
 import { usePreference } from "../preferences.ts";
 import { useJobs } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
@@ -32,8 +33,7 @@ export function Jobs(): ReactElement {
   const [limit] = usePreference("pageSize");
   const [columnIds] = usePreference("columns");
   const isOperator = useIsOperator();
-  const minute = Math.floor(useNow() / 60_000) * 60_000;
-  const query = useMemo(() => toListQuery(search, limit, minute), [search, limit, minute]);
+  const query = useListQuery(search);
   // Without the minute: when it changes, the list is still the same.
   const list = useJobList(useJobs(query), JSON.stringify([search, limit]), search.cursor);
   const order = orderOf(search);
@@ -58,7 +58,7 @@ export function Jobs(): ReactElement {
         caption="Jobs"
         columns={columnsOf(columnIds, order)}
         limit={limit}
-        empty={<NothingFound isFiltered={Object.keys(search).length > 0} goesOn={list.next !== undefined} />}
+        empty={Object.keys(search).length > 0 ? <NothingFound goesOn={list.next !== undefined} /> : <NoJobs />}
       >
         {({ length }) => (
           <>
@@ -100,17 +100,10 @@ function BulkActions({ query, statuses }: { readonly query: ListJobs; readonly s
   );
 }
 
-function NothingFound({ isFiltered, goesOn }: { readonly isFiltered: boolean; readonly goesOn: boolean }): ReactElement {
-  if (!isFiltered) {
-    return (
-      <Empty icon={Inbox} title="No jobs">
-        Jobs appear here as soon as they are enqueued. Completed jobs are kept for the retention of their queue.
-      </Empty>
-    );
-  }
+function NoJobs(): ReactElement {
   return (
-    <Empty icon={Inbox} title="No matches">
-      {goesOn ? "None so far. Next goes on." : "Remove a filter, or choose another time."}
+    <Empty icon={Inbox} title="No jobs">
+      Jobs appear here as soon as they are enqueued. Completed jobs are kept for the retention of their queue.
     </Empty>
   );
 }

@@ -1,23 +1,24 @@
 /** OPERATIONS: one change of many jobs each. Everybody sees those of everybody, also after a reload. */
 import { getRouteApi } from "@tanstack/react-router";
-import { ArrowLeft, ArrowRight, SquareStack } from "lucide-react";
+import { SquareStack } from "lucide-react";
 import type { ReactElement } from "react";
+import { MAX_OPERATIONS_PAGE } from "../../core/bulk.ts";
 import { counted } from "../../core/counted.ts";
+import { Pager } from "../job-list/pager.tsx";
 import { usePaging } from "../job-list/paging.ts";
-import { Button } from "../parts/button.tsx";
 import { Card, PageHead } from "../parts/card.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
+import { usePreference } from "../preferences.ts";
 import { useOperations } from "../queries.ts";
 import { OperationTable } from "./operations/operation-table.tsx";
 
 const route = getRouteApi("/operations");
 
-const LIMIT = 25;
-
 export function Operations(): ReactElement {
   const { cursor } = route.useSearch();
-  const result = useOperations({ limit: LIMIT, cursor });
-  const { next, previous } = usePaging(cursor, result.data?.cursor);
+  const [size] = usePreference("pageSize");
+  const result = useOperations({ limit: Math.min(size, MAX_OPERATIONS_PAGE), cursor });
+  const { next, previous, first } = usePaging(cursor, result.data?.cursor);
   return (
     <>
       <PageHead title="Operations">
@@ -33,16 +34,9 @@ export function Operations(): ReactElement {
             ) : (
               <>
                 <OperationTable operations={operations} />
-                <div className="flex items-center gap-1 border-t px-4 py-2">
-                  <p className="flex-1 text-muted-foreground">{counted(operations.length, "operation")} on this page</p>
-                  <Button icon={ArrowLeft} disabled={previous === undefined} onClick={previous}>
-                    Previous
-                  </Button>
-                  <Button disabled={next === undefined} onClick={next}>
-                    Next
-                    <ArrowRight aria-hidden className="size-3.5" />
-                  </Button>
-                </div>
+                <Pager onFirst={first} onPrevious={previous} onNext={next}>
+                  {counted(operations.length, "operation")} on this page
+                </Pager>
               </>
             )
           }

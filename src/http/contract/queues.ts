@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { STATUSES } from "../../core/job.ts";
+import { MAX_WAITING_TYPES } from "../../core/queue.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Internal, Message, Milliseconds, moment, Name, nullable, oneOf, REASON, Time } from "./schemas.ts";
 
@@ -46,7 +47,7 @@ const QueueDetails = Type.Object({
       oldest_waiting_ms: Type.Union([Milliseconds], { description: "How long its oldest due job has been pending." }),
       has_worker: Type.Boolean({ description: "Whether a live worker handles it in this queue." }),
     }),
-    { description: "Types with pending jobs, the longest waiting first; at most 100." },
+    { description: `Types with pending jobs, the longest waiting first; at most ${MAX_WAITING_TYPES}.` },
   ),
 });
 

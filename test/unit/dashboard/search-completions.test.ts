@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { completions } from "../../../src/dashboard/search-completions.ts";
 
-const KNOWN = { types: ["email:send", "report:make"], queues: ["mail", "default"], tags: ["newsletter"] };
+const KNOWN = { types: ["email:send", "report:make"], queues: ["mail", "default"], tags: ["newsletter", "black friday"] };
 
 describe("the search suggests", () => {
   test.each([
@@ -15,6 +15,12 @@ describe("the search suggests", () => {
     ["status:dead queue:d", ["status:dead queue:default"]],
     ["status:dead tag:news", ["status:dead tag:newsletter"]],
     ["from:1", ["from:15m", "from:1h"]],
+    ["ended:24", ["ended:24h"]],
+    ["status:fail", ["status:failed", "status:failed_only"]],
+    ["tag:black", ['tag:"black friday"']],
+    ['tag:"black f', ['tag:"black friday"']],
+    ['tag:"black friday"', []],
+    ['tag:"black friday" queue:m', ['tag:"black friday" queue:mail']],
     ["nothing of the sort", []],
     ["order:4711", []],
     ["status:dead ", []],

@@ -8,7 +8,7 @@ import { Card } from "../../parts/card.tsx";
 import { Empty, Loaded } from "../../parts/notices.tsx";
 import { useLogs } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
-import { useWatched } from "../../watched.ts";
+import { useWatched } from "../../use-watched.ts";
 
 /** The log lines of the handler, as they are written. */
 export function Logs({ job }: { readonly job: Job }): ReactElement {

@@ -5,7 +5,7 @@ import type { ReactElement } from "react";
 import { LIST_PAGES, lastList } from "../../job-list/last-list.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { IconButton } from "../../parts/button.tsx";
-import { useWatched } from "../../watched.ts";
+import { useWatched } from "../../use-watched.ts";
 
 /** A job that is in no list that was seen leads to all jobs. */
 export function Neighbours({ id }: { readonly id: string }): ReactElement {

@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { ListFilter, X } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
+import { parseDuration } from "../../../core/duration.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { searchText } from "../../find-jobs.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch, SPANS, statusesIn, statusWord } from "../../job-search.ts";
@@ -100,7 +101,7 @@ function Fields({ search, set, shown, ended }: FieldsProps): ReactElement {
           label={ended}
           value={search.ended ?? ""}
           onChange={(span) => set({ ended: span || undefined })}
-          options={[["", `${ended} any time`], ...SPANS.map(([name, words]) => [name, `${ended} in the ${words}`] as const)]}
+          options={[["", `${ended} any time`], ...spansWith(search.ended).map(([name, words]) => [name, `${ended} ${words}`] as const)]}
         />
       )}
       {has("from") && <TimeFilter search={search} set={set} />}
@@ -109,6 +110,13 @@ function Fields({ search, set, shown, ended }: FieldsProps): ReactElement {
       )}
     </>
   );
+}
+
+/** The spans to choose from, in words, and the given value if it is none of them: a choice that shows another would be false. */
+function spansWith(given: string | undefined): readonly (readonly [value: string, words: string])[] {
+  const spans = SPANS.map(([name, words]) => [name, `in the ${words}`] as const);
+  if (given === undefined || SPANS.some(([name]) => name === given)) return spans;
+  return [...spans, [given, `${parseDuration(given) === null ? "since" : "in the last"} ${typedTime(given)}`]];
 }
 
 interface TypedFilterProps {
@@ -143,14 +151,16 @@ function TypedFilter({ label, name, items, search, set }: TypedFilterProps): Rea
 function TimeFilter({ search, set }: Pick<FieldsProps, "search" | "set">): ReactElement {
   const { from = "", to = "" } = search;
   const isSpan = from === "" || SPANS.some(([name]) => name === from);
-  const [isOwn, setOwn] = useState(!isSpan || to !== "");
+  const [isAsked, setAsked] = useState(false);
+  // Whatever is in the URL is shown, also if a link or the back button put it there.
+  const isOwn = isAsked || !isSpan || to !== "";
   return (
     <>
       <Choice
         label="Created"
         value={isOwn ? "own" : from}
         onChange={(value) => {
-          setOwn(value === "own");
+          setAsked(value === "own");
           set({ from: value === "own" ? undefined : value || undefined, to: undefined });
         }}
         options={[["", "Created any time"], ...SPANS.map(([name, words]) => [name, words] as const), ["own", "From … to …"]]}
@@ -234,7 +244,7 @@ const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error g
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {
-  if (name === "from" || name === "to") return typedTime(value);
+  if (name === "from" || name === "to" || name === "ended") return typedTime(value);
   return name === "status" ? (statusesIn(value)?.join(", ") ?? value) : value;
 }
 

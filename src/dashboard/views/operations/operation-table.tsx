@@ -4,7 +4,7 @@ import { counted } from "../../../core/counted.ts";
 import type { BulkOperation } from "../../api.ts";
 import { stopBulk } from "../../bulk.ts";
 import { filterWords } from "../../filter-words.ts";
-import { count } from "../../format.ts";
+import { count, NOTHING } from "../../format.ts";
 import { ACTION_WORDS } from "../../job-actions.ts";
 import { JobLink, Meter } from "../../parts/bits.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -36,13 +36,25 @@ const COLUMNS: readonly Column<BulkOperation>[] = [
     cell: ({ failed }) => <span className={failed > 0 ? "font-medium text-dead" : "text-muted-foreground"}>{count(failed)}</span>,
     end: true,
   },
-  { id: "started", title: "Started", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true },
+  {
+    id: "by",
+    title: "By",
+    cell: ({ by, reason }) => (
+      <span className={by === null ? "text-muted-foreground" : ""} title={reason === null ? undefined : visible(reason)}>
+        {by === null ? NOTHING : visible(by)}
+      </span>
+    ),
+    className: "max-w-40 truncate",
+    yields: 1,
+  },
+  { id: "started", title: "Started", cell: ({ createdAt }) => <Ago at={createdAt} />, end: true, yields: 3 },
   {
     id: "took",
     title: "Took",
     cell: ({ createdAt, endedAt }) =>
       endedAt === null ? <Duration ms={null} since={createdAt} /> : <Duration ms={Math.max(0, endedAt - createdAt)} />,
     end: true,
+    yields: 2,
   },
 ];
 
@@ -88,8 +100,8 @@ function Progress({ operation }: { readonly operation: BulkOperation }): ReactEl
   return (
     <span className="block min-w-24 space-y-1">
       <span className="block text-xs whitespace-nowrap">
-        {count(processed)} of {count(matched)}
-        {matchedIsCapped && "+"}
+        {count(processed)} of {matchedIsCapped && "at least "}
+        {count(matched)}
       </span>
       {status === "running" && <Meter value={processed} of={matched} label="jobs processed" />}
     </span>
@@ -112,7 +124,7 @@ function Failures({ row: { error, failed, failures } }: { readonly row: BulkOper
       {error !== null && <p className="break-words text-dead">{visible(messageOf(error))}</p>}
       {failures.length > 0 && (
         <>
-          <p className="text-muted-foreground">{counted(failed, "job was", "jobs were")} changed or removed by somebody else first:</p>
+          <p className="text-muted-foreground">{counted(failed, "job was", "jobs were")} not changed:</p>
           <ul aria-label="Jobs that were not changed" className="max-h-64 divide-y overflow-y-auto rounded-lg border">
             {failures.map(({ id, message }) => (
               <li key={id} className="flex flex-wrap gap-x-3 px-3 py-1">

@@ -3,7 +3,7 @@ import { formatDuration } from "../../../core/duration.ts";
 import type { Queue } from "../../api.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
 import { Card } from "../../parts/card.tsx";
-import { Capacity, LevelBar } from "../queues/queue-table.tsx";
+import { Capacity, LevelBar, Rate } from "../queues/queue-table.tsx";
 
 /** What waits, the use of the capacity, and the settings. */
 export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
@@ -15,7 +15,9 @@ export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
           <LevelBar queue={queue} />
         </Fact>
         <Fact name="Oldest waiting">{oldestWaitingMs === null ? NOTHING : roughSpan(oldestWaitingMs)}</Fact>
-        <Fact name="Ended in the last minute">{count(rate)}</Fact>
+        <Fact name="Per minute">
+          <Rate rate={rate} />
+        </Fact>
         <Fact name="Capacity">
           <Capacity queue={queue} />
         </Fact>

@@ -2,8 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 import { OLD_MS } from "../../../core/attention.ts";
+import { MAX_WAITING_TYPES } from "../../../core/queue.ts";
 import type { QueueDetails } from "../../api.ts";
-import { roughSpan } from "../../format.ts";
+import { count, roughSpan } from "../../format.ts";
 import { Card } from "../../parts/card.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 
@@ -58,7 +59,14 @@ export function WaitingTypes({ queue: { name, types } }: { readonly queue: Queue
       {types.length === 0 ? (
         <p className="px-4 py-6 text-center text-muted-foreground">No job is pending.</p>
       ) : (
-        <DataTable caption="Types with pending jobs" rows={rows} columns={COLUMNS} keyOf={({ type }) => type} />
+        <>
+          <DataTable caption="Types with pending jobs" rows={rows} columns={COLUMNS} keyOf={({ type }) => type} />
+          {types.length >= MAX_WAITING_TYPES && (
+            <p className="border-t px-4 py-2 text-muted-foreground">
+              Only the {count(MAX_WAITING_TYPES)} types that have waited longest are listed.
+            </p>
+          )}
+        </>
       )}
     </Card>
   );

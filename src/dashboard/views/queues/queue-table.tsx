@@ -49,11 +49,7 @@ const ALL_COLUMNS: readonly Column<Queue>[] = [
   {
     id: "rate",
     title: "Per minute",
-    cell: ({ rate }) => (
-      <span className={rate === 0 ? "text-muted-foreground" : ""} title="Completed or failed for good in the last full minute">
-        {compact(rate)}
-      </span>
-    ),
+    cell: ({ rate }) => <Rate rate={rate} />,
     end: true,
     sortBy: ({ rate }) => rate,
   },
@@ -153,6 +149,14 @@ export function LevelBar({ queue: { waiting } }: { readonly queue: Queue }): Rea
         ))}
       </span>
       <span className="sr-only">{words === "" ? "no waiting jobs" : words}</span>
+    </span>
+  );
+}
+
+export function Rate({ rate }: Pick<Queue, "rate">): ReactElement {
+  return (
+    <span className={rate === 0 ? "text-muted-foreground" : ""} title="Completed or failed for good in the last full minute">
+      {compact(rate)}
     </span>
   );
 }
