@@ -198,11 +198,11 @@ export interface Store extends Feed, Shared {
   prune(rules: readonly PruneRule[], limit: number): Promise<{ removed: number }>;
 
   /**
-   * Moves about `limit` cells of histograms of minutes that began more than TIMES_BY_MINUTE_MS ago to their hours, in one commit: each is counted
-   * either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to `limit` of each:
-   * expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention (no minute before its histogram
-   * was moved), news that everyone had time to read, allowances that are unused, expired marks, and entries of the audit that are older than
-   * AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
+   * Moves about `limit` cells of histograms of minutes that began more than TIMES_BY_MINUTE_MS ago to their hours, in one commit: each is
+   * counted either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to
+   * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
+   * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
+   * unused, expired marks, and entries of the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -282,8 +282,8 @@ interface Shared {
   /** Workers whose entry has neither expired nor ended. */
   workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
   /**
-   * Workers whose entry ended or expired within FORMER_WORKERS_MS, the latest end first, MAX_FORMER_WORKERS at most. One that registers
-   * again is no longer among them.
+   * Workers whose entry ended or expired within FORMER_WORKERS_MS, the latest end first: the last MAX_FORMER_WORKERS, which are all
+   * that `sweep` keeps. One that registers again is no longer among them.
    */
   formerWorkers(): Promise<FormerWorker[]>;
 

@@ -336,13 +336,17 @@ const others = (s: string, digest: string) => ({
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
   /** In: now. */
   formerWorkers: `select entry, heartbeat_at, expires_at from ${s}.worker where expires_at <= ${NOW} and expires_at > ${NOW} - ${FORMER_WORKERS_MS}
-    order by expires_at desc limit ${MAX_FORMER_WORKERS}`,
+    order by expires_at desc, id limit ${MAX_FORMER_WORKERS}`,
   /**
    * In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped or moved. One process at a time moves histograms: a
    * second one would go on behind the first, and what the first then rolled back would stay where it was.
    */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
-    , former_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW} - ${FORMER_WORKERS_MS}`)})
+    , former_workers as (${dropSome(
+      `${s}.worker`,
+      `expires_at <= ${NOW} - ${FORMER_WORKERS_MS} or (expires_at <= ${NOW} and id = any(array(
+        select id from ${s}.worker where expires_at <= ${NOW} order by expires_at desc, id offset ${MAX_FORMER_WORKERS})))`,
+    )})
     , turn as materialized (select pg_try_advisory_xact_lock(hashtext('${s}.times')) as mine, coalesce((select amount from ${s}.count where step = ${MOVED_STEP}), 0) as since)
     , moved as (
       delete from ${s}.count where ctid = any(array(select ctid from ${s}.count where (select mine from turn) and step = ${STEP.minute}

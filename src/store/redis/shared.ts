@@ -23,7 +23,7 @@ export async function formerWorkers({ session, keys }: Context): Promise<FormerW
   return listOf(entries)
     .map(readEntry)
     .filter(({ until }) => until > now - FORMER_WORKERS_MS)
-    .sort((a, b) => b.until - a.until)
+    .sort((a, b) => b.until - a.until || (a.entry.id < b.entry.id ? -1 : 1))
     .slice(0, MAX_FORMER_WORKERS)
     .map(({ entry, heartbeatAt, until }) => formerOf(entry, heartbeatAt, until));
 }

@@ -7,7 +7,7 @@
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
-import { STOPPED } from "../../core/worker-entry.ts";
+import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
@@ -309,8 +309,9 @@ export const DROP_OLD_MINUTES = `delete from millrace_count where (step, at, que
 /** In: step, before, limit. */
 export const DROP_OLD_HOURS = `delete from millrace_count where (step, at, queue, metric) in
   (select step, at, queue, metric from millrace_count where step = ? and at < ? limit ?)`;
-/** In: now, limit. */
-export const DROP_FORMER_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
+/** In: before, limit, now. Drops those that ended before, and those beyond the last MAX_FORMER_WORKERS that have ended. */
+export const DROP_FORMER_WORKERS = `delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ?1
+  or id in (select id from millrace_worker where expires_at <= ?3 order by expires_at desc, id limit -1 offset ${MAX_FORMER_WORKERS}) limit ?2)`;
 /** In: before, limit. */
 export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq from millrace_news where at < ? order by seq limit ?)";
 /** In: now, limit. */
@@ -357,9 +358,9 @@ export const PUT_WORKER = "insert or replace into millrace_worker (id, entry, he
 export const STOP_WORKER = `update millrace_worker set entry = json_set(entry, '$.state', '${STOPPED}'), expires_at = ? where id = ? and expires_at > ?`;
 /** In: now. */
 export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker where expires_at > ? order by id";
-
-export const FORMER_WORKERS =
-  "select entry, heartbeat_at, expires_at from millrace_worker where expires_at <= ? and expires_at > ? order by expires_at desc limit ?";
+/** In: now, ended after. Out: those that have ended, the last first. */
+export const FORMER_WORKERS = `select entry, heartbeat_at, expires_at from millrace_worker
+  where expires_at <= ? and expires_at > ? order by expires_at desc, id limit ${MAX_FORMER_WORKERS}`;
 
 // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

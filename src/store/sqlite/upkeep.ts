@@ -120,7 +120,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   const removed =
     moved.cells +
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
-    tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit) +
+    tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit, tx.now) +
     tx.on.run(DROP_OLD_MINUTES, tx.now - keep.minutesMs, moved.to, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP["hour-times"], tx.now - keep.hoursMs, limit) +

@@ -1,7 +1,7 @@
 /** What processes share besides jobs: workers, allowances, marks, the audit. Each script uses one key outside the partitions. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../../core/audit.ts";
-import { FORMER_WORKERS_MS, STOPPED } from "../../../core/worker-entry.ts";
+import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
 
@@ -41,16 +41,21 @@ return found
 `,
 );
 
-/** Drops workers whose entry ended long ago. In: now; limit. Out: how many. */
+/** Drops workers whose entry ended long ago, and those beyond the last MAX_FORMER_WORKERS that have ended. In: now; limit. Out: how many. */
 export const SWEEP_WORKERS: Script = plainScript(
   "sweepWorkers",
   TIME,
   `
-local removed, all = 0, redis.call('HGETALL', KEYS[1])
+local removed, former, all = 0, {}, redis.call('HGETALL', KEYS[1])
 for index = 1, #all, 2 do
+  local over = tonumber(string.match(all[index + 1], '^%d+'))
+  if over <= now then former[#former + 1] = { over = over, id = all[index] } end
+end
+table.sort(former, function (a, b) return a.over > b.over or (a.over == b.over and a.id < b.id) end)
+for index, worker in ipairs(former) do
   if removed == tonumber(ARGV[2]) then break end
-  if tonumber(string.match(all[index + 1], '^%d+')) <= now - ${FORMER_WORKERS_MS} then
-    redis.call('HDEL', KEYS[1], all[index])
+  if index > ${MAX_FORMER_WORKERS} or worker.over <= now - ${FORMER_WORKERS_MS} then
+    redis.call('HDEL', KEYS[1], worker.id)
     removed = removed + 1
   end
 end
