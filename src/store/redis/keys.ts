@@ -34,7 +34,7 @@ export class Keys {
   /** A set of the names of all queues. */
   readonly queues: string;
   readonly workers: string;
-  /** A zset of the entries of the audit by number. */
+  /** A zset of the entries of the audit by number, and of `last`, by the last number below zero: it is there when all entries are gone. */
   readonly audit: string;
   /** A hash: schedule name → partition; and a set of the partitions that have schedules. */
   readonly schedules: string;

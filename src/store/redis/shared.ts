@@ -63,7 +63,7 @@ export async function writeAudit({ session, keys }: Context, entries: readonly N
 
 export async function readAudit({ session, keys }: Context, before: number | null, limit: number): Promise<AuditEntry[]> {
   const from = before === null ? "+inf" : `(${before}`;
-  const found = await session.command("ZREVRANGEBYSCORE", keys.audit, from, "-inf", "LIMIT", "0", String(limit));
+  const found = await session.command("ZREVRANGEBYSCORE", keys.audit, from, "1", "LIMIT", "0", String(limit));
   return listOf(found).map((entry) => {
     const [, number, at, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
     return { ...(JSON.parse(json!) as NewAuditEntry), number: Number(number), at: Number(at) };

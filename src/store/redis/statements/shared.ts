@@ -95,12 +95,16 @@ export const MARK: Script = plainScript(
   `redis.call('SET', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), 'PX', ARGV[2])`,
 );
 
-/** Adds entries to the audit: "number time JSON" each. In: now; JSON … */
+/**
+ * Adds entries to the audit: "number time JSON" each. `last` keeps the last number, so that numbers rise even if all entries are gone.
+ * In: now; JSON …
+ */
 export const WRITE_AUDIT: Script = plainScript(
   "writeAudit",
   TIME,
   `
-local number = tonumber(redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) or 0
+local number = -tonumber(redis.call('ZSCORE', KEYS[1], 'last') or 0)
+redis.call('ZADD', KEYS[1], 1 - number - #ARGV, 'last')
 for index = 2, #ARGV do
   number = number + 1
   redis.call('ZADD', KEYS[1], number, string.format('%.0f %.0f ', number, now) .. ARGV[index])
@@ -108,17 +112,17 @@ end
 `,
 );
 
-/** Drops old entries of the audit. In: now; limit. Out: how many. */
+/** Drops old entries of the audit; `last` comes before them and stays. In: now; limit. Out: how many. */
 export const SWEEP_AUDIT: Script = plainScript(
   "sweepAudit",
   TIME,
   `
-local beyond, removed = redis.call('ZCARD', KEYS[1]) - ${MAX_AUDIT_ENTRIES}, 0
-for index, entry in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)) do
+local beyond, removed = redis.call('ZCARD', KEYS[1]) - 1 - ${MAX_AUDIT_ENTRIES}, 0
+for index, entry in ipairs(redis.call('ZRANGE', KEYS[1], 1, ARGV[2])) do
   if index > beyond and tonumber(string.match(entry, '^%d+ (%d+)')) >= now - ${AUDIT_KEPT_MS} then break end
   removed = index
 end
-if removed > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, removed - 1) end
+if removed > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 1, removed) end
 return removed
 `,
 );
