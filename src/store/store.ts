@@ -152,14 +152,15 @@ export interface Store extends Feed, Shared {
 
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
-   * MAX_CANDIDATES jobs at most. `isCapped`: there were more jobs than that, or more groups, and each
-   * count means at least that many.
+   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
+   * groups, and each count means at least that many.
    */
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 
   /**
-   * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses; with `from` or `to`,
-   * if there are more, among the newest created. `isCapped`: there are more that it did not look at.
+   * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses (of ended ones, in the
+   * range of `endedFrom` and `endedTo`); with `from` or `to`, if there are more, among the newest created. `isCapped`: there are more that
+   * it did not look at.
    */
   count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 

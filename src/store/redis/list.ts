@@ -204,7 +204,12 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
     const wanted = { ...filter, status };
     const sources = await sourcesOf(context, wanted, line, "start");
     for (let open = sources; open.length > 0; open = sources.filter((source) => source.after !== null)) {
-      if (looked.isEnough) return { count, isCapped: true };
+      if (looked.isEnough) {
+        const more = await Promise.all(open.map((source) => countStretch(context, source, wanted, 1)));
+        const isMore = more.some(({ looked, passed }) => looked > passed) || open.some((source) => source.after !== null);
+        if (isMore) return { count, isCapped: true };
+        break;
+      }
       const most = looked.share(open.length);
       for (const some of await Promise.all(open.map((source) => countStretch(context, source, wanted, most)))) {
         count += some.count;
