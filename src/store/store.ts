@@ -122,8 +122,8 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
-   * With `manual`, each job that was moved keeps a note of it in the same commit: now, its status and attempt before, and what `manual` says.
-   * It keeps the latest MAX_MANUAL_CHANGES of them.
+   * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
+   * says. It keeps the latest MAX_MANUAL_CHANGES of them.
    */
   change(ids: readonly string[], move: Move, manual?: Manual): Promise<ChangeAnswer[]>;
 
@@ -138,8 +138,9 @@ export interface Store extends Feed, Shared {
 
   /**
    * Jobs that match, from after `cursor`, newest created first (ties: latest inserted first). With `sort: "state"` they come in the order of
-   * the index that the wanted statuses share, which is walked, so a page is full at once whatever else is stored:
-   * - only ended statuses: latest end first (ties: latest inserted first). `endedFrom` and `endedTo` are a range of that index;
+   * the index that the wanted statuses share, which is walked, so a page is full at once, unless that index has many jobs of another status:
+   * - only ended statuses, also if `endedFrom` or `endedTo` leaves only these: latest end first (ties: latest inserted first). `endedFrom`
+   *   and `endedTo` are a range of that index. Redis keeps completed and cancelled jobs in one index, and failed and dead ones in another;
    * - only pending: next in line first, by rank and then sequence over all queues. Queue and type choose what is walked;
    * - only scheduled and retrying: soonest due first (ties: first inserted first). Both statuses share one index for all queues and types;
    * - any other statuses, or none: newest created first.

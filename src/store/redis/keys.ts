@@ -16,7 +16,8 @@
  *   <prefix>:{17}:x                zset    dead and failed jobs
  *   <prefix>:{17}:i:<chunk>, :g    list    all jobs in the order of their creation, in short lists, and the zset that finds these
  *   <prefix>:{17}:h:<id>, :o:<id>  list    history and log lines of a job
- *   <prefix>:{17}:u                hash    id → what was changed by hand, one line each
+ *   <prefix>:{17}:u                hash    id → what was changed by hand, one line each; an older version that runs beside leaves those of
+ *                                          jobs that it removes, and nothing reads them again
  *   <prefix>:{17}:k, :kx           hash    "queue key" → holder of an idempotency key; zset of keys that outlived their job, by expiry
  *   <prefix>:{17}:q:<queue>        hash    settings of a queue
  *   <prefix>:{17}:t:<queue>        hash    number of jobs by status and level

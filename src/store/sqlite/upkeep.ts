@@ -131,7 +131,10 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   return { removed };
 }
 
-/** Moves cells of histograms from their minutes to their hours, the earliest first. From where it stopped: no minute is looked at again and again. */
+/**
+ * Moves cells of histograms from their minutes to their hours, the earliest first. Begins where the last call stopped, so that minutes whose
+ * histograms were moved are not read again.
+ */
 function moveTimes(tx: Transaction, limit: number): { readonly cells: number; readonly to: number } {
   const from = tx.on.number(TIMES_MOVED_TO) ?? 0;
   const cells = tx.on.all(TIMES_TO_MOVE, from, tx.now - TIMES_BY_MINUTE_MS, limit) as [number, number, number, number][];
