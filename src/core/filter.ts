@@ -42,7 +42,10 @@ export function statusesOf({ status, endedFrom, endedTo }: Pick<Filter, "status"
 }
 
 /** Whether a job ended in the wanted time. A retry by hand clears the end, so only ended jobs have one. */
-function endedInTime({ endedFrom, endedTo }: Filter, { completedAt }: JobSummaryRecord): boolean {
+export function endedInTime(
+  { endedFrom, endedTo }: Pick<Filter, "endedFrom" | "endedTo">,
+  { completedAt }: Pick<JobSummaryRecord, "completedAt">,
+): boolean {
   if (endedFrom === undefined && endedTo === undefined) return true;
   return completedAt !== null && completedAt >= (endedFrom ?? completedAt) && completedAt < (endedTo ?? Infinity);
 }

@@ -1,6 +1,6 @@
 /**
  * THE ORDER OF A LIST. `created`: newest created first. `state`: the order of the index that the wanted statuses share, so that a page is
- * full at once, whatever else is stored. Statuses that share none are listed as `created`.
+ * full at once, unless that index has many jobs of another status. Statuses that share none are listed as `created`.
  */
 import { invalid } from "./errors.ts";
 import { isTerminal, type Status } from "./job.ts";

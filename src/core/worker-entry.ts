@@ -24,9 +24,11 @@ export interface WorkerEntry {
 /** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */
 export const STOPPED = "stopped";
 
-/** How long a worker that stopped or was lost is remembered, and how many of them are listed. */
+/** How long a worker that stopped or was lost is remembered, and how many of them a store keeps. */
 export const FORMER_WORKERS_MS: number = DAY_MS;
-export const MAX_FORMER_WORKERS = 200;
+export const MAX_FORMER_WORKERS = 1000;
+/** How many of them a client lists. Fewer, because internal ones are among those that a store keeps. */
+export const MAX_LISTED_FORMER_WORKERS = 200;
 
 /** A worker that is no longer live, as it last reported. */
 export interface FormerWorker extends Omit<WorkerEntry, "state"> {

@@ -105,9 +105,9 @@ export function useWorkers(): UseQueryResult<SeenWorker[]> {
   });
 }
 
-/** Workers that stopped or were lost in the last day, internal ones included. */
-export function useFormerWorkers(): UseQueryResult<FormerWorker[]> {
-  return useQuery({ queryKey: ["workers", "former"], queryFn: () => client.formerWorkers({ internal: true }) });
+/** Workers that stopped or were lost in the last day; with `internal`, also our own. */
+export function useFormerWorkers(internal: boolean): UseQueryResult<FormerWorker[]> {
+  return useQuery({ queryKey: ["workers", "former", internal], queryFn: () => client.formerWorkers({ internal }) });
 }
 
 /** Makes no copy: the texts of payload and result belong to the object that came. */

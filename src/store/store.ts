@@ -122,8 +122,8 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
-   * With `manual`, each job that was moved keeps a note of it in the same commit: now, its status and attempt before, and what `manual` says.
-   * It keeps the latest MAX_MANUAL_CHANGES of them.
+   * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
+   * says. It keeps the latest MAX_MANUAL_CHANGES of them.
    */
   change(ids: readonly string[], move: Move, manual?: Manual): Promise<ChangeAnswer[]>;
 
@@ -138,8 +138,9 @@ export interface Store extends Feed, Shared {
 
   /**
    * Jobs that match, from after `cursor`, newest created first (ties: latest inserted first). With `sort: "state"` they come in the order of
-   * the index that the wanted statuses share, which is walked, so a page is full at once whatever else is stored:
-   * - only ended statuses: latest end first (ties: latest inserted first). `endedFrom` and `endedTo` are a range of that index;
+   * the index that the wanted statuses share, which is walked, so a page is full at once, unless that index has many jobs of another status:
+   * - only ended statuses, also if `endedFrom` or `endedTo` leaves only these: latest end first (ties: latest inserted first). `endedFrom`
+   *   and `endedTo` are a range of that index. Redis keeps completed and cancelled jobs in one index, and failed and dead ones in another;
    * - only pending: next in line first, by rank and then sequence over all queues. Queue and type choose what is walked;
    * - only scheduled and retrying: soonest due first (ties: first inserted first). Both statuses share one index for all queues and types;
    * - any other statuses, or none: newest created first.
@@ -152,14 +153,15 @@ export interface Store extends Feed, Shared {
 
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
-   * MAX_CANDIDATES jobs at most. `isCapped`: there were more jobs than that, or more groups, and each
-   * count means at least that many.
+   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
+   * groups, and each count means at least that many.
    */
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 
   /**
-   * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses; with `from` or `to`,
-   * if there are more, among the newest created. `isCapped`: there are more that it did not look at.
+   * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses (of ended ones, in the
+   * range of `endedFrom` and `endedTo`); with `from` or `to`, if there are more, among the newest created. `isCapped`: there are more that
+   * it did not look at.
    */
   count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 
@@ -198,11 +200,11 @@ export interface Store extends Feed, Shared {
   prune(rules: readonly PruneRule[], limit: number): Promise<{ removed: number }>;
 
   /**
-   * Moves about `limit` cells of histograms of minutes that began more than TIMES_BY_MINUTE_MS ago to their hours, in one commit: each is counted
-   * either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to `limit` of each:
-   * expired keys, former workers after FORMER_WORKERS_MS, minutes and hours of counters past their retention (no minute before its histogram
-   * was moved), news that everyone had time to read, allowances that are unused, expired marks, and entries of the audit that are older than
-   * AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
+   * Moves about `limit` cells of histograms of minutes that began more than TIMES_BY_MINUTE_MS ago to their hours, in one commit: each is
+   * counted either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to
+   * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
+   * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
+   * unused, expired marks, and entries of the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -282,8 +284,8 @@ interface Shared {
   /** Workers whose entry has neither expired nor ended. */
   workers(): Promise<(WorkerEntry & { readonly heartbeatAt: number })[]>;
   /**
-   * Workers whose entry ended or expired within FORMER_WORKERS_MS, the latest end first, MAX_FORMER_WORKERS at most. One that registers
-   * again is no longer among them.
+   * Workers whose entry ended or expired within FORMER_WORKERS_MS, the latest end first: the last MAX_FORMER_WORKERS, which are all
+   * that `sweep` keeps. One that registers again is no longer among them.
    */
   formerWorkers(): Promise<FormerWorker[]>;
 

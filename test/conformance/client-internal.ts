@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { Discard } from "../../src/core/control-errors.ts";
 import type { Client, JobFilter } from "../../src/client/client.ts";
-import type { WorkerEntry } from "../../src/core/worker-entry.ts";
+import { MAX_LISTED_FORMER_WORKERS, type WorkerEntry } from "../../src/core/worker-entry.ts";
 import type { Promises } from "./client.ts";
 
 const HOOK = "https://example.com/hook";
@@ -117,8 +117,12 @@ export function internalSuite(promises: Promises): void {
       expect((await client.stats()).activeWorkers).toBe(1);
       await client.leases.unregister("mine");
       await client.leases.unregister("requests");
-      expect((await client.formerWorkers()).map(({ id }) => id)).toEqual(["mine"]);
       expect((await client.formerWorkers({ internal: true })).map(({ id }) => id)).toEqual(expect.arrayContaining(["mine", "requests"]));
+      const later = Array.from({ length: MAX_LISTED_FORMER_WORKERS }, (_, index) => `requests-${index}`);
+      await Promise.all(later.map((id) => client.leases.register({ ...entry, id, types: ["http:request"] }, 60_000)));
+      await Promise.all(later.map((id) => client.leases.unregister(id)));
+      expect((await client.formerWorkers()).map(({ id }) => id)).toEqual(["mine"]);
+      expect(await client.formerWorkers({ internal: true })).toHaveLength(MAX_LISTED_FORMER_WORKERS);
       await expect(client.formerWorkers({ internal: 1 as never })).rejects.toMatchObject({ code: "invalid_input", field: "internal" });
       await expect(client.workers({ internal: 1 as never })).rejects.toMatchObject({ code: "invalid_input", field: "internal" });
     });

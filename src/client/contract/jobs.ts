@@ -76,9 +76,9 @@ export interface ListJobs extends JobFilter {
   readonly limit?: number | undefined;
   readonly cursor?: string | null | undefined;
   /**
-   * `created` (default): newest created first. `state`: in the order of the wanted statuses, so that a page is full at once, whatever else is
-   * stored. Only completed, cancelled, failed and dead: latest end first. Only pending: next in line first. Only scheduled and retrying: soonest
-   * due first. Any other statuses, or none: newest created first.
+   * `created` (default): newest created first. `state`: in the order of the wanted statuses, so that a page is full at once, unless many jobs
+   * of another status share its index. Only completed, cancelled, failed and dead: latest end first. Only pending: next in line first. Only
+   * scheduled and retrying: soonest due first. Any other statuses, or none: newest created first.
    */
   readonly sort?: Sort | undefined;
 }

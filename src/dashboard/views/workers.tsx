@@ -19,8 +19,7 @@ export function Workers(): ReactElement {
   const { data: findings = [] } = useAttention();
   const listed = workers.data === undefined || isInternal ? workers.data : usersWorkers(workers.data);
   const { shown, hold } = useHeld(listed);
-  const { data: former = [] } = useFormerWorkers();
-  const gone = isInternal ? former : usersWorkers(former);
+  const { data: former = [] } = useFormerWorkers(isInternal);
   const unhandled = findings.filter(({ code }) => code === "no_worker");
   return (
     <>
@@ -54,7 +53,7 @@ export function Workers(): ReactElement {
             </Loaded>
           </Card>
         </div>
-        {gone.length > 0 && <FormerWorkers workers={gone} />}
+        {former.length > 0 && <FormerWorkers workers={former} />}
       </div>
     </>
   );

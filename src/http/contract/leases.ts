@@ -5,7 +5,7 @@ import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
-import { MAX_FORMER_WORKERS } from "../../core/worker-entry.ts";
+import { MAX_LISTED_FORMER_WORKERS } from "../../core/worker-entry.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
@@ -214,7 +214,7 @@ export const leaseRoutes = {
     scope: "read",
     query: closed({ internal: Internal }),
     answers: {
-      200: { when: `At most ${MAX_FORMER_WORKERS}, the last to end first.`, is: Type.Object({ workers: Type.Array(FormerWorker) }) },
+      200: { when: `At most ${MAX_LISTED_FORMER_WORKERS}, the last to end first.`, is: Type.Object({ workers: Type.Array(FormerWorker) }) },
     },
     problems: ["invalid_input"],
   },

@@ -1,5 +1,5 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
-import { leavesOut, matcherOf } from "../../core/filter.ts";
+import { endedInTime, leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
 
@@ -12,6 +12,7 @@ export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: Err
   let isCapped = false;
   for (const { record } of bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, query.status)) {
     if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
+    if (!endedInTime(query, record)) continue;
     if (looked++ === MAX_CANDIDATES) {
       isCapped = true;
       break;

@@ -3,7 +3,7 @@ import { type JobSummaryRecord, KEPT_FOR_A_TIME } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import { rank } from "../../core/rank.ts";
 import { comesBefore, decodePlace, encodePlace, type Place } from "../state-order.ts";
-import { type ListQuery, MAX_CANDIDATES } from "../store.ts";
+import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { StoredQueue } from "./queues.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
@@ -19,18 +19,25 @@ export function listByState(context: Context, query: ListQuery, order: StateOrde
   const jobs: JobSummaryRecord[] = [];
   let last: Candidate | null = null;
   let looked = 0;
+  let passed = 0;
   for (const candidate of merged(linesOf(context, query, order, after), order)) {
     if (query.endedFrom !== undefined && order === "ended" && candidate.at < query.endedFrom) break;
     const { record } = candidate.job;
     const matches = isMeant(record, (search) => search.isInPayload(record.payload));
     // It looks for one job more than asked for, so that the last page has no cursor.
-    if (last !== null && (looked === MAX_CANDIDATES || (matches && jobs.length === query.limit)))
+    if (last !== null && (looked === MAX_CANDIDATES || passed === MAX_PASSED || (matches && jobs.length === query.limit)))
       return { jobs, cursor: encodePlace("m", order, last) };
     if (matches) jobs.push(summaryOf(candidate.job));
     last = candidate;
-    if (statusesOf(query)!.includes(record.status)) looked++;
+    if (statusesOf(query)!.includes(record.status) && isIn(query, candidate.job.queue)) looked++;
+    else passed++;
   }
   return { jobs, cursor: null };
+}
+
+/** Whether jobs of a queue are wanted. */
+function isIn(query: ListQuery, { name }: StoredQueue): boolean {
+  return (query.queue === undefined || name === query.queue) && !leavesOut(query, name);
 }
 
 function linesOf(
@@ -39,8 +46,7 @@ function linesOf(
   order: StateOrder,
   after: Place | null,
 ): Iterator<Candidate>[] {
-  const isHere = ({ name }: StoredQueue): boolean => (query.queue === undefined || name === query.queue) && !leavesOut(query, name);
-  const here = [...queues.values()].filter(isHere);
+  const here = [...queues.values()].filter((queue) => isIn(query, queue));
   switch (order) {
     case "pending":
       return here.flatMap(({ lanes, settings: { headStartMs } }) =>
@@ -52,12 +58,7 @@ function linesOf(
       );
     case "due": {
       const start = after === null ? null : { order: after.at, seq: after.seq };
-      return [
-        due
-          .inOrder(start)
-          .filter(({ queue }) => isHere(queue))
-          .map((job) => ({ at: job.order, seq: job.seq, job })),
-      ];
+      return [due.inOrder(start).map((job) => ({ at: job.order, seq: job.seq, job }))];
     }
     case "ended": {
       const end = { at: query.endedTo ?? Infinity, seq: 0 };
@@ -68,7 +69,7 @@ function linesOf(
       const staying = statusesOf(query)!.filter((status) => !KEPT_FOR_A_TIME.includes(status));
       const stayed = staying.length === 0 ? [] : [...bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, staying)];
       const sorted = stayed
-        .filter(({ queue }) => isHere(queue))
+        .filter(({ queue }) => isIn(query, queue))
         .map(candidateOf)
         .filter((candidate) => comesBefore(order, start, candidate))
         .sort((a, b) => (comesBefore(order, a, b) ? -1 : 1));

@@ -1,4 +1,4 @@
-import { type Filter, leavesOut, matcherOf, statusesOf } from "../../core/filter.ts";
+import { endedInTime, type Filter, leavesOut, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import { invalidCursor, orderOf } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
@@ -52,9 +52,14 @@ export function countMatches({ jobs: { bySequence } }: Context, filter: Filter):
   return { count, isCapped: false };
 }
 
-/** Whether a count by status does not look at this job: its queue is another one, or it is pending and its type is another one. */
-function isElsewhere({ status, queue, type }: Filter, { record }: StoredJob): boolean {
-  if (status === undefined) return false;
+/**
+ * Whether a count by status does not look at this job: its queue is another one, it ended at another time, or it is pending and its type
+ * is another one.
+ */
+function isElsewhere(filter: Filter, { record }: StoredJob): boolean {
+  const { queue, type } = filter;
+  if (statusesOf(filter) === undefined) return false;
+  if (!endedInTime(filter, record)) return true;
   return (queue !== undefined && record.queue !== queue) || (type !== undefined && record.status === "pending" && record.type !== type);
 }
 

@@ -20,7 +20,7 @@ export class Shared {
   /** Drops up to `limit` of each. */
   sweep(now: number, limit: number): number {
     return (
-      this.workers.sweep(now - FORMER_WORKERS_MS, limit) +
+      this.workers.sweep(now, limit, { ms: FORMER_WORKERS_MS, most: MAX_FORMER_WORKERS }) +
       this.allowances.sweep(now, limit) +
       this.marks.sweep(now, limit) +
       this.#sweepAudit(now, limit)
@@ -59,8 +59,10 @@ class Expiring<Value> {
     return [...this.#entries.values()].filter(({ until }) => until <= now && until > since).sort((a, b) => b.until - a.until);
   }
 
-  sweep(now: number, limit: number): number {
-    const over = [...this.#entries].filter(([, { until }]) => until <= now).slice(0, limit);
+  /** Drops what has expired, except that `kept` of it stay: the latest, for so long. */
+  sweep(now: number, limit: number, kept: { readonly ms: number; readonly most: number } = { ms: 0, most: 0 }): number {
+    const expired = [...this.#entries].filter(([, { until }]) => until <= now).sort(([, a], [, b]) => b.until - a.until);
+    const over = expired.filter(([, { until }], index) => index >= kept.most || until <= now - kept.ms).slice(0, limit);
     for (const [name] of over) this.#entries.delete(name);
     return over.length;
   }

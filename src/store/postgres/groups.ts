@@ -15,13 +15,21 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
     query.internal ?? false,
   ]);
   const [count, queues] = ended as [number, number];
-  const isTooMuch = count > MAX_CANDIDATES;
+  const isTooMuch = count > MAX_CANDIDATES && (await countWithin(context, query, states)) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
   const tally = await countErrors(context, query, states, share);
   const { groups, isMore } = tally.top(query.limit);
   const ids = groups.map(({ sampleJobId }) => sampleJobId);
   const errors = (await findJobs(context, ids)).map((job) => job?.error);
   return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+}
+
+/** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
+async function countWithin(context: Context, query: GroupQuery, states: string): Promise<number> {
+  const { queue = null, internal = false, endedFrom = null, endedTo = null } = query;
+  const values = [states, queue, internal, endedFrom, endedTo, MAX_CANDIDATES + 1];
+  const [row] = await context.connections.call(context.sql.countEndedWithin, values);
+  return row![0] as number;
 }
 
 type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];

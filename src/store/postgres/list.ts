@@ -22,6 +22,8 @@ const MAX_STRETCHES_OF_STATUS = 4;
  */
 const FIRST_STRETCH = 1000;
 const GROWTH = 9;
+/** About how many rows one stretch reads at most, from all lanes together. A page is read in any case. */
+const MOST_OF_STRETCH = 100_000;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
@@ -35,7 +37,8 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
   const jobs: JobSummaryRecord[] = [];
   const { statements, texts, isMeant } = searchOf(context, query);
   let place = query.cursor === undefined ? null : decodePlace("p", order, query.cursor);
-  let most = isFound(query, order) ? query.limit + 1 : FIRST_STRETCH;
+  const longest = await longestStretch(context, query, order);
+  let most = Math.min(longest, isFound(query, order) ? query.limit + 1 : FIRST_STRETCH);
   for (let candidates = 0, passed = 0; ;) {
     const limit = query.limit - jobs.length;
     const range = [place?.at ?? null, place?.seq ?? null, query.from ?? null, query.to ?? null];
@@ -51,8 +54,19 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
     candidates += wanted!;
     passed += looked! - wanted!;
     if (candidates >= MAX_CANDIDATES || passed >= MAX_PASSED) return { jobs, cursor: encodePlace("p", order, place) };
-    most = Math.min(most * GROWTH, MAX_CANDIDATES - candidates);
+    most = Math.min(most * GROWTH, longest, MAX_CANDIDATES - candidates);
   }
+}
+
+/** How many candidates a stretch may look at: it reads so many from every lane, or from every queue and status. */
+async function longestStretch({ connections, sql }: Context, query: ListQuery, order: StateOrder): Promise<number> {
+  if (order === "due") return MAX_CANDIDATES;
+  if (isFound(query, order)) return query.limit + 1;
+  const { type = null, queue = null, internal = false } = query;
+  const [row] = await connections.call(sql.countLanes, [order === "pending" ? type : null, queue, internal]);
+  const [lanes, queues] = row as [number, number];
+  const lines = order === "pending" ? lanes : queues * statusesOf(query)!.length;
+  return Math.max(query.limit + 1, Math.floor(MOST_OF_STRETCH / Math.max(1, lines)));
 }
 
 /** Where the place of a job is in a row, after what the row says of all candidates. */

@@ -185,6 +185,21 @@ const lists = (s: string) => ({
         and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
         and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
     ) queues where amount > 0`,
+  /**
+   * In: states, queue (null: all), whether to include internal queues, ended from, ended before (each null: any), most. Out: how many jobs
+   * there are, counted up to `most`.
+   */
+  countEndedWithin: `select count(*) from (
+      select from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
+      cross join lateral (select from ${s}.ended e where e.queue = q.id and e.state = wanted.state
+        and ($4::bigint is null or e.ended_at >= $4) and ($5::bigint is null or e.ended_at < $5)) e
+      where ($2::text is null or q.name = $2) and ($3::boolean or ${isUsers(s)}) limit $6::bigint
+    ) counted`,
+  /**
+   * In: type, queue (each null: any), whether to include internal ones. Out: how many lanes there are, and how many queues have them.
+   */
+  countLanes: `select count(*), count(distinct q.id) from ${s}.lane l join ${s}.queue q on q.id = l.queue
+    where ($1::text is null or l.type = $1) and ($2::text is null or q.name = $2) and ($3::boolean or ${isUsers(s)})`,
   /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs; those not ended, in all queues. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
@@ -280,6 +295,7 @@ const standing = (s: string): string => `with s as materialized (
       union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
+        and ($13::bigint is null or ended_at >= $13) and ($14::bigint is null or ended_at < $14)
       limit $15
     )`;
 
@@ -336,13 +352,17 @@ const others = (s: string, digest: string) => ({
   liveWorkers: `select entry, heartbeat_at from ${s}.worker where expires_at > ${NOW} order by id`,
   /** In: now. */
   formerWorkers: `select entry, heartbeat_at, expires_at from ${s}.worker where expires_at <= ${NOW} and expires_at > ${NOW} - ${FORMER_WORKERS_MS}
-    order by expires_at desc limit ${MAX_FORMER_WORKERS}`,
+    order by expires_at desc, id limit ${MAX_FORMER_WORKERS}`,
   /**
    * In: now, limit, how long to keep minutes, hours and news. Out: how many rows were dropped or moved. One process at a time moves histograms: a
    * second one would go on behind the first, and what the first then rolled back would stay where it was.
    */
   sweep: `with expired_keys as (${dropSome(`${s}.key`, `expires_at is not null and expires_at <= ${NOW} order by expires_at`)})
-    , former_workers as (${dropSome(`${s}.worker`, `expires_at <= ${NOW} - ${FORMER_WORKERS_MS}`)})
+    , former_workers as (${dropSome(
+      `${s}.worker`,
+      `expires_at <= ${NOW} - ${FORMER_WORKERS_MS} or (expires_at <= ${NOW} and id = any(array(
+        select id from ${s}.worker where expires_at <= ${NOW} order by expires_at desc, id offset ${MAX_FORMER_WORKERS})))`,
+    )})
     , turn as materialized (select pg_try_advisory_xact_lock(hashtext('${s}.times')) as mine, coalesce((select amount from ${s}.count where step = ${MOVED_STEP}), 0) as since)
     , moved as (
       delete from ${s}.count where ctid = any(array(select ctid from ${s}.count where (select mine from turn) and step = ${STEP.minute}

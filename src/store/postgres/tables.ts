@@ -253,7 +253,9 @@ export const STEPS: readonly Step[] = [
   ${stateView(schema, ["ready", "due", "running", "ended", "blocked"])}`,
     isAdditive: true,
   },
-  // To 7: what was changed by hand. Not in the job's own row: a bulk operation would rewrite the bodies of all its jobs.
+  // To 7: what was changed by hand. Not in the job's own row: a bulk operation would rewrite the bodies of all its jobs. An older version
+  // that runs beside does not know this table: the rows of jobs that it removes or prunes stay, and nothing reads them again. Finding them
+  // would read the whole table, so nothing drops them.
   {
     sql: (schema) => `
   create table ${schema}.manual_change (job uuid not null, number int not null, change text not null, primary key (job, number));`,

@@ -14,7 +14,7 @@ const STRETCH = 500;
 /** Groups dead letters by error. Each partition has them by their end; if there are too many, only the latest of each. */
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
   const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
-  const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition)));
+  const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition, query)));
   const filled = partitions.map((partition, index) => ({ partition, size: sizes[index]! })).filter(({ size }) => size > 0);
   const isTooMuch = filled.reduce((sum, { size }) => sum + size, 0) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.floor(MAX_CANDIDATES / filled.length) : MAX_CANDIDATES;
@@ -26,8 +26,13 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
   return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
 }
 
-async function countDead({ session, keys }: Context, partition: number): Promise<number> {
-  return numberOf(await session.command("ZCARD", `${keys.partition(partition)}:x`));
+async function countDead({ session, keys }: Context, partition: number, query: GroupQuery): Promise<number> {
+  return numberOf(await session.command("ZCOUNT", `${keys.partition(partition)}:x`, ...endsOf(query)));
+}
+
+/** The wanted time of the end, as bounds of a sorted set. */
+function endsOf({ endedFrom, endedTo }: GroupQuery): [from: string, to: string] {
+  return [endedFrom === undefined ? "-inf" : String(endedFrom), endedTo === undefined ? "+inf" : `(${endedTo}`];
 }
 
 async function countErrors(
@@ -37,7 +42,7 @@ async function countErrors(
   query: GroupQuery,
   tally: ErrorTally,
 ): Promise<void> {
-  const { priority, from = "", to = "", tag = "", endedFrom = "", endedTo = "" } = query;
+  const { priority, from = "", to = "", tag = "" } = query;
   const filter = [
     statesOf([...new Set(query.status)]),
     String(priority?.min ?? ""),
@@ -45,8 +50,7 @@ async function countErrors(
     String(from),
     String(to),
     tag,
-    String(endedFrom),
-    String(endedTo),
+    ...endsOf(query),
   ];
   for (let passed = 0; passed < share;) {
     const stretch = Math.min(STRETCH, share - passed);

@@ -16,7 +16,8 @@
  *   <prefix>:{17}:x                zset    dead and failed jobs
  *   <prefix>:{17}:i:<chunk>, :g    list    all jobs in the order of their creation, in short lists, and the zset that finds these
  *   <prefix>:{17}:h:<id>, :o:<id>  list    history and log lines of a job
- *   <prefix>:{17}:u                hash    id → what was changed by hand, one line each
+ *   <prefix>:{17}:u                hash    id → what was changed by hand, one line each; an older version that runs beside leaves those of
+ *                                          jobs that it removes, and nothing reads them again
  *   <prefix>:{17}:k, :kx           hash    "queue key" → holder of an idempotency key; zset of keys that outlived their job, by expiry
  *   <prefix>:{17}:q:<queue>        hash    settings of a queue
  *   <prefix>:{17}:t:<queue>        hash    number of jobs by status and level
@@ -34,7 +35,7 @@ export class Keys {
   /** A set of the names of all queues. */
   readonly queues: string;
   readonly workers: string;
-  /** A zset of the entries of the audit by number. */
+  /** A zset of the entries of the audit by number, and of `last`, by the last number below zero: it is there when all entries are gone. */
   readonly audit: string;
   /** A hash: schedule name → partition; and a set of the partitions that have schedules. */
   readonly schedules: string;

@@ -72,7 +72,9 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
     if (empty.length > 0) {
       if (looked.isEnough) return { jobs, cursor: encodeCursor(order, firstLeft(sources, order)) };
       // If some are filtered out here, it is not known how many it takes.
-      const stretch = filtersHere(query) ? LONGEST_STRETCH : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
+      const stretch = filtersHere(query, order)
+        ? LONGEST_STRETCH
+        : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
       const most = looked.share(empty.length);
       await Promise.all(empty.map(async (source) => looked.add(await fill(context, source, query, stretch, most))));
       continue;
@@ -204,7 +206,12 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
     const wanted = { ...filter, status };
     const sources = await sourcesOf(context, wanted, line, "start");
     for (let open = sources; open.length > 0; open = sources.filter((source) => source.after !== null)) {
-      if (looked.isEnough) return { count, isCapped: true };
+      if (looked.isEnough) {
+        const more = await Promise.all(open.map((source) => countStretch(context, source, wanted, 1)));
+        const isMore = more.some(({ looked, passed }) => looked > passed) || open.some((source) => source.after !== null);
+        if (isMore) return { count, isCapped: true };
+        break;
+      }
       const most = looked.share(open.length);
       for (const some of await Promise.all(open.map((source) => countStretch(context, source, wanted, most)))) {
         count += some.count;
@@ -247,9 +254,9 @@ async function sourcesOf({ registry }: Context, filter: Filter, line: Line, afte
   });
 }
 
-/** Whether results are also filtered here, not only in the script. */
-function filtersHere({ tag, group, q, to }: ListQuery): boolean {
-  return [tag, group, q, to].some((filter) => filter !== undefined);
+/** Whether results are also filtered here, not only in the script. Newest created first, `from` is where a list ends. */
+function filtersHere({ tag, group, q, from, to }: ListQuery, order: StateOrder | null): boolean {
+  return [tag, group, q, to, order === null ? undefined : from].some((filter) => filter !== undefined);
 }
 
 function encodeCursor(order: StateOrder | null, place: Place): string {

@@ -23,7 +23,7 @@ export async function formerWorkers({ session, keys }: Context): Promise<FormerW
   return listOf(entries)
     .map(readEntry)
     .filter(({ until }) => until > now - FORMER_WORKERS_MS)
-    .sort((a, b) => b.until - a.until)
+    .sort((a, b) => b.until - a.until || (a.entry.id < b.entry.id ? -1 : 1))
     .slice(0, MAX_FORMER_WORKERS)
     .map(({ entry, heartbeatAt, until }) => formerOf(entry, heartbeatAt, until));
 }
@@ -63,7 +63,7 @@ export async function writeAudit({ session, keys }: Context, entries: readonly N
 
 export async function readAudit({ session, keys }: Context, before: number | null, limit: number): Promise<AuditEntry[]> {
   const from = before === null ? "+inf" : `(${before}`;
-  const found = await session.command("ZREVRANGEBYSCORE", keys.audit, from, "-inf", "LIMIT", "0", String(limit));
+  const found = await session.command("ZREVRANGEBYSCORE", keys.audit, from, "1", "LIMIT", "0", String(limit));
   return listOf(found).map((entry) => {
     const [, number, at, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
     return { ...(JSON.parse(json!) as NewAuditEntry), number: Number(number), at: Number(at) };

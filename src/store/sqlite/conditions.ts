@@ -57,7 +57,10 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
 
 /** Whether a job counts as looked at: its status is wanted, and its queue is not skipped. */
 export function isCandidate(filter: Filter, leftOut: readonly number[]): Pick<Conditions, "text" | "values"> {
-  const states = statusesOf(filter)?.map((status) => STATE[status]);
+  // Sorted, so that the order of the caller makes no other statement.
+  const states = statusesOf(filter)
+    ?.map((status): number => STATE[status])
+    .sort((a, b) => a - b);
   const texts = states === undefined ? ["true"] : [`state in (${states.join(", ")})`];
   if (leftOut.length === 0) return { text: texts.join(), values: [] };
   return { text: [...texts, "queue not in (select value from json_each(?))"].join(" and "), values: [JSON.stringify(leftOut)] };

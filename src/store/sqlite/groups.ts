@@ -6,13 +6,13 @@ import type { Catalog } from "./catalog.ts";
 import { readError } from "../stored-error.ts";
 import { hexToId, idToBlob } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
+import { COUNT_ENDED_WITHIN, COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
 /** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
 export function groupErrors({ on, catalog }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const places = placesOf(on, catalog, query);
-  const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES;
+  const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
   const tally = new ErrorTally();
   for (const { queue, state } of places) countErrors(on, catalog, query, [queue, state, share], tally);
@@ -35,6 +35,14 @@ function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] 
     .map((place) => ({ ...place, count: on.number(TALLY_OF_STATE, place.queue, place.state)! }))
     .filter(({ count }) => count > 0)
     .slice(0, MAX_CANDIDATES);
+}
+
+/** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
+function countWithin(on: Connection, { endedFrom, endedTo }: GroupQuery, places: readonly Place[]): number {
+  const most = MAX_CANDIDATES + 1;
+  const countOf = ({ queue, state }: Place, left: number): number =>
+    on.number(COUNT_ENDED_WITHIN, queue, state, endedFrom ?? null, endedTo ?? null, left)!;
+  return places.reduce((sum, place) => (sum < most ? sum + countOf(place, most - sum) : sum), 0);
 }
 
 type Row = [group: string, lane: number, count: number, first: number, last: number, sample: string];

@@ -5,10 +5,11 @@ import { STATE } from "../numbers.ts";
 import { comesBefore, type Place } from "../state-order.ts";
 import type { ListQuery } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
+import { leftOutBy } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
 import { nextDue, nextEnded, nextInLane, TALLY_OF_STATE } from "./statements.ts";
 
-/** A place in an index. Scheduled and retrying jobs share one: `isOther` says that it belongs to a job of the other status. */
+/** A place in an index. Scheduled and retrying jobs of all queues share one: `isOther`: its job has the other status, or is left out. */
 export interface IndexPlace extends Place {
   readonly isOther: boolean;
 }
@@ -32,6 +33,7 @@ export function* placesInOrder(
 ): Generator<IndexPlace> {
   let lines = linesOf(on, catalog, query, order);
   const states = statusesOf(query)!.map((status): number => STATE[status]);
+  const leftOut = new Set<number | undefined>(leftOutBy(catalog, query));
   // Few sizes, because each is a statement of its own.
   const atOnce = lines.length > 30 ? 16 : lines.length > 3 ? 64 : 256;
   const start = startOf(query, order, after);
@@ -39,8 +41,8 @@ export function* placesInOrder(
   const headOf = (line: Line): IndexPlace | undefined => {
     if (line.given === line.places.length && !line.isRead) {
       const { at, seq } = line.places.at(-1) ?? start;
-      const rows = on.all(line.text(atOnce), ...line.values, at, seq, end) as [number, number, number][];
-      line.places = rows.map(([at, seq, state]) => ({ at, seq, isOther: !states.includes(state) }));
+      const rows = on.all(line.text(atOnce), ...line.values, at, seq, end) as [number, number, number, number?][];
+      line.places = rows.map(([at, seq, state, queue]) => ({ at, seq, isOther: !states.includes(state) || leftOut.has(queue) }));
       line.given = 0;
       line.isRead = rows.length < atOnce;
     }

@@ -1,5 +1,5 @@
 import { type Filter, leavesOut, type Matcher, matcherOf, statusesOf } from "../../core/filter.ts";
-import type { JobSummaryRecord } from "../../core/job.ts";
+import type { JobSummaryRecord, Status } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import type { Search } from "../../core/search.ts";
 import { STATE } from "../numbers.ts";
@@ -23,6 +23,7 @@ import {
   searchPicked,
   SEQS_DUE,
   SEQS_ENDED,
+  SEQS_ENDED_WITHIN,
   SEQS_OF_LANE,
   SEQS_RUNNING,
   SMALL_PAYLOAD_BYTES,
@@ -187,6 +188,7 @@ class Scan {
     let seqs: number[] = [];
     let looked = 0;
     let passed = 0;
+    let size = Math.min(SEARCHED_BATCH, spaceLeft());
     for (const { at, seq, isOther } of placesInOrder(this.#on, this.#catalog, this.#query, order, after)) {
       this.#at.set(seq, at);
       if (isOther) passed++;
@@ -195,10 +197,11 @@ class Scan {
         looked++;
       }
       const isEnough = looked === MAX_CANDIDATES || passed === MAX_PASSED;
-      if (isEnough || seqs.length >= Math.min(SEARCHED_BATCH, spaceLeft())) {
+      if (isEnough || seqs.length === size) {
         yield { seqs, next: seq };
         if (isEnough) return;
         seqs = [];
+        size = Math.min(SEARCHED_BATCH, 2 * size);
       }
     }
     yield { seqs, next: null };
@@ -311,7 +314,10 @@ const NONE = (): number => 0;
 function picksOf(on: Connection, catalog: Catalog, query: Filter): Pick[] | null {
   const all = catalog.allQueues();
   const queues = all.filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
-  return statusesOf(query)?.map((status) => pickOf(on, catalog, query, STATE[status], queues, all)) ?? null;
+  const statuses = statusesOf(query);
+  // Scheduled and retrying jobs share one index, so it is read once for both.
+  const isRead = (status: Status): boolean => status === "retrying" && statuses!.includes("scheduled");
+  return statuses?.filter((status) => !isRead(status)).map((status) => pickOf(on, catalog, query, STATE[status], queues, all)) ?? null;
 }
 
 /**
@@ -321,7 +327,7 @@ function picksOf(on: Connection, catalog: Catalog, query: Filter): Pick[] | null
 function pickOf(
   on: Connection,
   catalog: Catalog,
-  { type, endedFrom, endedTo }: Filter,
+  { type, status, endedFrom, endedTo }: Filter,
   state: number,
   queues: readonly QueueRow[],
   all: readonly QueueRow[],
@@ -336,8 +342,11 @@ function pickOf(
   };
   if (state >= STATE.completed) {
     const ids = queues.map(({ id }) => id);
+    const isDated = endedFrom !== undefined || endedTo !== undefined;
     const readOne = (below: number) => (queue: number, left: number) =>
-      read(SEQS_ENDED, state, below, left, queue, endedFrom ?? null, endedTo ?? null);
+      isDated
+        ? read(SEQS_ENDED_WITHIN, state, below, queue, left, endedFrom ?? null, endedTo ?? null)
+        : read(SEQS_ENDED, state, below, queue, left);
     return { count: () => countIn(queues), passed: NONE, seqs: (below, most) => readEach(ids, most, readOne(below)) };
   }
   if (state === STATE.pending) {
@@ -348,9 +357,16 @@ function pickOf(
   if (state === STATE.running) {
     return { count: () => countIn(all), passed: NONE, seqs: (below, most) => read(SEQS_RUNNING, state, below, most) };
   }
-  // Scheduled and retrying jobs share one index: to find one status, it reads both.
-  const passed = (): number => countIn(all, state === STATE.scheduled ? STATE.retrying : STATE.scheduled);
-  return { count: () => countIn(all) + passed(), passed, seqs: (below, most) => read(SEQS_DUE, state, below, most) };
+  // To find one of the two statuses, it reads both.
+  const other = state === STATE.scheduled ? STATE.retrying : STATE.scheduled;
+  const areBoth = state === STATE.scheduled && status!.includes("retrying");
+  const highest = areBoth ? other : state;
+  const countOther = (): number => countIn(all, other);
+  return {
+    count: () => countIn(all) + countOther(),
+    passed: areBoth ? NONE : countOther,
+    seqs: (below, most) => read(SEQS_DUE, state, highest, below, most),
+  };
 }
 
 /** from <= seq < below */

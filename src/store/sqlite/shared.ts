@@ -1,6 +1,6 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
 import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
-import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
+import { FORMER_WORKERS_MS, formerOf, type FormerWorker, type WorkerEntry } from "../../core/worker-entry.ts";
 import {
   ADD_AUDIT,
   FORMER_WORKERS,
@@ -31,7 +31,7 @@ export function livingWorkers({ on, now }: View): (WorkerEntry & { readonly hear
 
 export function formerWorkers({ on, now }: View): FormerWorker[] {
   return on
-    .all(FORMER_WORKERS, now, now - FORMER_WORKERS_MS, MAX_FORMER_WORKERS)
+    .all(FORMER_WORKERS, now, now - FORMER_WORKERS_MS)
     .map(([entry, heartbeatAt, endedAt]) => formerOf(JSON.parse(entry as string) as WorkerEntry, heartbeatAt as number, endedAt as number));
 }
 

@@ -7,7 +7,7 @@
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
-import { STOPPED } from "../../core/worker-entry.ts";
+import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
@@ -223,12 +223,24 @@ export const SMALL_PICKED_BYTES = `select sum(octet_length(payload)) from ${PICK
 
 /** In: lane, seq to start below, limit. Out: seqs of its pending jobs. */
 export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ? limit ?`;
-/** In: state, seq to start below, limit. Out: seqs, unordered, read through an index that has few other jobs. */
-export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due where ${WAITS_FOR_TIME} and state = ? and seq < ? limit ?`;
+/** In: lowest and highest state, seq to start below, limit. Out: seqs, unordered, read through an index that has few other jobs. */
+export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due
+  where ${WAITS_FOR_TIME} and state between ? and ? and seq < ? limit ?`;
+/** In: state, seq to start below, limit. The same. */
 export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ? limit ?`;
-/** In: state, seq to start below, limit, queue, ended from, ended before (each null: any). */
+/** In: state, seq to start below, queue, limit. Blocked jobs are in this index too, without an end. */
 export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended
-  where ${AT_REST} and state = ?1 and seq < ?2 and queue = ?4 and (?5 is null or ended_at >= ?5) and (?6 is null or ended_at < ?6) limit ?3`;
+  where ${AT_REST} and state = ? and seq < ? and queue = ? limit ?`;
+/** In: queue, state, ended from, ended before (each null: any). `? is null or …` would be no range of the index. */
+const endedWithin = (queue: string, state: string, from: string, before: string): string =>
+  `${AT_REST} and queue = ${queue} and state = ${state}
+    and ended_at >= ifnull(${from}, 0) and ended_at < ifnull(${before}, ${Number.MAX_SAFE_INTEGER})`;
+/** In: state, seq to start below, queue, limit, ended from, ended before (each null: any). */
+export const SEQS_ENDED_WITHIN = `select seq from millrace_job indexed by millrace_ended
+  where ${endedWithin("?3", "?1", "?5", "?6")} and seq < ?2 limit ?4`;
+/** In: queue, state, ended from, ended before (each null: any), most. Out: how many ended then, counted up to `most`. */
+export const COUNT_ENDED_WITHIN = `select count(*) from (select 1 from millrace_job indexed by millrace_ended
+  where ${endedWithin("?1", "?2", "?3", "?4")} limit ?5)`;
 
 /**
  * The next places in an index, in the order of its state. The limit is part of the text: see readyJobs.
@@ -236,8 +248,8 @@ export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ende
  */
 export const nextInLane = (limit: number): string => `select rank, seq, ${STATE.pending} from millrace_job indexed by millrace_ready
   where ${PENDING} and lane = ?1 and rank >= ?2 and (rank > ?2 or seq > ?3) and ?4 is null order by rank, seq limit ${limit}`;
-/** In: due time and seq to start after; null. Out: run_at, seq, state. */
-export const nextDue = (limit: number): string => `select run_at, seq, state from millrace_job indexed by millrace_due
+/** In: due time and seq to start after; null. Out: run_at, seq, state, queue. */
+export const nextDue = (limit: number): string => `select run_at, seq, state, queue from millrace_job indexed by millrace_due
   where ${WAITS_FOR_TIME} and run_at >= ?1 and (run_at > ?1 or seq > ?2) and ?3 is null order by run_at, seq limit ${limit}`;
 /** In: queue; state; end and seq to start after; the earliest end (null: any). Out: ended_at, seq, state. The latest end first. */
 export const nextEnded = (limit: number): string => `select ended_at, seq, state from millrace_job indexed by millrace_ended
@@ -252,7 +264,7 @@ export const nextEnded = (limit: number): string => `select ended_at, seq, state
 export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
   from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
-    where ${AT_REST} and queue = ?1 and state = ?2 and ended_at >= ifnull(?9, 0) and (?10 is null or ended_at < ?10) order by ended_at desc limit ?3)
+    where ${endedWithin("?1", "?2", "?9", "?10")} order by ended_at desc limit ?3)
   where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
     and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
     and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))
@@ -309,8 +321,9 @@ export const DROP_OLD_MINUTES = `delete from millrace_count where (step, at, que
 /** In: step, before, limit. */
 export const DROP_OLD_HOURS = `delete from millrace_count where (step, at, queue, metric) in
   (select step, at, queue, metric from millrace_count where step = ? and at < ? limit ?)`;
-/** In: now, limit. */
-export const DROP_FORMER_WORKERS = "delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ? limit ?)";
+/** In: before, limit, now. Drops those that ended before, and those beyond the last MAX_FORMER_WORKERS that have ended. */
+export const DROP_FORMER_WORKERS = `delete from millrace_worker where id in (select id from millrace_worker where expires_at <= ?1
+  or id in (select id from millrace_worker where expires_at <= ?3 order by expires_at desc, id limit -1 offset ${MAX_FORMER_WORKERS}) limit ?2)`;
 /** In: before, limit. */
 export const DROP_OLD_NEWS = "delete from millrace_news where seq in (select seq from millrace_news where at < ? order by seq limit ?)";
 /** In: now, limit. */
@@ -353,13 +366,13 @@ export const SET_LAST_JOB = "update millrace_schedule set last_job = ? where nam
 
 /** In: id, entry, heartbeat_at, expires_at. */
 export const PUT_WORKER = "insert or replace into millrace_worker (id, entry, heartbeat_at, expires_at) values (?, ?, ?, ?)";
-/** In: id. */
+/** In: now, id, now. */
 export const STOP_WORKER = `update millrace_worker set entry = json_set(entry, '$.state', '${STOPPED}'), expires_at = ? where id = ? and expires_at > ?`;
 /** In: now. */
 export const LIVE_WORKERS = "select entry, heartbeat_at from millrace_worker where expires_at > ? order by id";
-
-export const FORMER_WORKERS =
-  "select entry, heartbeat_at, expires_at from millrace_worker where expires_at <= ? and expires_at > ? order by expires_at desc limit ?";
+/** In: now, ended after. Out: those that have ended, the last first. */
+export const FORMER_WORKERS = `select entry, heartbeat_at, expires_at from millrace_worker
+  where expires_at <= ? and expires_at > ? order by expires_at desc, id limit ${MAX_FORMER_WORKERS}`;
 
 // ── Allowances ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -120,7 +120,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   const removed =
     moved.cells +
     tx.on.run(DROP_EXPIRED_KEYS, tx.now, limit) +
-    tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit) +
+    tx.on.run(DROP_FORMER_WORKERS, tx.now - FORMER_WORKERS_MS, limit, tx.now) +
     tx.on.run(DROP_OLD_MINUTES, tx.now - keep.minutesMs, moved.to, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP["hour-times"], tx.now - keep.hoursMs, limit) +
@@ -131,7 +131,10 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
   return { removed };
 }
 
-/** Moves cells of histograms from their minutes to their hours, the earliest first. From where it stopped: no minute is looked at again and again. */
+/**
+ * Moves cells of histograms from their minutes to their hours, the earliest first. Begins where the last call stopped, so that minutes whose
+ * histograms were moved are not read again.
+ */
 function moveTimes(tx: Transaction, limit: number): { readonly cells: number; readonly to: number } {
   const from = tx.on.number(TIMES_MOVED_TO) ?? 0;
   const cells = tx.on.all(TIMES_TO_MOVE, from, tx.now - TIMES_BY_MINUTE_MS, limit) as [number, number, number, number][];

@@ -59,6 +59,18 @@ export function auditSuite(engine: Engine): void {
       expect(await queuesIn(world)).toEqual(["d"]);
     });
 
+    keeps("its numbers rise even after all entries are gone", async (world) => {
+      await world.store.writeAudit([paused("a"), paused("b")]);
+      const [last] = await world.store.readAudit(null, 1);
+      world.clock.advance(AUDIT_KEPT_MS + 1);
+      expect(await world.store.sweep(KEEP, 10)).toEqual({ removed: 2 });
+      expect(await queuesIn(world)).toEqual([]);
+      expect(await world.store.sweep(KEEP, 10)).toEqual({ removed: 0 });
+      await world.store.writeAudit([paused("c")]);
+      const [next] = await world.store.readAudit(null, 1);
+      expect(next!.number).toBeGreaterThan(last!.number);
+    });
+
     keeps("forgets what is beyond the newest, however young", async (world) => {
       await world.store.writeAudit([paused("first"), paused("second")]);
       for (let from = 0; from < MAX_AUDIT_ENTRIES - 1; from += MAX_BATCH) {

@@ -137,12 +137,17 @@ export function groupSuite(engine: Engine): void {
 
     keeps("C16: no more jobs are looked at than a list would, and that there are more is told", async (world) => {
       await dieMany(world, MAX_CANDIDATES / 2 + 1, { queue: "one" }, "a");
+      world.clock.advance(1_000);
+      const late = world.clock.now();
       await dieMany(world, MAX_CANDIDATES / 2 + 1, { queue: "two" }, "b");
       const { groups: found, isCapped } = await groups(world);
       expect(isCapped).toBe(true);
       expect(found.map(({ message }) => message).sort()).toEqual(["a", "b"]);
       expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(MAX_CANDIDATES);
       expect(await groups(world, { queue: "one" })).toMatchObject({ isCapped: false, groups: [{ count: MAX_CANDIDATES / 2 + 1 }] });
+      const half = { isCapped: false, groups: [{ count: MAX_CANDIDATES / 2 + 1 }] };
+      expect(await groups(world, { endedFrom: late })).toMatchObject(half);
+      expect(await groups(world, { endedTo: late })).toMatchObject(half);
     });
   });
 }

@@ -99,5 +99,15 @@ export function internalSuite(engine: Engine): void {
       expect((await world.store.list({ limit: 7, status: ["pending"] })).jobs).toHaveLength(7);
       expect(await world.store.count({ internal: true })).toEqual({ count: MAX_CANDIDATES, isCapped: true });
     });
+
+    keeps("do not keep a page of delayed jobs from being full, however many are due sooner", async (world) => {
+      await world.addMany(MAX_CANDIDATES + 500, { queue: DELIVERIES, type: "millrace:webhook", delay: 10_000 });
+      const mine = await world.addMany(3, { delay: 20_000 });
+      for (const status of [["scheduled"], ["retrying", "scheduled"]] as const) {
+        const page = await world.store.list({ limit: 3, status, sort: "state" });
+        expect(page.jobs.map(({ id }) => id)).toEqual(mine.map(({ id }) => id));
+      }
+      expect(await world.store.list({ limit: 3, status: ["retrying"], sort: "state" })).toEqual({ jobs: [], cursor: null });
+    });
   });
 }

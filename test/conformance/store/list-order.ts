@@ -225,7 +225,14 @@ export function listOrderSuite(engine: Engine): void {
       const many = MAX_CANDIDATES + 500;
       const wanted = await world.addMany(many, (index) => ({ type: index % 2 === 0 ? "even" : "odd", queue: QUEUES[index % 2]! }));
       const others = await world.addMany(many);
-      for (let from = 0; from < many; from += MAX_BATCH) await world.store.change(idsOf(others.slice(from, from + MAX_BATCH)), CANCEL);
+      const cancel = async (jobs: typeof others): Promise<void> => {
+        for (let from = 0; from < jobs.length; from += MAX_BATCH)
+          await world.store.change(idsOf(jobs.slice(from, from + MAX_BATCH)), CANCEL);
+      };
+      await cancel(others.slice(0, -300));
+      world.clock.advance(1_000);
+      const late = world.clock.now();
+      await cancel(others.slice(-300));
       const page = async (query: Omit<ListQuery, "limit">): Promise<string[]> =>
         idsOf((await world.store.list({ limit: 50, ...query })).jobs);
       expect(await page({ status: ["pending"], sort: "state" })).toEqual(idsOf(wanted.slice(0, 50)));
@@ -243,6 +250,11 @@ export function listOrderSuite(engine: Engine): void {
         isCapped: true,
       });
       expect(await world.store.count({ status: ["pending", "cancelled"], tag: "none" })).toEqual({ count: 0, isCapped: true });
+      expect(await world.store.count({ status: ["cancelled"], endedFrom: late })).toEqual({ count: 300, isCapped: false });
+      expect(await world.store.count({ endedFrom: late, priority: { min: 0, max: 0 } })).toEqual({ count: 300, isCapped: false });
+      expect(await world.store.count({ status: ["cancelled"], endedTo: late })).toEqual({ count: MAX_CANDIDATES, isCapped: true });
+      await cancel(wanted.slice(-500));
+      expect(await world.store.count({ status: ["pending", "running"] })).toEqual({ count: MAX_CANDIDATES, isCapped: false });
     });
   });
 

@@ -4,8 +4,8 @@ import { MAX_BATCH, type PruneRule } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn, LEASE_MS, type World } from "../world.ts";
 
-const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 function ruleOf(change: Partial<PruneRule> = {}): PruneRule {
   return { queue: "default", ageMs: Number.MAX_SAFE_INTEGER, count: Number.MAX_SAFE_INTEGER, keepAtLeastMs: 0, ...change };

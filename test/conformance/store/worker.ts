@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { FORMER_WORKERS_MS, type WorkerEntry } from "../../../src/core/worker-entry.ts";
+import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, type WorkerEntry } from "../../../src/core/worker-entry.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn } from "../world.ts";
 
@@ -103,6 +103,21 @@ export function workerSuite(engine: Engine): void {
       expect(await world.store.formerWorkers()).toEqual([]);
       expect(await world.store.sweep(KEEP, 100)).toEqual({ removed: 1 });
       expect((await world.store.workers()).map(({ id }) => id)).toEqual(["b"]);
+    });
+
+    keeps("keeps only the last that ended", async (world) => {
+      const all = Array.from({ length: MAX_FORMER_WORKERS + 5 }, (_, index) => `w${index}`);
+      await Promise.all(all.map((id, index) => world.store.register(entryOf(id), 1_000 + index)));
+      await world.store.register(entryOf("live"), 60_000);
+      world.clock.advance(10_000);
+      const kept = all.slice(5).reverse();
+      const former = async (): Promise<string[]> => (await world.store.formerWorkers()).map(({ id }) => id);
+      expect(await former()).toEqual(kept);
+      expect(await world.store.sweep(KEEP, 3)).toEqual({ removed: 3 });
+      expect(await world.store.sweep(KEEP, 3)).toEqual({ removed: 2 });
+      expect(await world.store.sweep(KEEP, 3)).toEqual({ removed: 0 });
+      expect(await former()).toEqual(kept);
+      expect((await world.store.workers()).map(({ id }) => id)).toEqual(["live"]);
     });
 
     keeps("S12: a worker's goodbye leaves the leases of others, and even its own, untouched", async (world) => {

@@ -6,8 +6,8 @@ import { type Script, script } from "./script.ts";
 /**
  * Counts dead and failed jobs by error group and lane, one stretch per call, last ended first. Reads a body only if a filter needs it.
  *
- * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag,
- *     ended at or after, ended before (each "": any).
+ * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag
+ *     (each "": any); the range of their end, as bounds of a sorted set.
  * Out: { (group, lane, count, first end, last end, id of the last) …, how many were looked at, lanes }
  */
 export const GROUPS: Script = script(
@@ -18,7 +18,6 @@ export const GROUPS: Script = script(
   `
 local skip, most, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local lowest, highest, from, to, tag = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
-local endedFrom, endedTo = tonumber(ARGV[10]), tonumber(ARGV[11])
 local asksBody = from or to or tag ~= ''
 
 local function isTagged(body)
@@ -31,8 +30,7 @@ local function isTagged(body)
   return false
 end
 
-local function isMeant(id, state, priority, over)
-  if (endedFrom and over < endedFrom) or (endedTo and over >= endedTo) then return false end
+local function isMeant(id, state, priority)
   if not string.find(wanted, ',' .. state .. ',', 1, true) then return false end
   if lowest and (priority < lowest or priority > highest) then return false end
   if not asksBody then return true end
@@ -42,13 +40,13 @@ local function isMeant(id, state, priority, over)
   return tag == '' or isTagged(body)
 end
 
-local members = redis.call('ZREVRANGE', B .. 'x', skip, skip + most - 1)
+local members = redis.call('ZREVRANGEBYSCORE', B .. 'x', ARGV[11], ARGV[10], 'LIMIT', skip, most)
 local ids = {}
 for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
 local records, groups, rows = mget('s', ids), {}, {}
 for index, id in ipairs(ids) do
   local state, priority, number, over, wl, pl, el, at = ${RECORD.open("records[index]", "state", "priority", "lane", "over", "wl", "pl", "el")}
-  if el > 0 and isMeant(id, state, priority, over) then
+  if el > 0 and isMeant(id, state, priority) then
     local group = sub(records[index], at + wl + pl + ${GROUP_AT - 1}, at + wl + pl + ${GROUP_AT + GROUP_LENGTH - 2})
     local key = group .. number
     local row = groups[key]

@@ -138,7 +138,10 @@ local function withoutDeadLetters()
 end
 `;
 
-/** After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, which are kept by minute only. */
+/**
+ * After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, which are written by minute only; `sweep` moves them to their
+ * hour.
+ */
 export const LEDGER = `
 local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
 

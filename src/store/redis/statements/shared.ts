@@ -1,7 +1,7 @@
 /** What processes share besides jobs: workers, allowances, marks, the audit. Each script uses one key outside the partitions. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../../core/audit.ts";
-import { FORMER_WORKERS_MS, STOPPED } from "../../../core/worker-entry.ts";
+import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
 
@@ -41,16 +41,21 @@ return found
 `,
 );
 
-/** Drops workers whose entry ended long ago. In: now; limit. Out: how many. */
+/** Drops workers whose entry ended long ago, and those beyond the last MAX_FORMER_WORKERS that have ended. In: now; limit. Out: how many. */
 export const SWEEP_WORKERS: Script = plainScript(
   "sweepWorkers",
   TIME,
   `
-local removed, all = 0, redis.call('HGETALL', KEYS[1])
+local removed, former, all = 0, {}, redis.call('HGETALL', KEYS[1])
 for index = 1, #all, 2 do
+  local over = tonumber(string.match(all[index + 1], '^%d+'))
+  if over <= now then former[#former + 1] = { over = over, id = all[index] } end
+end
+table.sort(former, function (a, b) return a.over > b.over or (a.over == b.over and a.id < b.id) end)
+for index, worker in ipairs(former) do
   if removed == tonumber(ARGV[2]) then break end
-  if tonumber(string.match(all[index + 1], '^%d+')) <= now - ${FORMER_WORKERS_MS} then
-    redis.call('HDEL', KEYS[1], all[index])
+  if index > ${MAX_FORMER_WORKERS} or worker.over <= now - ${FORMER_WORKERS_MS} then
+    redis.call('HDEL', KEYS[1], worker.id)
     removed = removed + 1
   end
 end
@@ -90,12 +95,16 @@ export const MARK: Script = plainScript(
   `redis.call('SET', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), 'PX', ARGV[2])`,
 );
 
-/** Adds entries to the audit: "number time JSON" each. In: now; JSON … */
+/**
+ * Adds entries to the audit: "number time JSON" each. `last` keeps the last number, so that numbers rise even if all entries are gone.
+ * In: now; JSON …
+ */
 export const WRITE_AUDIT: Script = plainScript(
   "writeAudit",
   TIME,
   `
-local number = tonumber(redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) or 0
+local number = -tonumber(redis.call('ZSCORE', KEYS[1], 'last') or 0)
+redis.call('ZADD', KEYS[1], 1 - number - #ARGV, 'last')
 for index = 2, #ARGV do
   number = number + 1
   redis.call('ZADD', KEYS[1], number, string.format('%.0f %.0f ', number, now) .. ARGV[index])
@@ -103,17 +112,17 @@ end
 `,
 );
 
-/** Drops old entries of the audit. In: now; limit. Out: how many. */
+/** Drops old entries of the audit; `last` comes before them and stays. In: now; limit. Out: how many. */
 export const SWEEP_AUDIT: Script = plainScript(
   "sweepAudit",
   TIME,
   `
-local beyond, removed = redis.call('ZCARD', KEYS[1]) - ${MAX_AUDIT_ENTRIES}, 0
-for index, entry in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)) do
+local beyond, removed = redis.call('ZCARD', KEYS[1]) - 1 - ${MAX_AUDIT_ENTRIES}, 0
+for index, entry in ipairs(redis.call('ZRANGE', KEYS[1], 1, ARGV[2])) do
   if index > beyond and tonumber(string.match(entry, '^%d+ (%d+)')) >= now - ${AUDIT_KEPT_MS} then break end
   removed = index
 end
-if removed > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, removed - 1) end
+if removed > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 1, removed) end
 return removed
 `,
 );
