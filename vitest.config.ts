@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take half a minute and more. What begins last must be short, or one core has nothing to do at the end. */
-const LONG = /-model|torture|faults|dashboard|simulation|numbers|conformance\/(postgres|redis|client)|contract|e2e\/(cli|serve|processes|package|docs)/;
+const LONG =
+  /-model|torture|faults|dashboard|simulation|numbers|conformance\/(postgres|redis|client)|contract|e2e\/(cli|serve|processes|package|docs)/;
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
