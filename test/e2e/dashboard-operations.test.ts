@@ -65,6 +65,7 @@ test("a running operation shows its progress and is stopped, and one that could 
     const answer = await page.request.get(stopped.replace(/\/stop$/, ""));
     await route.fulfill({ response: answer });
   });
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("b");
   const row = page.locator(`[data-operation="${id}"]`);
