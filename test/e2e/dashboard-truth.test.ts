@@ -382,12 +382,7 @@ describe.each([1024, 1280, 1366, 1440])("at %i px, and with a wide font", (width
     expect(await page.evaluate(coveredIn("dialog[open]", "body"))).toEqual([]);
     await page.goto(`${url}jobs`);
     await page.locator("tr[data-job]").first().waitFor();
-    await page.keyboard.press("e");
-    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
-    await dialog.getByLabel("Type").fill("t");
-    await dialog.getByText("Options").click();
-    await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
-    await page.locator("[data-toast=done]").waitFor();
+    await enqueueAndKeepOpen(page);
     expect(await page.evaluate(coveredIn("dialog[open]", "body"))).toEqual([]);
   });
 });
@@ -410,15 +405,20 @@ describe.each([360, 800])("at %i px", (width) => {
     await eventually(() => copyAndLook("[data-pager]")).toEqual([]);
     await page.goto(`${url}jobs`);
     await page.locator("[data-job]").first().waitFor();
-    await page.keyboard.press("e");
-    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
-    await dialog.getByLabel("Type").fill("t");
-    await dialog.getByText("Options").click();
-    await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
-    await page.locator("[data-toast=done]").waitFor();
+    await enqueueAndKeepOpen(page);
     await eventually(() => page.evaluate(coveredIn("dialog[open] footer"))).toEqual([]);
   });
 });
+
+/** Enqueues a job in the dialog, which stays open below the message. */
+async function enqueueAndKeepOpen(page: Page): Promise<void> {
+  await page.keyboard.press("e");
+  const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
+  await dialog.getByLabel("Type").fill("t");
+  await dialog.getByText("Options").click();
+  await dialog.getByRole("button", { name: "Enqueue and keep open" }).click();
+  await page.locator("[data-toast=done]").waitFor();
+}
 
 // These run in the page, so they are texts.
 const CUT_OFF = `[...document.querySelectorAll("main [role=region]")].flatMap((box) => {

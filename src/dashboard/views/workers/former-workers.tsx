@@ -5,17 +5,10 @@ import { count, roughSpan } from "../../format.ts";
 import { Card } from "../../parts/card.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { Queues, RunningJobs, WorkerName } from "./worker-table.tsx";
+import { NAME_COLUMN, Queues, RunningJobs } from "./worker-table.tsx";
 
 const COLUMNS: readonly Column<FormerWorker>[] = [
-  {
-    id: "worker",
-    title: "Worker",
-    cell: (worker) => <WorkerName worker={worker} />,
-    className: "max-w-56",
-    place: "title",
-    sortBy: ({ host, id }) => `${host} ${id}`,
-  },
+  NAME_COLUMN,
   { id: "end", title: "End", cell: ({ end }) => <End end={end} />, place: "corner", sortBy: ({ end }) => end },
   { id: "running", title: "Ran then", cell: (worker) => <RunningJobs worker={worker} /> },
   { id: "queues", title: "Queues", cell: ({ queues }) => <Queues queues={queues} />, className: "max-w-48" },

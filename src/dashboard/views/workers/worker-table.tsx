@@ -10,15 +10,18 @@ import { visible } from "../../safe-text.ts";
 
 const SHOWN_JOBS = 4;
 
+/** Who it is, as the tables of live and of former workers show it. */
+export const NAME_COLUMN: Column<Pick<Worker, "id" | "host" | "pid">> = {
+  id: "worker",
+  title: "Worker",
+  cell: (worker) => <WorkerName worker={worker} />,
+  className: "max-w-56",
+  place: "title",
+  sortBy: ({ host, id }) => `${host} ${id}`,
+};
+
 const COLUMNS: readonly Column<SeenWorker>[] = [
-  {
-    id: "worker",
-    title: "Worker",
-    cell: (worker) => <WorkerName worker={worker} />,
-    className: "max-w-56",
-    place: "title",
-    sortBy: ({ host, id }) => `${host} ${id}`,
-  },
+  NAME_COLUMN,
   { id: "state", title: "State", cell: (worker) => <State worker={worker} />, place: "corner", sortBy: ({ state }) => state },
   {
     id: "slots",
@@ -101,7 +104,7 @@ function State({ worker }: { readonly worker: SeenWorker }): ReactElement {
   );
 }
 
-export function WorkerName({ worker: { id, host, pid } }: { readonly worker: Pick<Worker, "id" | "host" | "pid"> }): ReactElement {
+function WorkerName({ worker: { id, host, pid } }: { readonly worker: Pick<Worker, "id" | "host" | "pid"> }): ReactElement {
   return (
     <span className="block py-1.5">
       <span className="block truncate font-medium">{visible(host)}</span>
