@@ -48,6 +48,7 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     webhookUrl: job.webhookUrl,
     tags: job.tags,
     meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
+    facets: job.facets,
     workerId: null,
     fence: 0,
     createdAt,

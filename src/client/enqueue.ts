@@ -6,6 +6,7 @@
  */
 import { checkPayload } from "../core/check-payload.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
+import { withFacets } from "../core/facets.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
@@ -20,6 +21,7 @@ import { PendingCalls } from "./pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
+import type { DeclaredFacets } from "./declared-facets.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
@@ -32,6 +34,7 @@ export interface EnqueueParts extends ClientParts {
   readonly knownTypes: KnownTypes | null;
   /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
+  readonly facets: DeclaredFacets;
   readonly gathering: Gathering;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
@@ -136,11 +139,17 @@ export class Enqueuer {
   #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown, isWithin: boolean): NewJob | Promise<NewJob> {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
-    const job = makeJob(id, type, payload, settings);
-    if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
-    const { bounds } = this.#parts;
+    const plain = makeJob(id, type, payload, settings);
+    const finish = (fields: readonly string[]): NewJob => {
+      const job = withFacets(plain, fields);
+      if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
+      return job;
+    };
+    const { bounds, facets } = this.#parts;
+    const fields = facets.of(settings.queue);
+    const job = fields instanceof Promise ? fields.then(finish) : finish(fields);
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
-    return bounded instanceof Promise ? bounded.then(() => job) : job;
+    return bounded instanceof Promise ? Promise.all([job, bounded]).then(([made]) => made) : job;
   }
 
   #settingsOf(kind: JobKind, options: EnqueueOptions | undefined): JobSettings {

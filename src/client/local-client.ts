@@ -37,6 +37,7 @@ import { typesOf } from "./handler-types.ts";
 import { readHistory } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { Manager } from "./manage.ts";
+import { DeclaredFacets } from "./declared-facets.ts";
 import { QueueBounds } from "./queue-bounds.ts";
 import { configureQueue, listQueues, readQueueDetails, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
@@ -104,6 +105,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     knownTypes,
     bounds,
     gathering,
+    facets: new DeclaredFacets(store, clock),
     payloadChecks: env.payloadChecks ?? new Map(),
     checkWebhookUrl: env.checkWebhookUrl ?? (() => {}),
     makeId: idMakerOf(clock, env.fillRandom),

@@ -1,6 +1,7 @@
 /** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
 import { auditEntry, detailsOf, type NewAuditEntry } from "../core/audit.ts";
 import { MillraceError } from "../core/errors.ts";
+import { withFacets } from "../core/facets.ts";
 import { type Status, toJob } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import type { JobSettings } from "../core/job-options.ts";
@@ -15,6 +16,7 @@ import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, ScheduleInput, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
+import type { DeclaredFacets } from "./declared-facets.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
@@ -33,6 +35,7 @@ export interface ScheduleParts extends ClientParts {
   readonly knownTypes: KnownTypes | null;
   /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
+  readonly facets: DeclaredFacets;
 }
 
 export function createSchedules(parts: ScheduleParts): Schedules {
@@ -172,10 +175,10 @@ async function look(store: Store, name: string): Promise<{ present: ScheduleReco
 
 /** A run by hand does not change the ticks. */
 async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
-  const { store, makeId } = parts;
+  const { store, makeId, facets } = parts;
   return untilUnchanged(store, name, async (present, now) => {
     if (present === null) throw scheduleNotFound(name);
-    const job = jobOfSchedule(present.job, makeId(partitionOf(present.job.queue)));
+    const job = withFacets(jobOfSchedule(present.job, makeId(partitionOf(present.job.queue))), await facets.of(present.job.queue));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
     if (answer !== "ticked") return null; // it changed since we read it

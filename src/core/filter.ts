@@ -1,3 +1,4 @@
+import { type Facets, hasFacets } from "./facets.ts";
 import { isInternalQueue } from "./internal.ts";
 import { isTerminal, type JobSummaryRecord, type Status, TERMINAL } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
@@ -23,6 +24,8 @@ export interface Filter {
   readonly internal?: boolean | undefined;
   readonly priority?: { readonly min: number; readonly max: number } | undefined;
   readonly tag?: string | undefined;
+  /** Jobs with all of these facets. With a queue, lists in the order of creation walk the index of the first. */
+  readonly facets?: Facets | undefined;
   /** Jobs with an error of this group: see error-group.ts. */
   readonly group?: string | undefined;
   /** A text that occurs in the job: see search.ts. */
@@ -67,7 +70,7 @@ export type Matcher = (job: JobSummaryRecord, isInPayload: (search: Search) => b
 
 /** Makes the test of a filter. Cheap conditions come first. */
 export function matcherOf(filter: Filter): Matcher {
-  const { status, type, queue, priority, tag, group, q, from, to } = filter;
+  const { status, type, queue, priority, tag, facets, group, q, from, to } = filter;
   const search = q === undefined ? null : searchFor(q);
   return (job, isInPayload) =>
     (status === undefined || status.includes(job.status)) &&
@@ -76,6 +79,7 @@ export function matcherOf(filter: Filter): Matcher {
     !leavesOut(filter, job.queue) &&
     (priority === undefined || (job.priority >= priority.min && job.priority <= priority.max)) &&
     (tag === undefined || job.tags.includes(tag)) &&
+    (facets === undefined || hasFacets(job.facets, facets)) &&
     (group === undefined || job.error?.group === group) &&
     (from === undefined || job.createdAt >= from) &&
     (to === undefined || job.createdAt < to) &&

@@ -119,7 +119,7 @@ function refuseContradictions(options: JobOptions, read: JobSettings, now: numbe
   if (read.runAt !== null && read.runAt > now + MAX_DELAY_MS) throw invalid("runAt", JOB_OPTIONS.runAt.mustBe, options.runAt);
 }
 
-/** Makes the job to insert. Throws `invalid_input` if the payload is not valid JSON data. */
+/** Makes the job to insert, without facets. Throws `invalid_input` if the payload is not valid JSON data. */
 export function makeJob(id: string, type: string, payload: unknown, settings: JobSettings): NewJob {
   const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
   const key = settings.idempotencyKey;
@@ -141,6 +141,7 @@ export function makeJob(id: string, type: string, payload: unknown, settings: Jo
     webhookUrl: settings.webhookUrl,
     tags: settings.tags,
     meta: settings.meta,
+    facets: null,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Facets } from "./facets.ts";
 import { withTexts } from "./json-text.ts";
 
 /** All statuses of a job. lifecycle.ts has the ways from one to another. */
@@ -118,6 +119,8 @@ export interface JobRecord {
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
   readonly meta: string | null;
+  /** Values of the payload fields that its queue declares: see facets.ts. */
+  readonly facets: Facets | null;
   /** The worker of the latest attempt; shown only while the job runs. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -164,6 +167,8 @@ export interface JobSummary {
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
   readonly meta: Readonly<Record<string, unknown>> | null;
+  /** Values of the payload fields that its queue declares as facets. */
+  readonly facets: Facets | null;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -209,6 +214,7 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     webhookUrl: record.webhookUrl,
     tags: record.tags,
     meta: record.meta === null ? null : (JSON.parse(record.meta) as Record<string, unknown>),
+    facets: record.facets,
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,
@@ -244,6 +250,7 @@ export interface NewJob {
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
   readonly meta: string | null;
+  readonly facets: Facets | null;
 }
 
 /** What internal jobs have in common: due at once, without priority, key, tags and meta. */
@@ -256,6 +263,7 @@ export const PLAIN_JOB = {
   fingerprint: null,
   tags: [],
   meta: null,
+  facets: null,
 } as const satisfies Partial<NewJob>;
 
 export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: number): JobRecord {
@@ -282,6 +290,7 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     webhookUrl: job.webhookUrl,
     tags: job.tags,
     meta: job.meta,
+    facets: job.facets,
     workerId: null,
     fence: 0,
     createdAt,

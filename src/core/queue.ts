@@ -5,6 +5,7 @@
  */
 import { durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid } from "./errors.ts";
+import { decodeFacets, MAX_FACETS, readFacets } from "./facets.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 import { readFields, readInteger } from "./read-fields.ts";
 
@@ -22,6 +23,8 @@ export interface QueueSettings {
   /** Whether jobs that failed for good become `dead` (kept until someone acts) or `failed`. */
   readonly deadLetters: boolean;
   readonly retention: Retention;
+  /** Declared payload fields, as facets.ts stores them. */
+  readonly facets: string | null;
 }
 
 /** How long completed and cancelled jobs are kept: until either bound is passed, but never less than `keepAtLeastMs`. */
@@ -38,7 +41,7 @@ export type QueueChange = Partial<Omit<QueueSettings, "retention">> & {
 };
 
 /** The stored value of a setting. */
-export type SettingValue = number | boolean | null;
+export type SettingValue = number | boolean | string | null;
 
 export interface QueueSetting {
   /** Its public name: `capacity`, or `age` in the group `retention`. */
@@ -48,14 +51,14 @@ export interface QueueSetting {
   readonly key: string;
   /** Its column in the SQL engines. */
   readonly column: string;
-  readonly kind: "number" | "flag";
+  readonly kind: "number" | "flag" | "text";
   readonly usual: SettingValue;
   /** Which values are valid, in words. */
   readonly mustBe: string;
   /** Turns an input into the stored value; undefined if it is not valid. */
   readonly read: (input: unknown) => SettingValue | undefined;
   /** Turns the stored value into the public one, if they differ. */
-  readonly show?: (stored: SettingValue) => SettingValue;
+  readonly show?: (stored: SettingValue) => unknown;
 }
 
 /** The largest capacity, and the largest number of jobs to keep. */
@@ -123,6 +126,16 @@ export const QUEUE_SETTINGS: readonly QueueSetting[] = [
     mustBe: A_KEEP,
     read: readKeep,
   },
+  {
+    name: "facets",
+    key: "facets",
+    column: "facets",
+    kind: "text",
+    usual: null,
+    mustBe: `at most ${MAX_FACETS} names of payload fields, such as customer or customer.id`,
+    read: readFacets,
+    show: (stored) => decodeFacets(stored as string | null),
+  },
 ];
 
 const GROUPED = QUEUE_SETTINGS.filter(({ group }) => group !== undefined);
@@ -188,7 +201,7 @@ export function readCreate(options: unknown, usual: boolean): boolean {
 }
 
 /** An object with the value of each setting, in its group; undefined ones are left out. A loop, because SQLite reads settings in every transaction. */
-function gather(as: "key" | "name", valueOf: (setting: QueueSetting, index: number) => SettingValue | undefined): Record<string, unknown> {
+function gather(as: "key" | "name", valueOf: (setting: QueueSetting, index: number) => unknown): Record<string, unknown> {
   const gathered: Record<string, unknown> = {};
   for (let index = 0; index < QUEUE_SETTINGS.length; index++) {
     const setting = QUEUE_SETTINGS[index]!;

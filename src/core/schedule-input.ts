@@ -80,7 +80,17 @@ function canonicalSpec({ name, timing, job, catchUp, overlap }: ScheduleSpec): s
 
 /** The job of a tick. It needs no idempotency key: the schedule's stored last tick makes sure that a tick makes only one job. */
 export function jobOfSchedule(job: ScheduledJob, id: string): NewJob {
-  return { ...job, maxLost: maxLostOf(job), id, delayMs: 0, runAt: null, idempotencyKey: null, keyTtlMs: 0, fingerprint: null };
+  return {
+    ...job,
+    maxLost: maxLostOf(job),
+    id,
+    delayMs: 0,
+    runAt: null,
+    idempotencyKey: null,
+    keyTtlMs: 0,
+    fingerprint: null,
+    facets: null,
+  };
 }
 
 /** How often a job of the schedule runs again after it was lost. */

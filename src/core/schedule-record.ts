@@ -2,7 +2,10 @@ import type { Timing } from "./schedule.ts";
 import type { NewJob } from "./job.ts";
 
 /** What a schedule enqueues at each tick: a job without id and time. */
-export type ScheduledJob = Omit<NewJob, "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost"> & {
+export type ScheduledJob = Omit<
+  NewJob,
+  "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost" | "facets"
+> & {
   /** Absent in schedules stored by older versions: see `maxLostOf` in schedule-input.ts. */
   readonly maxLost?: number;
 };

@@ -78,6 +78,8 @@ export interface Store extends Feed, Shared {
    *   one ended. No two jobs with one living key can exist. Equal keys in one list: the first wins.
    * - A queue whose pending + scheduled + retrying jobs have reached its capacity: `full`. A refused job leaves nothing behind, not even a
    *   key. Inside a caller's transaction the capacity is checked against what is committed.
+   * - The facets of a job are stored with it, and it enters the index of each (queue, field, value) in the same commit. It leaves them when
+   *   it is removed or pruned.
    */
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]>;
 
@@ -146,7 +148,8 @@ export interface Store extends Feed, Shared {
    * - any other statuses, or none: newest created first.
    * Looks at MAX_CANDIDATES jobs at most, so it may return fewer than `limit` and still a cursor; a null cursor is the end. Jobs of other
    * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them
-   * are skipped at most. A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any
+   * are skipped at most. With facets and a queue, newest created first, it walks the index of one of the facets, unless few jobs have the
+   * wanted statuses: only jobs of that index are looked at, whatever their status. A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any
    * other one throws `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
    */
   list(query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }>;
@@ -159,9 +162,16 @@ export interface Store extends Feed, Shared {
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 
   /**
+   * Dead or failed jobs by the value of one facet, most jobs first (ties by value), `limit` values at most; `without` have no such facet.
+   * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, or more values, and each count means at
+   * least that many.
+   */
+  facetValues(query: FacetQuery): Promise<FacetValues>;
+
+  /**
    * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses (of ended ones, in the
    * range of `endedFrom` and `endedTo`); with `from` or `to`, if there are more, among the newest created. `isCapped`: there are more that
-   * it did not look at.
+   * it did not look at. With facets and a queue, if these statuses have more, or without statuses, among the newest of a facet's index.
    */
   count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 
@@ -439,6 +449,19 @@ export interface ListQuery extends Filter {
 export interface GroupQuery extends Omit<Filter, "status" | "group" | "q"> {
   readonly status: readonly ("dead" | "failed")[];
   readonly limit: number;
+}
+
+export interface FacetQuery extends Omit<GroupQuery, "limit"> {
+  readonly field: string;
+  /** Jobs with an error of this group. */
+  readonly group?: string | undefined;
+  readonly limit: number;
+}
+
+export interface FacetValues {
+  readonly values: readonly { readonly value: string; readonly count: number }[];
+  readonly without: number;
+  readonly isCapped: boolean;
 }
 
 export interface PruneRule extends Retention {

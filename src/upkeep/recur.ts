@@ -1,4 +1,5 @@
 import type { Event } from "../core/event.ts";
+import { fieldsByQueue, withFacets } from "../core/facets.ts";
 import { isTerminal, levelOf } from "../core/job.ts";
 import { partitionOf } from "../core/partition.ts";
 import { dueTick } from "../core/schedule.ts";
@@ -55,7 +56,10 @@ async function takeTicks(
   const unfinished = await unfinishedJobs(store, schedules);
   const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, makeId) ?? []);
   if (plans.length === 0) return 0;
-  const answers = await store.tick(plans.map((plan) => plan.tick));
+  const fields = fieldsByQueue(await store.queues());
+  const answers = await store.tick(
+    plans.map(({ tick }) => ({ ...tick, job: tick.job && withFacets(tick.job, fields.get(tick.job.queue) ?? []) })),
+  );
   if (announce.wanted()) announce.publish(plans.flatMap((plan, index) => eventsOf(plan, schedules, answers[index]!, now)));
   return answers.filter((answer) => answer !== "stale").length;
 }

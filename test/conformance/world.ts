@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Counter } from "../../src/core/counters.ts";
+import { withFacets } from "../../src/core/facets.ts";
 import { type AttemptError, type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../src/core/job.ts";
 import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../src/core/job-options.ts";
 import { type AttemptFacts, CANCEL, type Outcome, RETRY, RUN_NOW, settle } from "../../src/core/lifecycle.ts";
@@ -20,7 +21,7 @@ import type {
 import { type Engine, type Opened, TestClock } from "./harness.ts";
 
 /** What a test says of a job; the rest is as a client would fill it in. */
-export type Wishes = JobOptions & { readonly type?: string; readonly payload?: unknown };
+export type Wishes = JobOptions & { readonly type?: string; readonly payload?: unknown; readonly fields?: readonly string[] };
 
 /** A lease with what the rules must know of its job, as a claim or a look at expired leases gives it. */
 export type Held = Lease & AttemptFacts & { readonly deadLetters: boolean };
@@ -106,9 +107,9 @@ export class World {
 
   job(wishes: Wishes = {}): NewJob {
     // Queues of our own have names that no caller can give, so the queue is not checked here.
-    const { type = "task", payload = null, queue = JOB_DEFAULTS.queue, ...options } = wishes;
+    const { type = "task", payload = null, fields = [], queue = JOB_DEFAULTS.queue, ...options } = wishes;
     const settings = readJobOptions(options, JOB_DEFAULTS, this.clock.now());
-    return makeJob(this.newId(queue), type, payload, { ...settings, queue });
+    return withFacets(makeJob(this.newId(queue), type, payload, { ...settings, queue }), fields);
   }
 
   jobs(count: number, wishes: Wishes | ((index: number) => Wishes) = {}): NewJob[] {

@@ -104,6 +104,9 @@ const SUMMARY = {
   webhook_url: nullable(Type.String()),
   tags: Type.Array(Type.String()),
   meta: nullable(Type.Record(Type.String(), Type.Unknown())),
+  facets: nullable(
+    Type.Record(Type.String(), Type.String(), { description: "Values of the payload fields that the queue declares as facets" }),
+  ),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,

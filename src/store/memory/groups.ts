@@ -1,27 +1,41 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
-import { endedInTime, leavesOut, matcherOf } from "../../core/filter.ts";
-import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { FacetTally } from "../../core/facet-tally.ts";
+import { endedInTime, type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
+import type { JobRecord } from "../../core/job.ts";
+import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
+import type { Jobs } from "./jobs.ts";
 
 /** Groups the latest created dead letters by error. */
 export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
-  const { bySequence } = jobs;
-  const isMeant = matcherOf(query);
+  const { records, isCapped } = latest(jobs, query);
   const tally = new ErrorTally();
-  let looked = 0;
-  let isCapped = false;
-  for (const { record } of bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, query.status)) {
-    if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
-    if (!endedInTime(query, record)) continue;
-    if (looked++ === MAX_CANDIDATES) {
-      isCapped = true;
-      break;
-    }
-    const { id, type, error, completedAt: at } = record;
-    if (error === null || at === null || !isMeant(record, () => false)) continue;
-    tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+  for (const { id, type, error, completedAt: at } of records) {
+    if (error !== null && at !== null) tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
   }
   const { groups, isMore } = tally.top(query.limit);
   const errors = groups.map(({ sampleJobId }) => jobs.get(sampleJobId)?.record.error);
   return { groups: named(groups, errors), isCapped: isCapped || isMore };
+}
+
+/** Counts the latest created dead letters by the value of a facet. */
+export function countFacetValues({ jobs }: Context, query: FacetQuery): FacetValues {
+  const { records, isCapped } = latest(jobs, query);
+  const tally = new FacetTally();
+  for (const { facets } of records) tally.add(facets?.[query.field] ?? null, 1);
+  return tally.top(query.limit, isCapped);
+}
+
+/** Those of the latest created jobs that match. */
+function latest({ bySequence }: Jobs, query: Filter): { records: JobRecord[]; isCapped: boolean } {
+  const isMeant = matcherOf(query);
+  const records: JobRecord[] = [];
+  let looked = 0;
+  for (const { record } of bySequence.newestFirst(bySequence.lastSeq + 1, Infinity, query.status)) {
+    if ((query.queue !== undefined && record.queue !== query.queue) || leavesOut(query, record.queue)) continue;
+    if (!endedInTime(query, record)) continue;
+    if (looked++ === MAX_CANDIDATES) return { records, isCapped: true };
+    if (isMeant(record, () => false)) records.push(record);
+  }
+  return { records, isCapped: false };
 }

@@ -27,6 +27,7 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
 function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence: JobsBySequence, now: number): StoredJob {
   // The caller may still change its list.
   record.tags = record.tags.length === 0 ? NO_TAGS : [...record.tags];
+  if (record.facets !== null) record.facets = { ...record.facets };
   return {
     record,
     queue,

@@ -51,6 +51,7 @@ export class Jobs {
   add(job: StoredJob): void {
     this.#byId.set(job.record.id, job);
     this.bySequence.add(job);
+    if (job.record.facets !== null) job.queue.byFacet.add(job);
     job.queue.tally(job.record.status, job.level, 1);
     this.#enterLine(job);
   }
@@ -114,6 +115,7 @@ export class Jobs {
     this.leaveLine(job);
     this.#byId.delete(job.record.id);
     this.bySequence.remove(job);
+    if (job.record.facets !== null) job.queue.byFacet.remove(job);
     job.queue.tally(job.record.status, job.level, -1);
   }
 

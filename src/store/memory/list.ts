@@ -3,6 +3,7 @@ import type { JobSummaryRecord } from "../../core/job.ts";
 import { invalidCursor, orderOf } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Context } from "./context.ts";
+import type { Jobs } from "./jobs.ts";
 import { listByState } from "./list-by-state.ts";
 import { type StoredJob, summaryOf } from "./stored-job.ts";
 
@@ -12,13 +13,13 @@ export function listJobs(context: Context, query: ListQuery): { jobs: JobSummary
 }
 
 /** Lists newest first, by falling sequence. A cursor is the sequence of the last job that was looked at. */
-function listNewest({ jobs: { bySequence } }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
+function listNewest({ jobs: stored }: Context, query: ListQuery): { jobs: JobSummaryRecord[]; cursor: string | null } {
   const jobs: JobSummaryRecord[] = [];
   const isMeant = matcherOf(query);
-  let below = query.cursor === undefined ? bySequence.lastSeq + 1 : decodeCursor(query.cursor, bySequence.lastSeq);
+  let below = query.cursor === undefined ? stored.bySequence.lastSeq + 1 : decodeCursor(query.cursor, stored.bySequence.lastSeq);
   let looked = 0;
   let passed = 0;
-  for (const job of bySequence.newestFirst(below, query.to ?? Infinity, statusesOf(query))) {
+  for (const job of newestFirst(stored, query, below)) {
     if (query.from !== undefined && job.record.createdAt < query.from) break;
     if (leavesOut(query, job.record.queue)) {
       if (passed++ === MAX_PASSED) return { jobs, cursor: encodeCursor(below) };
@@ -35,12 +36,12 @@ function listNewest({ jobs: { bySequence } }: Context, query: ListQuery): { jobs
   return { jobs, cursor: null };
 }
 
-export function countMatches({ jobs: { bySequence } }: Context, filter: Filter): { count: number; isCapped: boolean } {
+export function countMatches({ jobs }: Context, filter: Filter): { count: number; isCapped: boolean } {
   const isMeant = matcherOf(filter);
   let count = 0;
   let looked = 0;
   let passed = 0;
-  for (const job of bySequence.newestFirst(bySequence.lastSeq + 1, filter.to ?? Infinity, statusesOf(filter))) {
+  for (const job of newestFirst(jobs, filter, jobs.bySequence.lastSeq + 1)) {
     if (filter.from !== undefined && job.record.createdAt < filter.from) break;
     if (leavesOut(filter, job.record.queue) || isElsewhere(filter, job)) {
       if (passed++ === MAX_PASSED) return { count, isCapped: true };
@@ -50,6 +51,15 @@ export function countMatches({ jobs: { bySequence } }: Context, filter: Filter):
     if (isMeant(job.record, (search) => search.isInPayload(job.record.payload))) count++;
   }
   return { count, isCapped: false };
+}
+
+/** The jobs that are looked at, newest first: those in the wanted statuses, and if a facet of one queue is wanted, only those with it. */
+function newestFirst({ bySequence, queues }: Jobs, filter: Filter, below: number): Iterable<StoredJob> {
+  const { queue, facets, to = Infinity } = filter;
+  const statuses = statusesOf(filter);
+  if (queue === undefined || facets === undefined) return bySequence.newestFirst(below, to, statuses);
+  const found = queues.get(queue)?.byFacet.newestFirst(facets, below) ?? [];
+  return statuses === undefined ? found : found.filter(({ record }) => statuses.includes(record.status));
 }
 
 /**

@@ -4,6 +4,7 @@ import { LEVELS, STATE, tallyCell } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Key } from "./keys.ts";
+import { JobsByFacet } from "./jobs-by-facet.ts";
 import { Lanes } from "./lanes.ts";
 import { QueueCounters } from "./counters.ts";
 import { Line } from "./line.ts";
@@ -19,6 +20,7 @@ export class StoredQueue {
   /** Completed and cancelled jobs, the earliest ended first. */
   readonly ended = new Line<StoredJob>();
   readonly keys = new Map<string, Key>();
+  readonly byFacet = new JobsByFacet();
   readonly counters: QueueCounters;
   /** How many jobs there are by status and level. */
   readonly #tallies: number[] = STATUSES.flatMap(() => LEVELS.map(() => 0));

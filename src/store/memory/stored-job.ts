@@ -57,6 +57,7 @@ export function summaryOf(job: StoredJob): JobSummaryRecord {
 /** Copies inner values too. */
 function detach<Copy extends Mutable<JobSummaryRecord>>(copy: Copy): Copy {
   if (copy.tags.length > 0) copy.tags = [...copy.tags];
+  if (copy.facets !== null) copy.facets = { ...copy.facets };
   if (copy.error !== null) copy.error = { ...copy.error };
   if (copy.progress !== null) copy.progress = { ...copy.progress };
   return copy;

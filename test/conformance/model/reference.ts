@@ -552,6 +552,7 @@ const DEFAULTS: QueueSettings = {
   headStartMs: 8_796_093_022_208,
   deadLetters: true,
   retention: { ageMs: 86_400_000, count: 10_000, keepAtLeastMs: 600_000 },
+  facets: null,
 };
 
 const LOST: AttemptError = {

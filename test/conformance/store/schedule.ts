@@ -17,6 +17,7 @@ function specOf(name: string, change: Partial<ScheduleSpec> = {}): ScheduleSpec 
     idempotencyKey: _k,
     keyTtlMs: _t,
     fingerprint: _f,
+    facets: _facets,
     ...job
   } = makeJob("", "report", { day: 1, __proto__x: "\u0000" }, readJobOptions(options, JOB_DEFAULTS, 0));
   return { name, timing: { kind: "every", everyMs: MINUTE_MS }, job, catchUp: "one", overlap: "allow", paused: false, ...change };

@@ -8,6 +8,7 @@ import { changeSuite } from "./change.ts";
 import { claimSuite } from "./claim.ts";
 import { closingSuite } from "./closing.ts";
 import { counterSuite } from "./counter.ts";
+import { facetSuite } from "./facets.ts";
 import { feedSuite } from "./feed.ts";
 import { followUpSuite } from "./follow-up.ts";
 import { groupSuite } from "./groups.ts";
@@ -48,6 +49,7 @@ const FAMILIES = [
   listOrderSuite,
   searchSuite,
   groupSuite,
+  facetSuite,
   bulkSuite,
   internalSuite,
   waitingSuite,

@@ -237,7 +237,13 @@ export const unusual: readonly GoodHistory[] = [
     "a job that is due next year, and one in a paused queue, still wait in calm times",
     (tale) => {
       tale.insert("a", { delayMs: 1e10 }).configure("q", { paused: true }).insert("b").see("calm", { boundMs: 1_000 }).wait(5_000);
-      const settings = { capacity: null, headStartMs: 2 ** 43, deadLetters: true, retention: { ageMs: 1, count: 1, keepAtLeastMs: 1 } };
+      const settings = {
+        capacity: null,
+        headStartMs: 2 ** 43,
+        deadLetters: true,
+        retention: { ageMs: 1, count: 1, keepAtLeastMs: 1 },
+        facets: null,
+      };
       tale.see("stored-queue", { queue: "q", paused: true, settings, counts: { scheduled: 1, pending: 1 }, totals: { enqueued: 2 } });
       return tale.dump(["a", "scheduled", { attempt: 0, runAt: NOON + 1e10 }], ["b", "pending", { attempt: 0, runAt: NOON }]);
     },

@@ -31,6 +31,7 @@ export function jobOf(wishes: Partial<NewJob> = {}): NewJob {
     webhookUrl: null,
     tags: [],
     meta: null,
+    facets: null,
     ...wishes,
   };
 }

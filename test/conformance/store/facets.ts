@@ -1,0 +1,162 @@
+import { describe, expect } from "vitest";
+import { encodeFacets } from "../../../src/core/facets.ts";
+import { type FacetQuery, type FacetValues, MAX_CANDIDATES } from "../../../src/store/store.ts";
+import type { Engine } from "../harness.ts";
+import { BOOM, keepsOn, settlementOf, type Wishes, type World } from "../world.ts";
+
+const FIELDS = ["customer", "region"];
+
+/** A job of a customer, in a queue with facets. */
+const of = (customer: unknown, wishes: Wishes = {}): Wishes => ({
+  queue: "mail",
+  payload: { customer, region: "eu" },
+  fields: FIELDS,
+  ...wishes,
+});
+
+async function dieAll(world: World, queue: string): Promise<void> {
+  for (let leases = await world.claim({ queues: [queue] }); leases.length > 0; leases = await world.claim({ queues: [queue] })) {
+    await world.store.exchange(
+      leases.map((lease) => settlementOf(lease, { kind: "discard", error: BOOM, runMs: 1 })),
+      [],
+    );
+  }
+}
+
+const values = (world: World, query: Partial<FacetQuery> = {}): Promise<FacetValues> =>
+  world.store.facetValues({ status: ["dead"], field: "customer", limit: 10, ...query });
+
+/** Payload fields that a queue declares. */
+export function facetSuite(engine: Engine): void {
+  const keeps = keepsOn(engine);
+  describe("facets", () => {
+    keeps("are stored with the job, and shown by find, list, claim and change", async (world) => {
+      const facets = { customer: "globex", region: "eu" };
+      const { id } = await world.add(of("globex"));
+      const { id: plain } = await world.add({ queue: "mail", payload: { customer: "globex" } });
+      expect((await world.find(id)).facets).toEqual(facets);
+      expect((await world.find(plain)).facets).toBeNull();
+      const { jobs } = await world.store.list({ limit: 10 });
+      expect(jobs.map((job) => job.facets)).toEqual([null, facets]);
+      const [lease] = await world.claim({ queues: ["mail"], limit: 1 });
+      expect(lease!.facets).toEqual(facets);
+      await world.settle(lease!, { kind: "discard", error: BOOM, runMs: 1 });
+      expect((await world.find(id)).facets).toEqual(facets);
+    });
+
+    keeps("a list finds the jobs with all wanted facets, in every order, in its queue or in all", async (world) => {
+      const { id: one } = await world.add(of("globex"));
+      const { id: two } = await world.add(of("acme"));
+      const { id: three } = await world.add(of("globex", { payload: { customer: "globex", region: "us" } }));
+      const { id: other } = await world.add(of("globex", { queue: "sms" }));
+      const ids = async (query: object): Promise<string[]> => (await world.store.list({ limit: 10, ...query })).jobs.map(({ id }) => id);
+      expect(await ids({ facets: { customer: "globex" }, queue: "mail" })).toEqual([three, one]);
+      expect(await ids({ facets: { customer: "globex" } })).toEqual([other, three, one]);
+      expect(await ids({ facets: { region: "eu", customer: "globex" }, queue: "mail" })).toEqual([one]);
+      expect(await ids({ facets: { customer: "acme" }, queue: "mail", status: ["pending"], sort: "state" })).toEqual([two]);
+      expect(await ids({ facets: { customer: "globex" }, queue: "mail", q: '"us"' })).toEqual([three]);
+      expect(await ids({ facets: { customer: "glob" }, queue: "mail" })).toEqual([]);
+      expect(await ids({ facets: { customer: "globex" }, queue: "nowhere" })).toEqual([]);
+      expect(await ids({ facets: { nothing: "globex" }, queue: "mail" })).toEqual([]);
+      await dieAll(world, "mail");
+      expect(await ids({ facets: { customer: "globex" }, queue: "mail", status: ["dead"], sort: "state" })).toEqual([three, one]);
+      expect(await ids({ facets: { customer: "globex" }, queue: "mail", status: ["dead"] })).toEqual([three, one]);
+      expect(await ids({ facets: { customer: "globex" }, status: ["dead"] })).toEqual([three, one]);
+      expect(await ids({ facets: { customer: "globex" }, queue: "mail", status: ["pending"] })).toEqual([]);
+      expect(await world.store.count({ facets: { customer: "globex" }, queue: "mail" })).toEqual({ count: 2, isCapped: false });
+      expect(await world.store.count({ facets: { customer: "globex" }, status: ["dead"] })).toEqual({ count: 2, isCapped: false });
+      const { groups } = await world.store.errorGroups({ status: ["dead"], facets: { customer: "globex" }, limit: 10 });
+      expect(groups.map(({ count }) => count)).toEqual([2]);
+    });
+
+    keeps("a list with a queue walks the index of the facet: what other jobs there are does not matter", async (world) => {
+      const { id: wanted } = await world.add(of("globex"));
+      await world.addMany(MAX_CANDIDATES + 1, of("acme"));
+      expect((await world.store.list({ queue: "mail", facets: { customer: "globex" }, limit: 10 })).jobs.map(({ id }) => id)).toEqual([
+        wanted,
+      ]);
+      expect(await world.store.count({ queue: "mail", facets: { customer: "globex" } })).toEqual({ count: 1, isCapped: false });
+      const many = await world.store.count({ queue: "mail", facets: { customer: "acme" } });
+      expect(many).toEqual({ count: MAX_CANDIDATES, isCapped: true });
+    });
+
+    keeps("pages have every job once, with a range of creation times", async (world) => {
+      await world.addMany(4, of("globex"));
+      world.clock.advance(1_000);
+      const from = world.clock.now();
+      await world.addMany(4, (index) => of(index % 2 === 0 ? "globex" : "acme"));
+      const query = { queue: "mail", facets: { customer: "globex" }, limit: 2 };
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await world.store.list({ ...query, cursor });
+        seen.push(...page.jobs.map(({ id }) => id));
+        cursor = page.cursor ?? undefined;
+      } while (cursor !== undefined);
+      expect(new Set(seen).size).toBe(6);
+      expect(seen).toHaveLength(6);
+      expect((await world.store.list({ ...query, limit: 10, from })).jobs).toHaveLength(2);
+      expect((await world.store.list({ ...query, limit: 10, to: from })).jobs).toHaveLength(4);
+    });
+
+    keeps("a job that is removed or pruned leaves the index", async (world) => {
+      const { id: removed } = await world.ended("dead", of("globex"));
+      await world.ended("completed", of("globex"));
+      const { id: stays } = await world.add(of("globex"));
+      await world.store.remove([removed], ["dead"]);
+      await world.store.prune([{ queue: "mail", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 10);
+      const { jobs, cursor } = await world.store.list({ queue: "mail", facets: { customer: "globex" }, limit: 10 });
+      expect(jobs.map(({ id }) => id)).toEqual([stays]);
+      expect(cursor).toBeNull();
+      expect(await world.store.count({ queue: "mail", facets: { customer: "globex" } })).toEqual({ count: 1, isCapped: false });
+    });
+
+    keeps("values hold any text: long ones, quotes, other scripts, and names with spaces around", async (world) => {
+      const texts = ["x".repeat(200), `O'Brien "& Söhne\" {}[]`, "顧客:1 ", "%_*?", "1e3", "true", " "];
+      for (const text of texts) {
+        const { id } = await world.add(of(text));
+        const { jobs } = await world.store.list({ queue: "mail", facets: { customer: text }, limit: 10 });
+        expect(jobs.map((job) => [job.id, job.facets!["customer"]])).toEqual([[id, text]]);
+      }
+      await dieAll(world, "mail");
+      const found = (await values(world)).values.map(({ value }) => value);
+      expect(new Set(found)).toEqual(new Set(texts));
+    });
+
+    keeps("dead and failed jobs are counted by value", async (world) => {
+      await world.addMany(3, of("globex"));
+      await world.addMany(2, of("acme", { type: "other", tags: ["x"] }));
+      await world.addMany(2, of("initech", { queue: "sms" }));
+      await world.add({ queue: "mail" });
+      await dieAll(world, "mail");
+      await dieAll(world, "sms");
+      await world.add(of("globex"));
+      const count = (value: string, many: number): object => ({ value, count: many });
+      expect(await values(world)).toEqual({
+        values: [count("globex", 3), count("acme", 2), count("initech", 2)],
+        without: 1,
+        isCapped: false,
+      });
+      expect(await values(world, { limit: 1 })).toEqual({ values: [count("globex", 3)], without: 1, isCapped: true });
+      expect(await values(world, { queue: "sms" })).toEqual({ values: [count("initech", 2)], without: 0, isCapped: false });
+      expect((await values(world, { type: "other" })).values).toEqual([count("acme", 2)]);
+      expect((await values(world, { tag: "x" })).values).toEqual([count("acme", 2)]);
+      expect((await values(world, { facets: { customer: "globex" }, field: "region" })).values).toEqual([count("eu", 3)]);
+      expect((await values(world, { status: ["failed"] })).values).toEqual([]);
+      expect((await values(world, { endedFrom: world.clock.now() + 1 })).values).toEqual([]);
+      const [group] = (await world.store.errorGroups({ status: ["dead"], limit: 1 })).groups;
+      expect((await values(world, { group: group!.group })).values).toHaveLength(3);
+      expect((await values(world, { group: "000000000000" })).values).toEqual([]);
+      expect(await values(world, { field: "nothing" })).toEqual({ values: [], without: 8, isCapped: false });
+    });
+
+    keeps("the setting of a queue is a text that stays as it is", async (world) => {
+      const facets = encodeFacets([{ field: "customer.id", since: 1 }]);
+      await world.store.configure("mail", { facets });
+      await world.store.configure("mail", { capacity: 5 });
+      expect((await world.queue("mail")).settings).toMatchObject({ facets, capacity: 5 });
+      await world.store.configure("mail", { facets: null });
+      expect((await world.queue("mail")).settings).toMatchObject({ facets: null, capacity: 5 });
+    });
+  });
+}
