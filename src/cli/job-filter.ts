@@ -22,12 +22,30 @@ export const STATUS_FILTER = texts(
   STATUS_WORDS,
 );
 
+/** Payload fields and their values. */
+function pairs(placeholder: string, about: string): Option<JobFilter["where"]> {
+  const option = texts(placeholder, about);
+  return {
+    ...option,
+    read: (given) => {
+      const found = option.read(given);
+      return found === undefined ? undefined : Object.fromEntries(found.map(readPair));
+    },
+  };
+}
+
+function readPair(text: string): [field: string, value: string] {
+  const at = text.indexOf("=");
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
 export const JOB_FILTER = {
   type: text("<type>", "only jobs of this type"),
   queue: text("<name>", "only jobs in this queue"),
   internal: toggle("include internal jobs: webhook deliveries and bulk operations"),
   priority: priority("only jobs of this level, or of exactly this number"),
   tag: text("<tag>", "only jobs with this tag"),
+  where: pairs("<field=value>", "only jobs whose payload has this field: customer=globex; up to 4 times"),
   group: text("<group>", "only jobs with an error of this group: see dead-groups"),
   search: {
     ...text("<text>", "only jobs with this text in id, type, tags, key, error or payload; A to Z match in either case"),
@@ -43,6 +61,6 @@ type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typ
 
 /** Picks the filter from the options of a command. */
 export function filterOf(input: FilterInput): Omit<JobFilter, "status"> {
-  const { type, queue, internal, priority, tag, group, search, from, to, endedFrom, endedTo } = input;
-  return { type, queue, internal: internal || undefined, priority, tag, group, q: search, from, to, endedFrom, endedTo };
+  const { type, queue, internal, priority, tag, where, group, search, from, to, endedFrom, endedTo } = input;
+  return { type, queue, internal: internal || undefined, priority, tag, where, group, q: search, from, to, endedFrom, endedTo };
 }

@@ -1,8 +1,9 @@
 import { BULK_QUEUE } from "../core/bulk.ts";
-import { type Filter, isInTallies } from "../core/filter.ts";
+import { isInTallies } from "../core/filter.ts";
 import type { Store } from "../store/store.ts";
 import { countJobs, sumOfTallies } from "./count.ts";
 import { listToChange } from "./search.ts";
+import type { FieldFilter } from "./where.ts";
 
 const PAGE = 1000;
 const MAX_COUNTED = 10_000;
@@ -18,14 +19,15 @@ export interface Matched {
  * How many jobs match, except bulk operations, which are never changed. From the tallies if the filter names only status and queue; by one
  * count if that reaches the end; otherwise page by page, up to MAX_COUNTED jobs or MAX_PAGES pages.
  */
-export async function countMatching(store: Store, query: Filter): Promise<Matched> {
-  if (isInTallies(query)) return { matched: await sumOfTallies(store, query, BULK_QUEUE), matchedIsCapped: false };
+export async function countMatching(store: Store, query: FieldFilter): Promise<Matched> {
+  const { where, ...plain } = query;
+  if (where === undefined && isInTallies(plain)) return { matched: await sumOfTallies(store, plain, BULK_QUEUE), matchedIsCapped: false };
   if (query.q !== undefined || query.internal === true) return countByWalking(store, query);
   const { count, isCapped } = await countJobs(store, query);
   return isCapped ? countByWalking(store, query) : { matched: count, matchedIsCapped: false };
 }
 
-async function countByWalking(store: Store, query: Filter): Promise<Matched> {
+async function countByWalking(store: Store, query: FieldFilter): Promise<Matched> {
   let matched = 0;
   let cursor: string | undefined;
   for (let page = 1; ; page++) {

@@ -17,7 +17,6 @@ import {
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Filter } from "../core/filter.ts";
 import { type Job, MAX_LOG_LINES } from "../core/job.ts";
 import type { Actor } from "../core/manual-change.ts";
 import type { ChangeAnswer } from "../store/store.ts";
@@ -27,6 +26,7 @@ import { changeJobs } from "./changes.ts";
 import type { Context, Handler, Leases } from "./client.ts";
 import { heldElsewhere, jobNotFound, wrongStatus } from "./refusals.ts";
 import { listToChange } from "./search.ts";
+import type { FieldFilter } from "./where.ts";
 
 export interface BulkWorkParts extends ClientParts {
   readonly leases: Pick<Leases, "note">;
@@ -92,7 +92,7 @@ export function actorOf({ by = null, reason = null }: BulkPayload): Actor {
 async function changeBatch(
   parts: BulkWorkParts,
   action: BulkAction,
-  query: Filter,
+  query: FieldFilter,
   operation: Job,
   actor: Actor,
   mark: BulkMark,
@@ -116,7 +116,7 @@ async function changeBatch(
   };
 }
 
-function failureOf(id: string, action: BulkAction, query: Filter, answer: ChangeAnswer): BulkFailure | null {
+function failureOf(id: string, action: BulkAction, query: FieldFilter, answer: ChangeAnswer): BulkFailure | null {
   switch (answer.kind) {
     case "ok":
       return null;

@@ -1,18 +1,19 @@
 /** THE REQUEST OF A BULK OPERATION: read from the caller, stored as the payload of its job, and read again by its handler. */
 import { BULK_ACTIONS, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { type Filter, TIME_FIELDS } from "../core/filter.ts";
+import { TIME_FIELDS } from "../core/filter.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
 import { statusWords } from "../core/status-filter.ts";
 import type { JobFilter } from "./client.ts";
 import { readJobFilter } from "./filter.ts";
+import type { FieldFilter } from "./where.ts";
 
 export interface Wanted {
   readonly action: BulkAction;
   /** Stored, shown and read again: with statuses named, and times in milliseconds. */
   readonly filter: JobFilter;
-  readonly query: Filter;
+  readonly query: FieldFilter;
 }
 
 /** Somebody cancelled a cancelled job on purpose, so it is retried only if the filter names that status. */
@@ -48,7 +49,7 @@ export function readWanted(action: BulkAction, filter: unknown): Wanted {
 export const DONE: Readonly<Record<BulkAction, string>> = { retry: "retried", cancel: "cancelled", delete: "deleted" };
 
 /** Names a bad field with the prefix `filter.`. */
-function readInnerFilter(filter: unknown): Filter {
+function readInnerFilter(filter: unknown): FieldFilter {
   try {
     return readJobFilter(filter);
   } catch (error) {
@@ -65,6 +66,6 @@ function asGiven(filter: unknown): JobFilter {
   return Object.fromEntries(Object.entries((filter ?? {}) as JobFilter).filter(([, value]) => value !== undefined && value !== null));
 }
 
-function timesOf(filter: Filter): Pick<JobFilter, (typeof TIME_FIELDS)[number]> {
+function timesOf(filter: FieldFilter): Pick<JobFilter, (typeof TIME_FIELDS)[number]> {
   return Object.fromEntries(TIME_FIELDS.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]]])));
 }

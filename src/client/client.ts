@@ -20,6 +20,7 @@ import type {
 } from "./contract/jobs.ts";
 import type {
   DeadLetters,
+  FacetCounts,
   HistoryPoint,
   HistoryQuery,
   NewQueueOptions,
@@ -67,6 +68,11 @@ export interface Client extends AsyncDisposable {
   list(query?: ListJobs): Promise<JobPage>;
   /** How many jobs match: exact if the filter names only status and queue; otherwise among at most 10,000 jobs in the wanted statuses, and `isCapped` says if there are more. */
   count(filter?: JobFilter): Promise<JobCount>;
+  /**
+   * Which customer's jobs fail? Dead and failed jobs that match, by the value of a field that their queues declare as a facet. Looks at the
+   * latest 10,000. `endedFrom` makes it the failures since then.
+   */
+  facets(field: string, filter?: JobFilter): Promise<FacetCounts>;
   /** Every attempt in order, each with the life it belongs to: a retry by hand begins a new life. */
   attempts(id: string): Promise<JobAttempt[]>;
   /** Who retried, started or cancelled the job by hand, in order: the latest 100. Empty if there is no such job. */

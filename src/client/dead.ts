@@ -3,7 +3,6 @@ import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
 import type { BulkAction } from "../core/bulk.ts";
 import { toJobSummary } from "../core/job.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
-import type { ListQuery } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
@@ -11,6 +10,7 @@ import { groupErrors } from "./error-groups.ts";
 import { readDeadFilter, readDeadQuery } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
 import { listJobs, listToChange } from "./search.ts";
+import type { FieldQuery } from "./where.ts";
 
 export function createDeadLetters(parts: ClientParts): DeadLetters {
   const { store } = parts;
@@ -43,7 +43,13 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
 }
 
 /** Changes all matching jobs page by page, and counts them. The cursor only goes to earlier ends, so this ends even if more jobs die. */
-async function changeAll(parts: ClientParts, action: BulkAction, query: ListQuery, actor: Actor, changed: { jobs: number }): Promise<void> {
+async function changeAll(
+  parts: ClientParts,
+  action: BulkAction,
+  query: FieldQuery,
+  actor: Actor,
+  changed: { jobs: number },
+): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await listToChange(parts.store, { ...query, cursor });

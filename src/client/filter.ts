@@ -3,7 +3,8 @@ import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { GROUP } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
+import { type Facets, FIELD_RULE, FIELD_VALUE_RULE, isField, MAX_FACETS, readFieldValue } from "../core/facets.ts";
+import { DEFAULT_PAGE, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
 import { readSort } from "../core/list-order.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
@@ -13,30 +14,43 @@ import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
+import type { FieldFilter, FieldQuery } from "./where.ts";
 
-const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "group", "q", ...TIME_FIELDS] as const;
+const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "where", "group", "q", ...TIME_FIELDS] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
-export function readListQuery(input: unknown): ListQuery {
+export function readListQuery(input: unknown): FieldQuery {
   const query = readOptions(input, "a list of jobs", ["status", ...FILTER_FIELDS, ...PAGE_FIELDS, "sort"]);
   return { ...readFields(query), ...readPage(query), status: readStatusFilter(query.status), sort: readSort(query.sort) };
 }
 
 /** Reads a filter with its page, for dead letters: unless another order is asked for, the latest death comes first. */
-export function readDeadQuery(input: unknown): ListQuery {
+export function readDeadQuery(input: unknown): FieldQuery {
   const query = readOptions(input, "a list of dead letters", [...FILTER_FIELDS, ...PAGE_FIELDS, "sort"]);
   return { ...readFields(query), ...readPage(query), status: ["dead"], sort: readSort(query.sort) ?? "state" };
 }
 
-export function readDeadFilter(input: unknown): ListQuery {
+export function readDeadFilter(input: unknown): FieldQuery {
   const filter = readOptions(input, "a filter of dead letters", FILTER_FIELDS);
   return { ...readFields(filter), status: ["dead"], sort: "state", limit: MAX_PAGE };
 }
 
-export function readJobFilter(input: unknown): Filter {
+export function readJobFilter(input: unknown): FieldFilter {
   const filter = readOptions(input, "a filter of jobs", ["status", ...FILTER_FIELDS]);
   return { ...readFields(filter), status: readStatusFilter(filter.status) };
+}
+
+/** The statuses whose jobs are counted by the values of a facet. */
+const COUNTED_BY_VALUE = ["dead", "failed"] as const;
+
+/** Reads a question for the values of a facet. */
+export function readFacetQuery(field: unknown, input: unknown) {
+  const { status = COUNTED_BY_VALUE, ...filter } = readJobFilter(input);
+  if (!isField(field)) throw invalid("field", FIELD_RULE, field);
+  const wanted = COUNTED_BY_VALUE.filter((one) => status.includes(one));
+  if (wanted.length !== status.length) throw invalid("status", `dead, failed or both`, status.join(", "));
+  return { ...filter, status: wanted, field };
 }
 
 /** Reads which page of bulk operations is wanted. */
@@ -47,7 +61,7 @@ export function readBulkPage(input: unknown): Pick<ListQuery, "limit" | "cursor"
 
 type Fields = { readonly [K in (typeof FILTER_FIELDS)[number]]?: unknown };
 
-function readFields(filter: Fields): Omit<Filter, "status"> {
+function readFields(filter: Fields): Omit<FieldFilter, "status"> {
   const internal = optional(filter.internal, readInternal);
   return {
     type: optional(filter.type, internal === true ? readAnyType : readUsersType),
@@ -55,6 +69,7 @@ function readFields(filter: Fields): Omit<Filter, "status"> {
     internal,
     priority: optional(filter.priority, readPriorityFilter),
     tag: optional(filter.tag, readTag),
+    where: optional(filter.where, readWhere),
     group: optional(filter.group, readGroup),
     q: optional(filter.q, readSearch),
     from: readMoment(filter.from, "from"),
@@ -126,6 +141,20 @@ function rangeOf(level: PriorityLevel): { min: number; max: number } {
 function readTag(input: unknown): string {
   if (typeof input !== "string" || input === "" || input.length > MAX_TAG_LENGTH) throw invalid("tag", TAG_RULE, input);
   return input;
+}
+
+/** Reads payload fields and their values. */
+function readWhere(input: unknown): Facets | undefined {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("where", "an object of payload fields", input);
+  const fields = Object.entries(input).filter(([, value]) => value !== undefined);
+  if (fields.length > MAX_FACETS) throw invalid("where", `an object of at most ${MAX_FACETS} payload fields`, fields.length);
+  const read = fields.map(([field, value]): [string, string] => {
+    if (!isField(field)) throw invalid("where", FIELD_RULE, field);
+    const text = readFieldValue(value);
+    if (text === undefined) throw invalid(`where.${field}`, FIELD_VALUE_RULE, value);
+    return [field, text];
+  });
+  return read.length === 0 ? undefined : Object.fromEntries(read);
 }
 
 function readGroup(input: unknown): string {

@@ -28,6 +28,7 @@ import { bulkHandler } from "./bulk-handler.ts";
 import { CloseDeadline } from "./close-deadline.ts";
 import { countJobs } from "./count.ts";
 import { createDeadLetters } from "./dead.ts";
+import { countFacetValues } from "./facet-values.ts";
 import { type CheckWebhookUrl, Enqueuer, type PayloadChecks } from "./enqueue.ts";
 import { openEvents } from "./events.ts";
 import { explainJob } from "./explain.ts";
@@ -209,6 +210,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     get,
     list: whileOpen((query) => manager.list(query)),
     count: whileOpen((filter) => countJobs(store, readJobFilter(filter))),
+    facets: whileOpen((field, filter) => countFacetValues(store, field, filter)),
     attempts: whileOpen((id) => manager.attempts(id)),
     changes: whileOpen((id) => manager.changes(id)),
     explain: whileOpen((id) => explainJob(store, id)),

@@ -1,14 +1,16 @@
 import { auditEntry, detailsOf } from "../core/audit.ts";
 import { isServed } from "../core/explain.ts";
+import { sinceDeclared } from "../core/facets.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
-import { DEFAULT_QUEUE, MAX_WAITING_TYPES, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
+import { DEFAULT_QUEUE, MAX_WAITING_TYPES, type QueueChange, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueDetails, QueueInfo, StatusCounts } from "./client.ts";
+import type { DeclaredFacets } from "./declared-facets.ts";
 import { readInternalOption } from "./filter.ts";
 import { queueNotFound, readOptions } from "./refusals.ts";
 
@@ -65,17 +67,33 @@ export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueSt
   return (await store.queues()).filter(({ name }) => !isInternalQueue(name));
 }
 
+/** What a change of settings needs. */
+export interface ConfigureParts extends ClientParts {
+  readonly facets: DeclaredFacets;
+}
+
 /** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
-export async function configureQueue(parts: ClientParts, queue: string, settings: unknown, options: unknown): Promise<void> {
-  const { store } = parts;
+export async function configureQueue(parts: ConfigureParts, queue: string, settings: unknown, options: unknown): Promise<void> {
+  const { store, facets } = parts;
   readQueue(queue);
-  const change = readQueueOptions(settings);
+  const wanted = readQueueOptions(settings);
   const { create, actor } = readChangeOptions(parts, options, true);
   if (!create) await demandQueue(store, queue);
+  const change = await withTimes(store, queue, wanted);
   await store.configure(queue, change);
+  if (change.facets !== undefined) facets.forget();
   await parts.writeAudit([auditEntry("queue:configured", actor, { queue, details: detailsOf(settings as object) })]);
   if (change.headStartMs === undefined) return;
   while (await store.rerank(queue, MAX_BATCH));
+}
+
+/** A change with the time since when each of its facets holds. */
+async function withTimes(store: Pick<Store, "queues" | "schedules">, queue: string, change: QueueChange): Promise<QueueChange> {
+  if (change.facets === undefined || change.facets === null) return change;
+  const before = (await store.queues()).find(({ name }) => name === queue)?.settings.facets ?? null;
+  // Asked for only because it tells the store's time.
+  const { now } = await store.schedules([]);
+  return { ...change, facets: sinceDeclared(change.facets, before, now) };
 }
 
 /** Pauses or resumes a queue, and announces it. */
@@ -118,6 +136,6 @@ export function countLevels(counts: QueueState["counts"]): LevelCounts {
 type Figures = Pick<QueueInfo, "rate" | "oldestWaitingMs">;
 
 function toQueueInfo({ name, paused, counts, settings }: QueueState, { rate, oldestWaitingMs }: Figures): QueueInfo {
-  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "retention">;
+  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "facets" | "retention">;
   return { name, paused, counts: countStatuses(counts), waiting: countLevels(counts), rate, oldestWaitingMs, ...shown };
 }

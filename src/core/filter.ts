@@ -26,6 +26,8 @@ export interface Filter {
   readonly tag?: string | undefined;
   /** Jobs with all of these facets. With a queue, lists in the order of creation walk the index of the first. */
   readonly facets?: Facets | undefined;
+  /** Only clients know payload fields that no queue declares: client/where.ts. */
+  readonly where?: undefined;
   /** Jobs with an error of this group: see error-group.ts. */
   readonly group?: string | undefined;
   /** A text that occurs in the job: see search.ts. */

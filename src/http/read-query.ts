@@ -30,6 +30,8 @@ function readParameters(search: string, converts: ReadonlyMap<string, Convert>):
     const before = query[name];
     if (before === undefined) query[name] = value;
     else if (Array.isArray(before) && Array.isArray(value)) query[name] = [...(before as unknown[]), ...(value as unknown[])];
+    else if (isRecord(before) && isRecord(value) && !Object.keys(value).some((field) => Object.hasOwn(before, field)))
+      query[name] = { ...before, ...value };
     else throw new MillraceError("invalid_input", `${name} is given twice: give it once`, { field: name });
   }
   return query;
@@ -41,6 +43,16 @@ function unknownParameter(name: string, converts: ReadonlyMap<string, Convert>):
   return new MillraceError("invalid_input", `unknown parameter ${field}; ${known}`, { field });
 }
 
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** `customer:globex` as an object. A value may have colons, a name may not. */
+function readPair(text: string): unknown {
+  const [, name, value] = /^([^:]+):(.+)$/s.exec(text) ?? [];
+  return name === undefined ? text : Object.fromEntries([[name, value]]);
+}
+
 const WHOLE_NUMBER = /^-?\d{1,16}$/;
 
 /** Text that cannot be converted stays text: the schema then refuses it by name. */
@@ -48,6 +60,7 @@ function convertFor(schema: object): Convert {
   const { type, anyOf } = schema as { type?: string; anyOf?: { type?: string }[] };
   const types = anyOf === undefined ? [type] : anyOf.map((inner) => inner.type);
   if (types.includes("array")) return (text) => text.split(",");
+  if (types.includes("object")) return readPair;
   if (types.includes("boolean")) return (text) => (text === "true" ? true : text === "false" ? false : text);
   if (types.includes("integer")) return (text) => (WHOLE_NUMBER.test(text) ? Number(text) : text);
   return (text) => text;

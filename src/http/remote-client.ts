@@ -119,6 +119,11 @@ export function createRemoteClient(options: RemoteOptions): Client {
     get: get as Client["get"],
     list: async (query) => listJobs(transport, query),
     count: async (filter) => countJobs(transport, filter),
+    async facets(field, filter) {
+      const query = queryOf(filter, "a filter of jobs");
+      const { body } = await transport.ask("GET /api/v1/facets/{field}", { params: { field }, query, repeatable: true });
+      return { values: body.values, without: body.without, isCapped: body.is_capped };
+    },
     async attempts(id) {
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/attempts", { params: { id: readId(id) }, repeatable: true }));
       return (found?.body.attempts ?? []).map(fromAttemptWire);

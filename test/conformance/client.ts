@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { bulkSuite } from "./client-bulk.ts";
+import { facetSuite } from "./client-facets.ts";
 import { inputSuite } from "./client-input.ts";
 import { internalSuite } from "./client-internal.ts";
 import { jobSuite } from "./client-jobs.ts";
@@ -26,6 +27,7 @@ export function clientSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    facetSuite(promises);
     internalSuite(promises);
     manageSuite(promises);
     scheduleSuite(promises);
@@ -48,6 +50,7 @@ export function mainPathSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    facetSuite(promises);
     internalSuite(promises);
     workSuite(promises, source);
   });

@@ -2,7 +2,7 @@ import type { QueueInfo, QueueOptions, WaitingType } from "../../client/client.t
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, type Option, reason, required, text, time, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, type Option, reason, required, text, texts, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
@@ -22,6 +22,7 @@ const columns: readonly Column<QueueInfo>[] = [
   { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right" },
   { title: "HEAD START", text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)), align: "right" },
   { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off") },
+  { title: "FACETS", text: ({ facets }) => facets.map(({ field }) => field).join(", ") || NOTHING },
   { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}` },
 ];
 
@@ -82,6 +83,7 @@ export const queues: CommandGroup = {
         capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),
         headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
         deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
+        facets: orNone(texts("<field>", "payload fields to index, up to 4, such as customer or customer.id; none removes all"), "none"),
         keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
         keepCount: { ...number("how many of them are kept"), field: "retention.count" },
         keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },

@@ -53,6 +53,11 @@ export interface JobFilter {
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
   readonly tag?: string | undefined;
+  /**
+   * Jobs whose payload has these fields: `{ customer: "globex" }`, `{ "customer.id": 42 }`; at most 4. With `queue`, a field that the queue
+   * declares as a facet is found by an index, among the jobs that were enqueued since it was declared. Any other field is searched like `q`.
+   */
+  readonly where?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** Jobs with an error of this group: see `dead.groups`. */
   readonly group?: string | undefined;
   /**

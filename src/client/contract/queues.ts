@@ -1,4 +1,5 @@
 /** Types of queues, figures and dead letters. */
+import type { QueueFacet } from "../../core/facets.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import type { PriorityLevel, Status } from "../../core/job.ts";
@@ -13,6 +14,11 @@ export interface QueueOptions {
   readonly headStart?: Duration | null | undefined;
   /** Whether jobs that fail for good become `dead` (the default) or `failed`. */
   readonly deadLetters?: boolean | undefined;
+  /**
+   * Fields of the payload to index, at most 4: `["customer", "order.region"]`. They hold for jobs that are enqueued from about a minute later
+   * on. A list replaces the one before; an empty one removes all.
+   */
+  readonly facets?: readonly string[] | null | undefined;
   /** How long completed and cancelled jobs are kept. */
   readonly retention?:
     | {
@@ -28,6 +34,8 @@ export interface NewQueueOptions {
   /** Whether to make the queue. If not, the call fails with `not_found`, and the error lists the queues that exist. */
   readonly create?: boolean | undefined;
 }
+
+export type { QueueFacet };
 
 /** How many jobs are in each status. */
 export type StatusCounts = Readonly<Record<Status, number>>;
@@ -52,6 +60,8 @@ export interface QueueInfo {
   /** Milliseconds; null if priority is strict. */
   readonly headStart: number | null;
   readonly deadLetters: boolean;
+  /** Indexed fields of the payload, and since when every new job has them. */
+  readonly facets: readonly QueueFacet[];
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 
@@ -151,6 +161,16 @@ export interface DeadLetters {
   retry(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
   /** Deletes all that match; returns how many. */
   purge(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
+}
+
+/** Dead and failed jobs by the value of a facet. */
+export interface FacetCounts {
+  /** Most jobs first, at most 50. */
+  readonly values: readonly { readonly value: string; readonly count: number }[];
+  /** Jobs without this facet: their payload does not have it, or they were enqueued before it was declared. */
+  readonly without: number;
+  /** Whether there are more jobs than were looked at, or more values than are listed. Then each count means at least that many. */
+  readonly isCapped: boolean;
 }
 
 /** Dead letters by error. */

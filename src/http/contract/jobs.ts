@@ -88,6 +88,17 @@ const BatchResult = Type.Union([
   Type.Object({ status: Type.Integer(), error: Problem }),
 ]);
 
+const FacetCounts = Type.Object({
+  values: Type.Array(Type.Object({ value: Type.String(), count: Count }), { description: "Most jobs first." }),
+  without: Type.Integer({
+    minimum: 0,
+    description: "Jobs without this facet: their payload does not have it, or they were enqueued before it was declared.",
+  }),
+  is_capped: Type.Boolean({
+    description: "There are more jobs than were read, or more values than are shown: every count means at least that many.",
+  }),
+});
+
 const Changed = Type.Object({ ...Message, job_id: Id, status: Status, job: JobSummary });
 const flag = Type.Optional(Type.Boolean({ description: "true or false" }));
 
@@ -146,6 +157,13 @@ export const jobRoutes = {
     }),
     answers: { 200: { when: "A page. Even a short one may have a next_cursor.", is: JobPage } },
     problems: ["invalid_input", "invalid_cursor"],
+  },
+  "GET /api/v1/facets/{field}": {
+    summary: "Count dead and failed jobs by the value of a facet",
+    scope: "read",
+    query: closed({ status: Type.Optional(StatusList), ...JOB_FILTER }),
+    answers: { 200: { when: "At most 50 values, of the 10,000 jobs that ended last.", is: FacetCounts } },
+    problems: ["invalid_input"],
   },
   "GET /api/v1/jobs/{id}": {
     summary: "Get a job, or wait until it ends",

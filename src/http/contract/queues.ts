@@ -1,6 +1,7 @@
 /** Queues and statistics. */
 import { Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
+import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { STATUSES } from "../../core/job.ts";
 import { MAX_WAITING_TYPES } from "../../core/queue.ts";
 import type { Route } from "./route.ts";
@@ -35,6 +36,9 @@ const QUEUE = {
   capacity: nullable(Count),
   head_start: nullable(Milliseconds),
   dead_letters: Type.Boolean(),
+  facets: Type.Array(Type.Object({ field: Type.String(), since: Time }), {
+    description: "Fields of the payload that are indexed, and since when every new job has them.",
+  }),
   retention: Type.Object({ age: Milliseconds, count: Count, keep_at_least: Milliseconds }),
 };
 const Queue = Type.Object(QUEUE);
@@ -61,6 +65,11 @@ const Settings = closed({
     }),
   ),
   dead_letters: Type.Optional(Type.Boolean({ description: "true or false" })),
+  facets: Type.Optional(
+    Type.Union([Type.Array(Type.String({ maxLength: MAX_FIELD_LENGTH }), { maxItems: MAX_FACETS }), Type.Null()], {
+      description: `at most ${MAX_FACETS} names of payload fields, such as customer or customer.id; they replace the ones before`,
+    }),
+  ),
   retention: Type.Optional(
     closed(
       {

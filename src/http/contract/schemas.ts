@@ -4,6 +4,7 @@
  */
 import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
+import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
 import { SORTS } from "../../core/list-order.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
@@ -203,6 +204,13 @@ export const JOB_FILTER = {
   internal: Internal,
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH, description: TAG_RULE })),
+  where: Type.Optional(
+    Type.Record(Type.String({ maxLength: MAX_FIELD_LENGTH }), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+      maxProperties: MAX_FACETS,
+      description:
+        "fields of the payload and their values, at most 4; in a query field:value, once for each field, such as where=customer:globex. With queue, a field that the queue declares as a facet is found by an index",
+    }),
+  ),
   group: Type.Optional(
     Type.String({
       pattern: GROUP.source,

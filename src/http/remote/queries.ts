@@ -1,6 +1,7 @@
 /** Filters and pages -> query strings, and jobs by filter. */
 import type { DeadLetters, JobCount, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
+import { FIELD_RULE, FIELD_VALUE_RULE, isField, readFieldValue } from "../../core/facets.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromErrorGroupsWire } from "../wire/bulk.ts";
 import { fromSummaryWire } from "../wire/job.ts";
@@ -55,7 +56,7 @@ export function filterText(filter: JobFilter | undefined, what: string): string 
 }
 
 /** Refuses values that a query string cannot hold: as text, they would mean something else. */
-export function queryOf(input: object | null | undefined, what: string): Record<string, string | undefined> {
+export function queryOf(input: object | null | undefined, what: string): Record<string, string | readonly string[] | undefined> {
   return Object.fromEntries(
     Object.entries(readObject(input, what)).flatMap(([name, given]) => {
       const value = toMoment(given);
@@ -63,9 +64,19 @@ export function queryOf(input: object | null | undefined, what: string): Record<
       if (name === "cursor" && typeof value !== "string") {
         throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });
       }
-      return [[toSnakeCase(name), paramText(name, value)]];
+      return [[toSnakeCase(name), name === "where" ? pairTexts(value) : paramText(name, value)]];
     }),
   );
+}
+
+/** Payload fields as a query has them: `customer:globex`. */
+function pairTexts(where: unknown): string[] {
+  return Object.entries(readObject(where as object, "where")).flatMap(([field, value]) => {
+    if (value === undefined) return [];
+    if (!isField(field)) throw invalid("where", FIELD_RULE, field);
+    if (readFieldValue(value) === undefined) throw invalid(`where.${field}`, FIELD_VALUE_RULE, value);
+    return `${field}:${String(value)}`;
+  });
 }
 
 const TEXTS = new Set(["type", "queue", "tag", "q", "cursor", "group", "sort", "by", "action", "jobId"]);

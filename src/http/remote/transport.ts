@@ -23,7 +23,8 @@ export interface TransportOptions {
 /** The parts of a request. */
 export interface RequestParts<Name extends RouteName> {
   readonly params?: ParamsIn<Name>;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** A list is one parameter several times. */
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** JSON text. */
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -127,7 +128,7 @@ export class Transport {
     const [, path = ""] = name.split(" ");
     const filled = path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent((params as Record<string, string>)[param] ?? ""));
     const search = new URLSearchParams();
-    for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.append(key, value);
+    for (const [key, value = []] of Object.entries(query ?? {})) for (const each of [value].flat()) search.append(key, each);
     return `${this.#options.url}${filled}${search.size === 0 ? "" : `?${search.toString()}`}`;
   }
 

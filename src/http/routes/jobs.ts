@@ -11,6 +11,7 @@ import { NewJob, type NewJobWire } from "../contract/schemas.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { KeyTaken, toProblem, WireError } from "../problem.ts";
 import { changeOptionsOf, type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
+import { fromFilterWire } from "../wire/bulk.ts";
 import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire, toSummaryWire } from "../wire/job.ts";
 import { enqueuedText, jobText, written } from "../wire/job-text.ts";
 import { toReasonWire } from "../wire/reason.ts";
@@ -45,6 +46,11 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "GET /api/v1/jobs"({ query }) {
       return ok(await readPage(client, (list) => client.list(list), query));
+    },
+
+    async "GET /api/v1/facets/{field}"({ params: { field }, query }) {
+      const { values, without, isCapped } = await client.facets(field, fromFilterWire(query));
+      return ok({ values: [...values], without, is_capped: isCapped });
     },
 
     async "GET /api/v1/jobs/{id}"(input) {

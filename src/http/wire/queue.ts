@@ -59,11 +59,13 @@ export function fromPointWire(wire: PointWire): HistoryPoint {
 }
 
 export function toQueueWire(queue: QueueInfo): QueueWire {
-  return { ...fieldsToSnakeCase(queue), retention: fieldsToSnakeCase(queue.retention) } as QueueWire;
+  const facets = queue.facets.map(({ field, since }) => ({ field, since: toTime(since) }));
+  return { ...fieldsToSnakeCase(queue), facets, retention: fieldsToSnakeCase(queue.retention) } as QueueWire;
 }
 
 export function fromQueueWire(wire: QueueWire): QueueInfo {
-  return { ...fieldsToCamelCase(wire), retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
+  const facets = wire.facets.map(({ field, since }) => ({ field, since: fromTime(since) }));
+  return { ...fieldsToCamelCase(wire), facets, retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
 }
 
 export function toQueueDetailsWire({ types, ...queue }: QueueDetails): QueueDetailsWire {

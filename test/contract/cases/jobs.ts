@@ -33,7 +33,14 @@ export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly 
   "GET /api/v1/jobs": [
     { status: 200, ask: () => ({ query: "status=pending,dead&limit=5" }) },
     { status: 200, ask: () => ({ query: "status=completed&sort=state&ended_from=2026-01-01T00:00:00Z&ended_to=2090-01-01T00:00:00Z" }) },
+    { status: 200, ask: () => ({ query: "where=customer:globex&where=order.region:eu:west" }) },
     { status: 422, code: "invalid_input", ask: () => ({ query: "sort=priority" }) },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "where=customer" }) },
+    { status: 422, code: "invalid_input", ask: () => ({ query: "where=customer:a&where=customer:b" }) },
+  ],
+  "GET /api/v1/facets/{field}": [
+    { status: 200, ask: () => ({ params: { field: "customer" }, query: "status=dead&ended_from=2026-01-01T00:00:00Z" }) },
+    { status: 422, code: "invalid_input", ask: () => ({ params: { field: "customer" }, query: "status=pending" }) },
   ],
   "GET /api/v1/jobs/{id}": [{ status: 200, ask: ofWaiting }],
   "DELETE /api/v1/jobs/{id}": [

@@ -1,0 +1,83 @@
+/**
+ * JOBS BY FIELDS OF THEIR PAYLOAD. A field that the wanted queue declares as a facet is looked up in the store's index. Any other field is
+ * searched like a text: the store finds jobs that contain a part of the value, and the payload of each is checked here.
+ */
+import { type Facets, fieldIn, fieldsByQueue } from "../core/facets.ts";
+import type { Filter } from "../core/filter.ts";
+import type { JobRecord } from "../core/job.ts";
+import { searchFor } from "../core/search.ts";
+import type { ListQuery, Store } from "../store/store.ts";
+
+/** A filter that may name payload fields. */
+export type FieldFilter = Omit<Filter, "where"> & { readonly where?: Facets | undefined };
+export type FieldQuery = Omit<ListQuery, "where"> & { readonly where?: Facets | undefined };
+
+/** A query as the store takes it, and the fields that are left to check. */
+export interface Resolved<Query> {
+  readonly query: Omit<Query, "where">;
+  readonly fields: Facets | null;
+}
+
+/** Turns fields that the wanted queue declares into facets. */
+export async function resolveWhere<Query extends FieldFilter>(store: Pick<Store, "queues">, given: Query): Promise<Resolved<Query>> {
+  const { where, ...query } = given;
+  if (where === undefined) return { query: query as Resolved<Query>["query"], fields: null };
+  const declared = given.queue === undefined ? [] : (fieldsByQueue(await store.queues()).get(given.queue) ?? []);
+  const [facets, fields] = [true, false].map((isDeclared) =>
+    Object.entries(where).filter(([field]) => declared.includes(field) === isDeclared),
+  ) as [[string, string][], [string, string][]];
+  return {
+    query: { ...query, ...(facets.length === 0 ? {} : { facets: Object.fromEntries(facets) }) } as Resolved<Query>["query"],
+    fields: fields.length === 0 ? null : Object.fromEntries(fields),
+  };
+}
+
+/** How many jobs are read with their payload at once, and about how many characters of payloads one call reads. */
+const PAGE = 100;
+const MOST_READ = 16_000_000;
+
+/** Lists jobs whose payload has these fields. A page that is not full may have a cursor, as in every search. */
+export async function listWithFields(
+  store: Pick<Store, "find" | "list">,
+  query: ListQuery,
+  fields: Facets,
+): Promise<{ jobs: JobRecord[]; cursor: string | null }> {
+  const jobs: JobRecord[] = [];
+  const isMeant = fieldsMatcher(fields, query.q);
+  let { cursor } = query;
+  for (let read = 0; ;) {
+    const limit = Math.min(PAGE, query.limit - jobs.length);
+    const page = await store.list({ ...query, q: partOf(fields), limit, cursor });
+    const records = page.jobs.length === 0 ? [] : await store.find(page.jobs.map(({ id }) => id));
+    for (const record of records) {
+      if (record === null) continue;
+      read += record.payload.length;
+      if (isMeant(record)) jobs.push(record);
+    }
+    const isOver = jobs.length === query.limit || page.jobs.length < limit || read > MOST_READ;
+    if (page.cursor === null || isOver) return { jobs, cursor: page.cursor };
+    cursor = page.cursor;
+  }
+}
+
+/** Whether a job has these fields, and the search text if there is one. */
+export function fieldsMatcher(fields: Facets, q: string | undefined): (job: JobRecord) => boolean {
+  const wanted = Object.entries(fields);
+  const search = q === undefined ? null : searchFor(q);
+  return (job) =>
+    wanted.every(([field, value]) => fieldIn(job.payload, field) === value) &&
+    (search === null || search.isInSummary(job) || search.isInPayload(job.payload));
+}
+
+/**
+ * A text that every payload with these fields contains: the longest part of a value, or else of a name, that no one writes with escapes.
+ * Undefined if there is none.
+ */
+function partOf(fields: Facets): string | undefined {
+  return longestPart(Object.values(fields)) ?? longestPart(Object.keys(fields).flatMap((field) => field.split(".")));
+}
+
+function longestPart(texts: readonly string[]): string | undefined {
+  const parts = texts.flatMap((text) => text.match(/[0-9a-z _-]+/gi) ?? []);
+  return parts.reduce<string | undefined>((longest, part) => (part.length > (longest?.length ?? 0) ? part : longest), undefined);
+}
