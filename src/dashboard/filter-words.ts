@@ -10,13 +10,14 @@ const ROUNDED_MS = 120_000;
 
 /** A sentence that names every condition. Without `now`, times are told as they are: it is about the past. */
 export function filterWords(filter: JobFilter, now: number | null): string {
-  const { status, type, queue, internal, priority, tag, group, q, from, to, endedFrom, endedTo, ...others } = filter;
+  const { status, type, queue, internal, priority, tag, where, group, q, from, to, endedFrom, endedTo, ...others } = filter;
   const words = [
     `${listed(readStatusFilter(status) ?? [])} jobs`.trim(),
     type === undefined ? "" : ` of type ${type}`,
     queue === undefined ? "" : ` in ${queue}`,
     priority === undefined ? "" : ` with priority ${priority}`,
     tag === undefined ? "" : ` with the tag ${tag}`,
+    where === undefined ? "" : ` with ${listed(Object.entries(where).map(([field, value]) => `${field} "${value}"`))}`,
     group === undefined ? "" : ` with the same error (group ${group})`,
     q === undefined ? "" : ` that contain "${q}"`,
     timeWords("created", from, to, now),

@@ -1,6 +1,11 @@
-/** READS A SEARCH FOR JOBS. An id opens its job; `name:value` pairs are filters of the list, and all other words are text to search for. */
+/**
+ * READS A SEARCH FOR JOBS. An id opens its job; `name:value` pairs are filters of the list, `payload.name:value` is a payload field, and all
+ * other words are text to search for.
+ */
+import { isField } from "../core/facets.ts";
 import { MAX_SEARCH_LENGTH } from "../core/search.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch } from "./job-search.ts";
+import { changeWhere } from "./where-text.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
@@ -8,17 +13,25 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
+/** What a payload field begins with. */
+export const PAYLOAD = "payload.";
+
 export function readQuery(text: string): JobSearch {
   if (isJson(text)) return { q: searchText(text) };
   const found: [FilterName, string][] = [];
   const others: string[] = [];
+  let where: string | undefined;
   for (const word of wordsOf(text)) {
     const colon = word.indexOf(":");
     const name = word.slice(0, colon) as FilterName;
-    if (FILTER_NAMES.includes(name)) found.push([name, unquoted(word.slice(colon + 1))]);
+    const value = unquoted(word.slice(colon + 1));
+    const field = name.startsWith(PAYLOAD) ? name.slice(PAYLOAD.length) : "";
+    if (isField(field) && value !== "") where = changeWhere(where, field, value);
+    else if (FILTER_NAMES.includes(name)) found.push([name, value]);
     else others.push(unquoted(word));
   }
   if (others.length > 0) found.push(["q", searchText(others.join(" "))]);
+  if (where !== undefined) found.push(["where", where]);
   return Object.fromEntries(found);
 }
 

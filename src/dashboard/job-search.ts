@@ -8,6 +8,7 @@ import { PRIORITY_LEVELS, type Status } from "../core/job.ts";
 import { type StateOrder, stateOrderOf } from "../core/list-order.ts";
 import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import type { JobFilter, ListJobs } from "./shapes.ts";
+import { readWhere } from "./where-text.ts";
 
 /** The filters of a list, as texts. */
 export interface JobSearch {
@@ -18,6 +19,8 @@ export interface JobSearch {
   readonly internal?: string;
   readonly priority?: string;
   readonly tag?: string;
+  /** Payload fields: see where-text.ts. */
+  readonly where?: string;
   /** Text to find in the job. */
   readonly q?: string;
   /** An error group. */
@@ -31,7 +34,20 @@ export interface JobSearch {
 }
 
 /** The filters that users set; the cursor is only a position. */
-export const FILTER_NAMES = ["q", "status", "type", "queue", "internal", "priority", "tag", "group", "from", "to", "ended"] as const;
+export const FILTER_NAMES = [
+  "q",
+  "status",
+  "type",
+  "queue",
+  "internal",
+  "priority",
+  "tag",
+  "where",
+  "group",
+  "from",
+  "to",
+  "ended",
+] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
 
 /** The value of the filter `status` for exactly this one: `failed` alone would also find dead jobs. */
@@ -110,7 +126,7 @@ export const SPANS: readonly (readonly [text: string, words: string])[] = [
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
-  const { status, internal, priority, from, to, ended, ...rest } = search;
+  const { status, internal, priority, where, from, to, ended, ...rest } = search;
   return {
     ...rest,
     // By when they ended, are due or are next in line, if the statuses have such an order.
@@ -118,6 +134,8 @@ export function toListQuery(search: JobSearch, limit: number, now: number): List
     ...(internal === "true" ? { internal: true } : {}),
     ...(status === undefined ? {} : { status: status.split(",") }),
     ...(priority === undefined ? {} : { priority: readPriority(priority) }),
+    // What cannot be read finds nothing; the API says why.
+    ...(where === undefined ? {} : { where: readWhere(where) ?? { [where]: "" } }),
     ...(from === undefined ? {} : { from: readMoment(from, now) }),
     ...(to === undefined ? {} : { to: readMoment(to, now) }),
     ...(ended === undefined ? {} : { endedFrom: readMoment(ended, now) }),

@@ -9,6 +9,7 @@ import {
   type BulkPage,
   client,
   type ErrorGroups,
+  type FacetCounts,
   type Finding,
   type FormerWorker,
   type Explanation,
@@ -164,6 +165,16 @@ export function useErrorGroups(filter: Omit<JobFilter, "status">): UseQueryResul
     placeholderData: keepPreviousData,
     // An old answer would be held back as soon as the pointer is on it.
     gcTime: 0,
+  });
+}
+
+/** Dead and failed jobs by the value of a facet. Counted each time, as the groups of errors are. */
+export function useFacetCounts(field: string, filter: JobFilter): UseQueryResult<FacetCounts> {
+  return useQuery({
+    queryKey: ["groups", "facets", field, filter],
+    queryFn: () => client.facets(field, filter),
+    refetchInterval: everyUnlessPaused(GROUPS_MS),
+    placeholderData: keepPreviousData,
   });
 }
 

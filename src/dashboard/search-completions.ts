@@ -1,12 +1,15 @@
 /** WHAT THE SEARCH SUGGESTS: names of filters, and values that the page has already loaded. It asks the server for nothing. */
 import { PRIORITY_LEVELS } from "../core/job.ts";
 import { STATUS_WORDS } from "../core/status-filter.ts";
+import { PAYLOAD } from "./find-jobs.ts";
 import { FILTER_NAMES, type FilterName, SPANS } from "./job-search.ts";
 
 export interface KnownValues {
   readonly types: readonly string[];
   readonly queues: readonly string[];
   readonly tags: readonly string[];
+  /** Payload fields and values that jobs have: facets. */
+  readonly facets: readonly (readonly [field: string, value: string])[];
 }
 
 const MAX_SHOWN = 20;
@@ -30,14 +33,18 @@ export function completions(text: string, known: KnownValues): string[] {
   if (last === "" || !text.endsWith(last)) return [];
   const before = text.slice(0, -last.length);
   const word = last.replaceAll('"', "").toLowerCase();
-  const names = FILTER_NAMES.filter((name) => VALUES[name] !== undefined);
-  const pairs = names.flatMap((name) => (VALUES[name]?.(known) ?? []).map((value) => [name, value] as const));
+  const fields = known.facets.map(([field, value]) => [PAYLOAD + field, value] as const);
+  const filters = FILTER_NAMES.filter((name) => VALUES[name] !== undefined);
+  const names: readonly string[] = [...filters, ...new Set(fields.map(([field]) => field))];
+  const pairs = [...filters.flatMap((name) => (VALUES[name]?.(known) ?? []).map((value) => [name, value] as const)), ...fields];
   const colon = word.indexOf(":");
-  const isNamed = names.some((name) => name === word.slice(0, colon));
+  const isNamed = names.some((name) => name.toLowerCase() === word.slice(0, colon));
   const fitting = pairs.filter(([name, value]) =>
-    isNamed ? name === word.slice(0, colon) && value.toLowerCase().includes(word.slice(colon + 1)) : value.toLowerCase().includes(word),
+    isNamed
+      ? name.toLowerCase() === word.slice(0, colon) && value.toLowerCase().includes(word.slice(colon + 1))
+      : value.toLowerCase().includes(word),
   );
-  const begun = isNamed ? [] : names.filter((name) => name.startsWith(word)).map((name) => `${name}:`);
+  const begun = isNamed ? [] : names.filter((name) => name.toLowerCase().startsWith(word)).map((name) => `${name}:`);
   return [...begun, ...fitting.map(([name, value]) => `${name}:${/\s/.test(value) ? `"${value}"` : value}`)]
     .map((end) => before + end)
     .filter((whole) => whole !== text)

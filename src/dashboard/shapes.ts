@@ -16,6 +16,7 @@ export type JobPage = Awaited<ReturnType<Client["list"]>>;
 /** A filter and a page. */
 export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;
 /** Dead letters by error. */
+export type FacetCounts = Awaited<ReturnType<Client["facets"]>>;
 export type ErrorGroups = Awaited<ReturnType<Client["dead"]["groups"]>>;
 /** Dead letters whose errors look alike. */
 export type ErrorGroup = ErrorGroups["groups"][number];

@@ -161,3 +161,30 @@ test("a page in the background tells of new dead jobs, when that was asked for",
   await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))`);
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
 });
+
+test("which customer's jobs fail? Two clicks from the overview, and each answer is a filter", async () => {
+  const { client, visit } = await open();
+  await client.configure("mail", { facets: ["customer"] });
+  const payloads = ["globex", "globex", "acme"].map((customer) => ({ type: "send", queue: "mail", maxRetries: 0, payload: { customer } }));
+  await client.enqueueMany(payloads);
+  await letDie(client, "send", "mail");
+  const page = await visit("");
+  await page.getByRole("link", { name: /^Dead letters/ }).click();
+  const values = page.getByRole("list", { name: "Failures by customer" });
+  await eventually(() => values.getByRole("listitem").allInnerTexts()).toEqual(["globex\n2", "acme\n1"]);
+  await values.getByRole("link", { name: "globex" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+  expect(page.url()).toMatch(/where=customer:globex$|where=customer%3Aglobex$/);
+  await page.getByRole("button", { name: "Remove the filter payload" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(3);
+  await page.getByRole("textbox", { name: "Payload field" }).fill("customer:acme");
+  await page.keyboard.press("Enter");
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(1);
+  await page.locator("input[data-search]").fill("payload.customer:globex status:dead");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Jobs", exact: true }).waitFor();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+  await page.locator("tr[data-job] a[data-open]").first().click();
+  await page.getByRole("link", { name: "customer globex" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+});

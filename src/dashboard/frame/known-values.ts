@@ -1,4 +1,4 @@
-/** Types, queues and tags in the answers that the page has. */
+/** Types, queues, tags and facets in the answers that the page has. */
 import { isInternalType } from "../../core/internal.ts";
 import type { JobPage, Schedule, Stats, Worker } from "../api.ts";
 import { queries } from "../queries.ts";
@@ -18,7 +18,14 @@ export function knownValues(): KnownValues {
     types: sorted(types.filter((type) => !isInternalType(type))),
     queues: sorted(Object.keys(queries.getQueryData<Stats>(["stats"])?.queues ?? {})),
     tags: sorted(jobs.flatMap(({ tags }) => tags)),
+    facets: pairsOf(jobs.map(({ facets }) => facets ?? {})),
   };
+}
+
+/** Each field with each of its values, once. */
+function pairsOf(all: readonly Readonly<Record<string, string>>[]): [field: string, value: string][] {
+  const texts = sorted(all.flatMap((facets) => Object.entries(facets).map((pair) => JSON.stringify(pair))));
+  return texts.map((text) => JSON.parse(text) as [string, string]);
 }
 
 function sorted(values: readonly string[]): string[] {

@@ -2,7 +2,7 @@
 import type { JobSummary } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import { NOTHING } from "../format.ts";
-import { JobLink, QueueLink, Tag } from "../parts/bits.tsx";
+import { FacetLink, JobLink, QueueLink, Tag } from "../parts/bits.tsx";
 import type { Column } from "../parts/data-table.tsx";
 import { Priority } from "../parts/priority.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
@@ -61,6 +61,20 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
             <Tag key={tag} name={tag} />
           ))}
           {tags.length > 3 && <span className="text-muted-foreground">+{tags.length - 3}</span>}
+        </span>
+      ),
+  },
+  {
+    id: "facets",
+    title: "Facets",
+    cell: ({ queue, facets }) =>
+      facets === null ? (
+        nothing
+      ) : (
+        <span className="flex gap-1">
+          {Object.entries(facets).map(([field, value]) => (
+            <FacetLink key={field} queue={queue} field={field} value={value} />
+          ))}
         </span>
       ),
   },

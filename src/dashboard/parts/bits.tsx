@@ -7,6 +7,8 @@ import { isInternalQueue } from "../../core/internal.ts";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
 import { searchOfQueue } from "../job-search.ts";
+import { visible } from "../safe-text.ts";
+import { changeWhere } from "../where-text.ts";
 import { IconButton } from "./button.tsx";
 
 interface JobLinkProps {
@@ -66,6 +68,30 @@ export function Tag({ name }: { readonly name: string }): ReactElement {
       className="inline-flex min-h-6 max-w-40 items-center rounded bg-secondary px-1.5 text-xs text-muted-foreground hover:text-foreground"
     >
       <span className="truncate">{name}</span>
+    </Link>
+  );
+}
+
+/** A facet, as a link to the jobs of the queue that have it. */
+export function FacetLink({
+  queue,
+  field,
+  value,
+}: {
+  readonly queue: string;
+  readonly field: string;
+  readonly value: string;
+}): ReactElement {
+  return (
+    <Link
+      to="/jobs"
+      search={{ queue, where: changeWhere(undefined, field, value) }}
+      title={`Jobs of ${queue} with this ${field}`}
+      className="inline-flex min-h-6 max-w-48 items-center rounded bg-secondary px-1.5 text-xs text-muted-foreground hover:text-foreground"
+    >
+      <span className="truncate">
+        {visible(field)} {visible(value)}
+      </span>
     </Link>
   );
 }

@@ -9,6 +9,7 @@ import { counted } from "../../core/counted.ts";
 import { count } from "../format.ts";
 import { changeJob } from "../job-actions.ts";
 import { JOB_COLUMNS, type JobColumn } from "../job-list/columns.tsx";
+import { Facets } from "../job-list/facets.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
 import { useListQuery } from "../job-list/list-query.ts";
 import { NothingFound } from "../job-list/nothing-found.tsx";
@@ -72,6 +73,7 @@ export function Dead(): ReactElement {
         <FilterBar search={search} fixed={["status"]} ended="Died" />
       </div>
       {/* Other filters, other groups: they are not held back, even under the pointer. */}
+      <Facets filter={{ ...toFilter(query), status: "dead" }} search={search} />
       <ErrorGroups key={JSON.stringify(filters)} filter={toFilter(query)} search={search} />
       <JobList
         list={list}

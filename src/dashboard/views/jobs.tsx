@@ -10,6 +10,7 @@ import { changeAll, filterFor } from "../bulk.ts";
 import { counted } from "../../core/counted.ts";
 import { ACTION_ICONS, ACTION_WORDS } from "../job-actions.ts";
 import { columnsOf, JOB_COLUMNS } from "../job-list/columns.tsx";
+import { Facets } from "../job-list/facets.tsx";
 import { JobList, useJobList } from "../job-list/job-list.tsx";
 import { useListQuery } from "../job-list/list-query.ts";
 import { NothingFound } from "../job-list/nothing-found.tsx";
@@ -53,6 +54,7 @@ export function Jobs(): ReactElement {
         <StatusTabs search={search} />
         <FilterBar search={search} ended={order === "ended" ? "Ended" : undefined} />
       </div>
+      {hasOnlyFailures(search.status) && <Facets filter={toFilter(query)} search={search} />}
       <JobList
         list={list}
         caption="Jobs"
@@ -68,6 +70,12 @@ export function Jobs(): ReactElement {
       </JobList>
     </>
   );
+}
+
+/** Whether a list has nothing but dead and failed jobs, which can be counted by their facets. */
+function hasOnlyFailures(status: string | undefined): boolean {
+  const statuses = statusesIn(status);
+  return statuses !== undefined && statuses.every((one) => one === "dead" || one === "failed");
 }
 
 const ORDER_WORDS: Readonly<Record<StateOrder | "created", string>> = {

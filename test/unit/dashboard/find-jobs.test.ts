@@ -6,6 +6,8 @@ test.each([
   ["type:email:send status:dead timeout", { type: "email:send", status: "dead", q: "timeout" }],
   ['"two words" status:dead', { status: "dead", q: "two words" }],
   ['"two words"', { q: "two words" }],
+  ['payload.customer:globex payload.order.id:"a, b:c" late', { where: "customer:globex,order.id:a\\, b:c", q: "late" }],
+  ["payload.:x payload.customer:", { q: "payload.:x payload.customer:" }],
   ['{ "to": "a  b", "status": "x" }', { q: '{"to":"a  b","status":"x"}' }],
   ['"to": "type:x",\n"n": 1,', { q: '"to":"type:x","n":1,' }],
   ['[1, { "a\\" b": 2 }]', { q: '[1,{"a\\" b":2}]' }],

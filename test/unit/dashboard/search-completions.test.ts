@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { completions } from "../../../src/dashboard/search-completions.ts";
 
-const KNOWN = { types: ["email:send", "report:make"], queues: ["mail", "default"], tags: ["newsletter", "black friday"] };
+const KNOWN = {
+  types: ["email:send", "report:make"],
+  queues: ["mail", "default"],
+  tags: ["newsletter", "black friday"],
+  facets: [["customer", "globex"] as const],
+};
 
 describe("the search suggests", () => {
   test.each([
@@ -21,6 +26,8 @@ describe("the search suggests", () => {
     ['tag:"black f', ['tag:"black friday"']],
     ['tag:"black friday"', []],
     ['tag:"black friday" queue:m', ['tag:"black friday" queue:mail']],
+    ["pay", ["payload.customer:"]],
+    ["payload.customer:gl", ["payload.customer:globex"]],
     ["nothing of the sort", []],
     ["order:4711", []],
     ["status:dead ", []],

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 import type { Job } from "../../../core/job.ts";
 import { limit, NOTHING } from "../../format.ts";
-import { CopyButton, QueueLink, Tag } from "../../parts/bits.tsx";
+import { CopyButton, FacetLink, QueueLink, Tag } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { priorityText } from "../../parts/priority.tsx";
@@ -47,6 +47,15 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
         <Fact name="Webhook">
           {job.webhookUrl === null ? null : <span className="font-mono text-xs break-all">{visible(job.webhookUrl)}</span>}
         </Fact>
+        {job.facets !== null && (
+          <Fact name="Facets">
+            <span className="flex flex-wrap justify-end gap-1">
+              {Object.entries(job.facets).map(([field, value]) => (
+                <FacetLink key={field} queue={job.queue} field={field} value={value} />
+              ))}
+            </span>
+          </Fact>
+        )}
         <Fact name="Tags">
           {job.tags.length === 0 ? null : (
             <span className="flex flex-wrap justify-end gap-1">

@@ -13,9 +13,10 @@ import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
 import { readTypedTime, typedTime } from "../../typed-time.ts";
+import { readWhere } from "../../where-text.ts";
 
 /** Filters that have a field here; the status has its tabs. */
-const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "ended", "from", "to", "internal"];
+const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "where", "ended", "from", "to", "internal"];
 
 interface FilterBarProps {
   readonly search: JobSearch;
@@ -96,6 +97,7 @@ function Fields({ search, set, shown, ended }: FieldsProps): ReactElement {
         />
       )}
       {has("tag") && <TypedFilter label="Tag" name="tag" items={[]} search={search} set={set} />}
+      {has("where") && <WhereInput value={search.where ?? ""} onChange={(where) => set({ where })} />}
       {ended !== undefined && has("ended") && (
         <Choice
           label={ended}
@@ -175,16 +177,20 @@ function TimeFilter({ search, set }: Pick<FieldsProps, "search" | "set">): React
   );
 }
 
-function MomentInput({
-  label,
-  value,
-  onChange,
-}: {
+interface WholeInputProps {
   readonly label: string;
+  readonly title: string;
+  readonly placeholder: string;
+  /** As it is in the URL, and as it is shown. */
   readonly value: string;
+  readonly shown: string;
+  /** Null if the text is not valid. */
+  readonly read: (text: string) => string | null;
   readonly onChange: (value: string | undefined) => void;
-}): ReactElement {
-  const shown = typedTime(value);
+}
+
+/** A field whose text is used once it is whole: by Enter, or when the field is left. */
+function WholeInput({ label, title, placeholder, value, shown, read: readText, onChange }: WholeInputProps): ReactElement {
   const [text, setText] = useState(shown);
   const [seen, setSeen] = useState(shown);
   // The URL was changed by something else: a link, or the back button.
@@ -192,7 +198,7 @@ function MomentInput({
     setSeen(shown);
     setText(shown);
   }
-  const read = text.trim() === "" ? undefined : readTypedTime(text);
+  const read = text.trim() === "" ? undefined : readText(text);
   const use = (): void => {
     if (read !== null && read !== (value || undefined)) onChange(read);
   };
@@ -201,8 +207,8 @@ function MomentInput({
       type="text"
       aria-label={label}
       aria-invalid={read === null}
-      title={`${label}: a time back from now such as 2h, or a day with or without a time`}
-      placeholder="2h, 2026-11-15 10:00"
+      title={title}
+      placeholder={placeholder}
       spellCheck={false}
       value={text}
       onChange={(event) => setText(event.target.value)}
@@ -211,6 +217,36 @@ function MomentInput({
         if (event.key === "Enter") use();
       }}
       className="h-8 min-w-0 rounded-md border border-input bg-card px-2 aria-invalid:border-destructive"
+    />
+  );
+}
+
+type ValueProps = Pick<WholeInputProps, "value" | "onChange">;
+
+function MomentInput({ label, value, onChange }: ValueProps & { readonly label: string }): ReactElement {
+  return (
+    <WholeInput
+      label={label}
+      title={`${label}: a time back from now such as 2h, or a day with or without a time`}
+      placeholder="2h, 2026-11-15 10:00"
+      value={value}
+      shown={typedTime(value)}
+      read={readTypedTime}
+      onChange={onChange}
+    />
+  );
+}
+
+function WhereInput({ value, onChange }: ValueProps): ReactElement {
+  return (
+    <WholeInput
+      label="Payload field"
+      title="A payload field and its value, such as customer:globex; several with commas between them"
+      placeholder="customer:globex"
+      value={value}
+      shown={value}
+      read={(text) => (readWhere(text) === null ? null : text.trim())}
+      onChange={onChange}
     />
   );
 }
@@ -240,7 +276,7 @@ function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement 
 }
 
 /** Names of filters whose name in the URL says too little. */
-const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", group: "error group" };
+const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error group" };
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {

@@ -7,7 +7,7 @@ import { Capacity, LevelBar, Rate } from "../queues/queue-table.tsx";
 
 /** What waits, the use of the capacity, and the settings. */
 export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
-  const { rate, oldestWaitingMs, headStart, deadLetters, retention } = queue;
+  const { rate, oldestWaitingMs, headStart, deadLetters, facets, retention } = queue;
   return (
     <Card title="Use and settings" flush>
       <dl className="px-4 py-2">
@@ -23,6 +23,7 @@ export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
         </Fact>
         <Fact name="Priority">{headStart === null ? "strict" : `head start of ${formatDuration(headStart)}`}</Fact>
         <Fact name="Dead letters">{deadLetters ? "kept" : "off: jobs end as failed"}</Fact>
+        <Fact name="Facets">{facets.length === 0 ? NOTHING : facets.map(({ field }) => field).join(", ")}</Fact>
         <Fact name="Keep ended jobs for">{formatDuration(retention.age)}</Fact>
         <Fact name="Keep at most">{count(retention.count)}</Fact>
         <Fact name="Keep each for at least">{formatDuration(retention.keepAtLeast)}</Fact>

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactElement, useState } from "react";
 import { type Duration, formatDuration } from "../../../core/duration.ts";
+import { MAX_FACETS } from "../../../core/facets.ts";
 import { act } from "../../act.ts";
 import { client, type Queue, type QueueOptions } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
@@ -12,6 +13,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     capacity: queue.capacity === null ? "" : String(queue.capacity),
     headStart: queue.headStart === null ? "" : formatDuration(queue.headStart),
     deadLetters: queue.deadLetters,
+    facets: queue.facets.map(({ field }) => field).join(", "),
     age: formatDuration(queue.retention.age),
     count: String(queue.retention.count),
     keepAtLeast: formatDuration(queue.retention.keepAtLeast),
@@ -72,6 +74,14 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
             onChange={(deadLetters) => set({ deadLetters })}
           />
         </div>
+        <div className="sm:col-span-2">
+          <TextField
+            label="Facets"
+            placeholder="none"
+            {...field("facets")}
+            hint={`Payload fields to filter and count by, such as customer, order.region: at most ${MAX_FACETS}. They hold for jobs that are enqueued from about a minute later on.`}
+          />
+        </div>
         <TextField label="Keep completed jobs for" {...field("age")} hint="And cancelled ones. For example 24h or 7d." />
         <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many of them." />
         <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
@@ -84,17 +94,19 @@ interface SettingsForm {
   readonly capacity: string;
   readonly headStart: string;
   readonly deadLetters: boolean;
+  readonly facets: string;
   readonly age: string;
   readonly count: string;
   readonly keepAtLeast: string;
 }
 
 /** Reads only the numbers; the server checks everything. */
-function settingsOf({ capacity, headStart, deadLetters, age, count, keepAtLeast }: SettingsForm): QueueOptions {
+function settingsOf({ capacity, headStart, deadLetters, facets, age, count, keepAtLeast }: SettingsForm): QueueOptions {
   return {
     capacity: capacity.trim() === "" ? null : Number(capacity),
     headStart: headStart.trim() === "" ? null : (headStart.trim() as Duration),
     deadLetters,
+    facets: facets.split(/[\s,]+/).filter((field) => field !== ""),
     retention: { age: age.trim() as Duration, count: Number(count), keepAtLeast: keepAtLeast.trim() as Duration },
   };
 }
