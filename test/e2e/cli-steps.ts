@@ -454,6 +454,19 @@ export const WORKING: readonly Step[] = [
     lines: [/^GROUP +JOBS +FIRST +LAST +TYPES +ERROR$/, /^[0-9a-f]{12} +1 +\S+ +\S+ +broken +Error: it .*broke/],
   },
   { name: "and as JSON", args: "dead-groups --type broken --json", json: [{ count: 1, types: ["broken"], name: "Error" }] },
+  {
+    name: "a facet is declared",
+    args: "queues set mail --facets customer,order.id --json",
+    json: [{ name: "mail", facets: [{ field: "customer" }, { field: "order.id" }] }],
+  },
+  {
+    name: "no failed job has it",
+    args: "facets customer",
+    lines: [],
+    talk: /^no dead or failed job has the facet customer\n1 more without customer/,
+  },
+  { name: "a payload field finds jobs", args: "list --where customer=nobody --ids", lines: [] },
+  { name: "and is removed", args: "queues set mail --facets none --json", json: [{ name: "mail", facets: [] }] },
   { name: "retry-dead with a group that has none", args: "retry-dead --group 000000000000", lines: [/^retried 0 dead jobs$/] },
   { name: "retry-dead with a filter that fits none", args: "retry-dead --type other", lines: [/^retried 0 dead jobs$/] },
   {

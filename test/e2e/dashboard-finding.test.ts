@@ -167,7 +167,7 @@ test("which customer's jobs fail? Two clicks from the overview, and each answer 
   await client.configure("mail", { facets: ["customer"] });
   const payloads = ["globex", "globex", "acme"].map((customer) => ({ type: "send", queue: "mail", maxRetries: 0, payload: { customer } }));
   await client.enqueueMany(payloads);
-  await letDie(client, "send", "mail");
+  await letDie(client, "send", "no route", "mail");
   const page = await visit("");
   await page.getByRole("link", { name: /^Dead letters/ }).click();
   const values = page.getByRole("list", { name: "Failures by customer" });

@@ -2,7 +2,7 @@ import type { QueueInfo, QueueOptions, WaitingType } from "../../client/client.t
 import { formatDuration } from "../../core/duration.ts";
 import { STATUSES } from "../../core/job.ts";
 import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, type Option, reason, required, text, texts, time, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, type Option, reason, required, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span } from "../figures.ts";
@@ -35,6 +35,12 @@ const typeColumns: readonly Column<WaitingType>[] = [
 /** A value, or a word that stands for null. */
 function orNone<Value>(option: Option<Value>, word: string): Option<Value | null> {
   return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
+}
+
+/** Names separated by commas. The client refuses names that are not valid. */
+function fields(about: string): Option<readonly string[] | undefined> {
+  const option = text("<field,…>", about, ["none"]);
+  return { ...option, read: (given) => (given === undefined ? undefined : given === "none" ? [] : String(given).split(",")) };
 }
 
 /** On or off. The client refuses anything else. */
@@ -83,7 +89,7 @@ export const queues: CommandGroup = {
         capacity: orNone(number("how many jobs may wait; none means no limit"), "none"),
         headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
         deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
-        facets: orNone(texts("<field>", "payload fields to index, up to 4, such as customer or customer.id; none removes all"), "none"),
+        facets: fields("payload fields to index, up to 4, separated by commas: customer,order.region; none removes all"),
         keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
         keepCount: { ...number("how many of them are kept"), field: "retention.count" },
         keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },

@@ -23,6 +23,7 @@ const common = {
   maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
   tags: fc.subarray(["red", "blue"]),
+  facets: fc.constantFrom(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" }),
   blocked: fc.constantFrom(false, false, false, false, true),
 };
 
@@ -39,7 +40,7 @@ const wishes = fc.oneof(
 );
 
 const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), async (list, model, world) => {
-  const jobs = list.map(({ blocked, ...wish }) => ({ ...world.job(wish), blocked }));
+  const jobs = list.map(({ blocked, facets, ...wish }) => ({ ...world.job(wish), blocked, facets }));
   const answers = await world.store.insert(jobs);
   jobs.forEach((job, index) => {
     const expected = model.reference.insert(job);
@@ -308,6 +309,7 @@ const query = fc.record({
   internal: fc.constantFrom(undefined, true),
   priority: seldom({ min: 0, max: 10 }, { min: 1, max: 1 }),
   tag: seldom("red", "blue"),
+  facets: seldom<Record<string, string>>({ c: "x" }, { c: "x", d: "1" }, { d: "1" }, { c: "z" }),
   q: seldom("RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
   back: seldom(1_000, 60_000),
   endedBack: seldom(1_000, 60_000),

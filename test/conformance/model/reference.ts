@@ -412,7 +412,7 @@ export class Reference {
     return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
   }
 
-  list({ status, type, queue, internal, priority, tag, q, from, to, endedFrom, sort }: Omit<ListQuery, "limit" | "cursor">): string[] {
+  list({ status, type, queue, internal, priority, tag, facets, q, from, to, endedFrom, sort }: Omit<ListQuery, "limit" | "cursor">): string[] {
     const matching = [...this.jobs.values()].filter(({ record }) => {
       if (status !== undefined && !status.includes(record.status)) return false;
       if (type !== undefined && record.type !== type) return false;
@@ -420,6 +420,7 @@ export class Reference {
       if (internal !== true && record.queue.includes("~")) return false;
       if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
       if (tag !== undefined && !record.tags.includes(tag)) return false;
+      if (facets !== undefined && Object.entries(facets).some(([field, value]) => record.facets?.[field] !== value)) return false;
       if (q !== undefined && !textsOf(record).some((text) => text.toLowerCase().includes(q.toLowerCase()))) return false;
       if (endedFrom !== undefined && (record.completedAt === null || record.completedAt < endedFrom)) return false;
       return record.createdAt >= (from ?? 0) && record.createdAt < (to ?? Number.POSITIVE_INFINITY);
