@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
+import type { Facets } from "../../../src/core/facets.ts";
 import { type Status, STATUSES } from "../../../src/core/job.ts";
 import { CANCEL, type Move, OPEN, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
 import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
@@ -23,7 +24,7 @@ const common = {
   maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
   tags: fc.subarray(["red", "blue"]),
-  facets: fc.constantFrom(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" }),
+  facets: fc.constantFrom<Facets | null>(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" }),
   blocked: fc.constantFrom(false, false, false, false, true),
 };
 
@@ -309,7 +310,7 @@ const query = fc.record({
   internal: fc.constantFrom(undefined, true),
   priority: seldom({ min: 0, max: 10 }, { min: 1, max: 1 }),
   tag: seldom("red", "blue"),
-  facets: seldom<Record<string, string>>({ c: "x" }, { c: "x", d: "1" }, { d: "1" }, { c: "z" }),
+  facets: seldom<Facets>({ c: "x" }, { c: "x", d: "1" }, { d: "1" }, { c: "z" }),
   q: seldom("RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
   back: seldom(1_000, 60_000),
   endedBack: seldom(1_000, 60_000),
