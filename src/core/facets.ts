@@ -56,8 +56,13 @@ function valueOf(json: string): string | null {
 
 /** The facets of a payload; null if it has none of these fields. */
 export function facetsIn(payload: string, fields: readonly string[]): Facets | null {
-  const found = fields.flatMap((field): [string, string][] => {
-    const value = fieldIn(payload, field);
+  const paths = fields.map((field) => ({ field, head: field.split(".", 1)[0]!, rest: field.split(".").slice(1).join(".") }));
+  // One pass for all: payloads may be long.
+  const texts = new Map(textsIn(payload, { fields: paths.map(({ head }) => head) }).map(({ field, text }) => [field, text]));
+  const found = paths.flatMap(({ field, head, rest }): [string, string][] => {
+    const text = texts.get(head);
+    if (text === undefined) return [];
+    const value = rest === "" ? valueOf(text) : fieldIn(text, rest);
     return value === null ? [] : [[field, value]];
   });
   return found.length === 0 ? null : Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
