@@ -168,15 +168,15 @@ export class Catalog {
 }
 
 function readQueueRow(row: Row): QueueRow {
-  const [id, name, paused, rerankedTo, ...values] = row as [number, string, number, number | null, ...(number | null)[]];
+  const [id, name, paused, rerankedTo, ...values] = row as [number, string, number, number | null, ...(number | string | null)[]];
   const settings = settingsFrom(({ kind }, index) => (kind === "flag" ? values[index] !== 0 : values[index]!));
   return { id, name, paused: paused !== 0, settings, rerankedTo };
 }
 
 /** Each setting as its column holds it. */
-export function settingValues(settings: QueueSettings): (number | null)[] {
+export function settingValues(settings: QueueSettings): (number | string | null)[] {
   return QUEUE_SETTINGS.map((setting) => {
     const value = settingIn(settings, setting)!;
-    return value === null ? null : Number(value);
+    return typeof value === "boolean" ? Number(value) : value;
   });
 }

@@ -1,4 +1,5 @@
 /** Rows <-> values, in both directions. Rows are arrays: objects with thirty columns cost a third of the drain. */
+import type { Facets } from "../../core/facets.ts";
 import {
   type Attempt,
   type JobRecord,
@@ -42,14 +43,16 @@ interface Extra {
   tags?: readonly string[];
   meta?: string;
   webhookUrl?: string;
+  facets?: Facets;
 }
 
-export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl">): string | null {
-  if (job.tags.length === 0 && job.meta === null && job.webhookUrl === null) return null;
+export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "facets">): string | null {
+  if (job.tags.length === 0 && job.meta === null && job.webhookUrl === null && job.facets === null) return null;
   const extra: Extra = {};
   if (job.tags.length > 0) extra.tags = job.tags;
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
+  if (job.facets !== null) extra.facets = job.facets;
   return JSON.stringify(extra);
 }
 
@@ -171,6 +174,7 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     webhookUrl: extra.webhookUrl ?? null,
     tags: extra.tags ?? NO_TAGS,
     meta: extra.meta ?? null,
+    facets: extra.facets ?? null,
     workerId: row[AT.worker] as string | null,
     fence: row[AT.fence] as number,
     createdAt: row[AT.created_at] as number,

@@ -22,6 +22,9 @@ export const LARGE_PAYLOAD_BYTES: number = 4 * SEARCHED_PAYLOAD_BYTES;
 
 export const ERROR_GROUP: string = `substr(error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 
+/** Where `extra` has the value of a facet. A field has no quotes. */
+export const facetPath = (field: string): string => `$.facets."${field}"`;
+
 /** In: text. Whether the searched part of a payload, measured in bytes, has it. */
 export const IN_PAYLOAD: string = `instr(lower(substr(cast(payload as blob), 1, ${SEARCHED_PAYLOAD_BYTES})), ?) > 0`;
 /** In: text. The same; null for a large payload. */
@@ -29,7 +32,7 @@ export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${L
 
 /** The conditions of a filter, except times of creation: these are a range of sequences. `leftOut` are queues to skip. */
 export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly number[]): Conditions {
-  const { type, queue, priority, tag, group, q, endedFrom, endedTo } = filter;
+  const { type, queue, priority, tag, facets, group, q, endedFrom, endedTo } = filter;
   const texts = ["true"];
   const values: (string | number)[] = [];
   const demand = (text: string, ...given: (string | number)[]): void => {
@@ -48,6 +51,7 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
   if (endedFrom !== undefined) demand("ended_at >= ?", endedFrom);
   if (endedTo !== undefined) demand("ended_at < ?", endedTo);
   if (tag !== undefined) demand("instr(extra, ?) > 0", JSON.stringify(tag));
+  for (const [field, value] of Object.entries(facets ?? {})) demand("json_extract(extra, ?) = ?", facetPath(field), value);
   if (group !== undefined) demand(`${ERROR_GROUP} = ?`, group);
   const search = q === undefined ? null : searchFor(q);
   if (search !== null) demand(...searched(catalog, search));

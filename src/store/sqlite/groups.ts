@@ -1,24 +1,52 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { FacetTally } from "../../core/facet-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { STATE } from "../numbers.ts";
-import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { readError } from "../stored-error.ts";
-import { hexToId, idToBlob } from "./codec.ts";
+import { hexToId, idToBlob, type Row } from "./codec.ts";
+import { conditionsOf, facetPath } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
-import { COUNT_ENDED_WITHIN, COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
+import { COUNT_ENDED_WITHIN, countErrors, countFacetValues, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
-/** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
-export function groupErrors({ on, catalog }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
-  const places = placesOf(on, catalog, query);
-  const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
-  const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
+export function groupErrors(view: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+  const { on, catalog } = view;
+  const { rows, isCapped } = countLatest(view, query, countErrors);
   const tally = new ErrorTally();
-  for (const { queue, state } of places) countErrors(on, catalog, query, [queue, state, share], tally);
+  for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows as [string, number, number, number, number, string][]) {
+    tally.add({ group, type: catalog.namesOf(lane).type, count, firstSeenAt, lastSeenAt, sampleJobId: hexToId(sample) });
+  }
   const { groups, isMore } = tally.top(query.limit);
   const errors = groups.map(({ sampleJobId }) => readError((on.get(ERROR_OF, idToBlob(sampleJobId))?.[0] ?? null) as string | null));
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  return { groups: named(groups, errors), isCapped: isCapped || isMore };
+}
+
+export function facetValues(view: View, query: FacetQuery): FacetValues {
+  const { rows, isCapped } = countLatest(view, query, countFacetValues, facetPath(query.field));
+  const tally = new FacetTally();
+  for (const [value, count] of rows as [string | null, number][]) tally.add(value, count);
+  return tally.top(query.limit, isCapped);
+}
+
+type EndedJobs = Omit<FacetQuery, "field" | "limit">;
+
+/** Counts dead letters with a statement. They are found by queue and end; if there are too many, only the latest of each queue. */
+function countLatest(
+  { on, catalog }: View,
+  query: EndedJobs,
+  statement: (where: string) => string,
+  ...given: string[]
+): { rows: Row[]; isCapped: boolean } {
+  const { type, priority, facets, group, from, to, tag, endedFrom, endedTo } = query;
+  const places = placesOf(on, catalog, query);
+  const isCapped = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
+  const share = isCapped ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
+  const where = conditionsOf(catalog, { type, priority, facets, group }, []);
+  const values = [from, to, tag, endedFrom, endedTo, ...given, ...where.values].map((value) => value ?? null);
+  const text = statement(where.text);
+  return { rows: places.flatMap(({ queue, state }) => on.all(text, queue, state, share, ...values)), isCapped };
 }
 
 interface Place {
@@ -28,7 +56,7 @@ interface Place {
 }
 
 /** The queues and states that have such jobs, by the tallies: at most as many as jobs may be looked at. */
-function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] {
+function placesOf(on: Connection, catalog: Catalog, query: EndedJobs): Place[] {
   const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   return queues
     .flatMap(({ id }) => query.status.map((status) => ({ queue: id, state: STATE[status] })))
@@ -38,31 +66,9 @@ function placesOf(on: Connection, catalog: Catalog, query: GroupQuery): Place[] 
 }
 
 /** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
-function countWithin(on: Connection, { endedFrom, endedTo }: GroupQuery, places: readonly Place[]): number {
+function countWithin(on: Connection, { endedFrom, endedTo }: EndedJobs, places: readonly Place[]): number {
   const most = MAX_CANDIDATES + 1;
   const countOf = ({ queue, state }: Place, left: number): number =>
     on.number(COUNT_ENDED_WITHIN, queue, state, endedFrom ?? null, endedTo ?? null, left)!;
   return places.reduce((sum, place) => (sum < most ? sum + countOf(place, most - sum) : sum), 0);
-}
-
-type Row = [group: string, lane: number, count: number, first: number, last: number, sample: string];
-
-function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place: readonly number[], tally: ErrorTally): void {
-  const { min = null, max = null } = query.priority ?? {};
-  const rows = on.all(
-    COUNT_ERRORS,
-    ...place,
-    query.from ?? null,
-    query.to ?? null,
-    min,
-    max,
-    query.tag ?? null,
-    query.endedFrom ?? null,
-    query.endedTo ?? null,
-  ) as Row[];
-  for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows) {
-    const { type } = catalog.namesOf(lane);
-    if (query.type !== undefined && type !== query.type) continue;
-    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId: hexToId(sample) });
-  }
 }

@@ -4,7 +4,7 @@ import { STATE, statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row } from "./codec.ts";
 import type { QueueRow } from "./catalog.ts";
-import { COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
+import { ADD_FACET, COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
 const ID = new Uint8Array(ID_BYTES);
@@ -46,6 +46,7 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
     now,
   );
   if (changed === 0) return answerKnownId(tx, id)!;
+  if (job.facets !== null) for (const [field, value] of Object.entries(job.facets)) tx.on.run(ADD_FACET, queue.id, field, value);
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.counts.move(queue.id, job.priority, null, state);
   tx.counts.count(queue.id, "enqueued");

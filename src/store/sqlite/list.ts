@@ -21,6 +21,7 @@ import {
   SEARCH_PAYLOAD,
   searchJobs,
   searchPicked,
+  SEQS_OF_FACET,
   SMALL_PAYLOAD_BYTES,
   SMALL_PICKED_BYTES,
   walkJobs,
@@ -39,8 +40,8 @@ type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
 /**
  * Lists newest first, by falling sequence, or in the order of a state. The sequences of the candidates are picked from the indexes of the
- * wanted statuses if a state gives the order, or if few jobs have these statuses; otherwise it walks down the table. All of these look at
- * MAX_CANDIDATES jobs at most.
+ * wanted statuses if a state gives the order, or if few jobs have these statuses; otherwise it walks down the index of a wanted facet of a
+ * queue, or else the table. All of these look at MAX_CANDIDATES jobs at most.
  */
 export function listJobs({ on, catalog }: View, query: ListQuery): Page {
   return new Scan(on, catalog, query).list();
@@ -62,6 +63,9 @@ interface Picked {
   readonly next: number | null;
 }
 
+/** An index of a facet. */
+type FacetPlace = readonly [queue: number, field: string, value: string];
+
 /** One pass through the candidates of a filter. */
 class Scan {
   readonly #on: Connection;
@@ -72,6 +76,7 @@ class Scan {
   readonly #isMeant: Matcher;
   /** Internal queues to skip. */
   readonly #leftOut: readonly number[];
+  readonly #facet: FacetPlace | null;
   /** In the order of a state: where each sequence is in the index. */
   readonly #at = new Map<number, number>();
   /** Payload bytes read so far. */
@@ -85,6 +90,7 @@ class Scan {
     this.#range = seqRange(on, this.#order === null ? query : { ...query, cursor: undefined });
     this.#isMeant = matcherOf(query);
     this.#leftOut = leftOutBy(catalog, query);
+    this.#facet = facetOf(catalog, query);
   }
 
   list(): Page {
@@ -118,13 +124,19 @@ class Scan {
     return { count, isCapped: isCapped || isCut };
   }
 
-  /** Sequences of jobs in the wanted statuses: all, or one more than may be looked at. Null if it is better to walk from the newest. */
+  /**
+   * Sequences of jobs in the wanted statuses, or with a wanted facet: all, or one more than may be looked at. Null if it is better to walk
+   * from the newest.
+   */
   #pick(): number[] | null {
     const { from, to } = this.#query;
     const isDated = from !== undefined || to !== undefined;
-    return isDated
-      ? pickFew(this.#on, this.#catalog, this.#query, this.#range)
-      : pickSome(this.#on, this.#catalog, this.#query, this.#range);
+    if (this.#facet !== null) return this.#few() ?? this.#seqsOf(this.#facet, this.#range.below, MAX_CANDIDATES + 1);
+    return isDated ? this.#few() : pickSome(this.#on, this.#catalog, this.#query, this.#range);
+  }
+
+  #few(): number[] | null {
+    return pickFew(this.#on, this.#catalog, this.#query, this.#range);
   }
 
   #countRows(batches: Iterable<Batch>): { count: number; isCapped: boolean } {
@@ -151,14 +163,30 @@ class Scan {
 
   #batches(spaceLeft: () => number): Iterable<Batch> {
     if (this.#order !== null) return this.#fetch(this.#inOrder(this.#order, spaceLeft));
-    const few = pickFew(this.#on, this.#catalog, this.#query, this.#range);
+    const few = this.#few();
     return few === null ? this.#newest(spaceLeft) : this.#fetch(slicesOf(few));
   }
 
   /** Newest first. If jobs are passed over, their sequences are read first: so those are looked at only once. */
   #newest(spaceLeft: () => number): Iterable<Batch> {
+    if (this.#facet !== null) return this.#fetch(this.#withFacet(this.#facet));
     const isPassing = this.#leftOut.length > 0 || statusesOf(this.#query) !== undefined;
     return isPassing ? this.#fetch(this.#passing()) : this.#walk(spaceLeft);
+  }
+
+  #seqsOf(facet: FacetPlace, below: number, most: number): number[] {
+    return (this.#on.all(SEQS_OF_FACET, ...facet, below, this.#range.from, most) as [number][]).map(([seq]) => seq);
+  }
+
+  *#withFacet(facet: FacetPlace): Generator<Picked> {
+    let { below } = this.#range;
+    for (let looked = 0; looked < MAX_CANDIDATES; looked += SEARCHED_BATCH) {
+      const seqs = this.#seqsOf(facet, below, SEARCHED_BATCH);
+      const isFull = seqs.length === SEARCHED_BATCH;
+      yield { seqs, next: isFull ? seqs.at(-1)! : null };
+      if (!isFull) return;
+      below = seqs.at(-1)!;
+    }
   }
 
   *#passing(): Generator<Picked> {
@@ -259,6 +287,12 @@ class Scan {
     const nth = this.#on.number(candidatesBelow(text), below, from, most, ...values, 1, passed);
     return nth ?? this.#on.number(NTH_BELOW, below, from, most - 1);
   }
+}
+
+/** The index of the first wanted facet, if only one queue is wanted. */
+function facetOf(catalog: Catalog, { queue, facets = {} }: Filter): FacetPlace | null {
+  const [first] = Object.entries(facets);
+  return queue === undefined || first === undefined ? null : [catalog.findQueue(queue)?.id ?? 0, ...first];
 }
 
 /** Sequences in batches. */

@@ -164,6 +164,22 @@ export const STEPS: readonly string[] = [
   "alter table millrace_job add column manual_changes text",
   // Who changed what by hand, in the whole store.
   "create table millrace_audit (number integer primary key autoincrement, at int not null, entry text not null)",
+  // The jobs of a queue by the values of the payload fields that it declares. A trigger removes them with the job, so that a process of an
+  // older version, which does not know this table, leaves nothing behind either. It does nothing for jobs without facets.
+  `
+  alter table millrace_queue add column facets text;
+  create table millrace_facet (
+    queue int not null,
+    field text not null,
+    value text not null,
+    seq int not null,
+    primary key (queue, field, value, seq)
+  ) without rowid;
+  create trigger millrace_job_deleted after delete on millrace_job when instr(old.extra, '"facets":') begin
+    delete from millrace_facet where (queue, field, value, seq) in
+      (select old.queue, facet.key, facet.value, old.seq from json_each(old.extra, '$.facets') as facet);
+  end;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -7,7 +7,7 @@ import { Connection } from "./connection.ts";
 import { openDatabase } from "./database.ts";
 import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
-import { groupErrors } from "./groups.ts";
+import { facetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
@@ -94,6 +94,7 @@ const VERBS: Verbs<Writer> = {
   find: reading((view, ids) => ids.map((id) => findJob(view, id))),
   list: reading(listJobs),
   errorGroups: reading(groupErrors),
+  facetValues: reading(facetValues),
   count: reading(countMatches),
   attempts: reading(attemptsOf),
   manualChanges: reading(manualChangesOf),

@@ -92,6 +92,9 @@ export const INSERT_JOB = `insert into millrace_job
     updated_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
+/** In: queue, field, value. For the job that was just inserted; rows of this table have no row numbers, so several can follow. */
+export const ADD_FACET = "insert into millrace_facet (queue, field, value, seq) values (?, ?, ?, last_insert_rowid())";
+
 /** In: queue, key. Out: its job, and (once the job is pruned) when the key expires and how the job ended. */
 export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?`;
 /** In: queue, key, job, fingerprint. Replaces a key that has expired. */
@@ -242,6 +245,10 @@ export const SEQS_ENDED_WITHIN = `select seq from millrace_job indexed by millra
 export const COUNT_ENDED_WITHIN = `select count(*) from (select 1 from millrace_job indexed by millrace_ended
   where ${endedWithin("?1", "?2", "?3", "?4")} limit ?5)`;
 
+/** In: queue, field, value, seq to start below, seq to end at, limit. Out: seqs of jobs with this facet, newest first. */
+export const SEQS_OF_FACET = `select seq from millrace_facet
+  where queue = ? and field = ? and value = ? and seq < ? and seq >= ? order by seq desc limit ?`;
+
 /**
  * The next places in an index, in the order of its state. The limit is part of the text: see readyJobs.
  * In: lane; rank and seq to start after; null. Out: rank, seq, state.
@@ -257,18 +264,19 @@ export const nextEnded = (limit: number): string => `select ended_at, seq, state
   order by ended_at desc, seq desc limit ${limit}`;
 
 /**
- * In: queue, state, how many of the last ended jobs to look at; then from, to, lowest and highest priority, tag, ended from, ended before
- * (each null: any).
- * Out: error group, lane, count, first and last end, the id of the last.
+ * In: queue, state, how many of the last ended jobs to look at; then from, to, tag, ended from, ended before (each null: any); values of the
+ * conditions.
  */
-export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
+const lastEnded = (where: string): string => `(select id, lane, priority, extra, created_at, ended_at, error
+    from millrace_job indexed by millrace_ended where ${endedWithin("?1", "?2", "?7", "?8")} order by ended_at desc limit ?3)
+  where created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
+    and (?6 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?6)) and ${where}`;
+/** In: the same. Out: error group, lane, count, first and last end, the id of the last. */
+export const countErrors = (where: string): string => `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
-  from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
-    where ${endedWithin("?1", "?2", "?9", "?10")} order by ended_at desc limit ?3)
-  where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
-    and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
-    and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))
-  group by 1, 2`;
+  from ${lastEnded(where)} and error is not null group by 1, 2`;
+/** In: the same, and after the first eight the path of a facet. Out: its value (null: none), count. */
+export const countFacetValues = (where: string): string => `select json_extract(extra, ?9), count(*) from ${lastEnded(where)} group by 1`;
 /** In: id. */
 export const ERROR_OF = "select error from millrace_job where id = ?";
 

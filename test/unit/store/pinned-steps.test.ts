@@ -28,6 +28,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "1d69d455a4387b04",
       "c651aa268c56b0b0",
       "29890e33ceb0f4c2",
+      "c8fff239b4e37ee7",
     ],
   },
 };

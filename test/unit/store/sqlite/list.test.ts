@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
@@ -17,6 +18,29 @@ test("the few pending jobs of a queue are found behind the many of another", asy
   for (let batch = 0; batch < 11; batch++) await store.insert(Array.from({ length: 1000 }, () => jobIn("big")));
   const { jobs, cursor } = await store.list({ status: ["pending"], queue: "small", limit: 10 });
   expect([jobs.map(({ id }) => id), cursor]).toEqual([[few.id], null]);
+  await store.close();
+});
+
+test("a facet's index has each job once, and loses it with the job, also if an older version deletes that", async () => {
+  const path = temporaryFile();
+  const store = await openSqliteStore(`sqlite:${path}`, { clock: systemClock, deadlineMs: 1000 });
+  const jobs = ["globex", "acme", "globex"].map((customer) => ({ ...jobIn("mail"), facets: { customer, region: "eu" } }));
+  // It looks like the facets of a job, but is none.
+  const plain = { ...jobIn("mail"), tags: ["facets"], meta: '{"facets":{"customer":"globex"}}' };
+  await store.insert([...jobs, plain]);
+  await store.insert(jobs);
+  const db = new DatabaseSync(path);
+  const entries = (): unknown[] => db.prepare("select field || ' ' || value || ' ' || seq as entry from millrace_facet").all();
+  const ofJobs = (...seqs: number[]): object[] =>
+    ["customer acme 2", "customer globex 1", "customer globex 3", "region eu 1", "region eu 2", "region eu 3"]
+      .filter((entry) => seqs.includes(Number(entry.at(-1))))
+      .map((entry) => ({ entry }));
+  expect(entries()).toEqual(ofJobs(1, 2, 3));
+  await store.remove([jobs[0]!.id, plain.id], ["pending"]);
+  expect(entries()).toEqual(ofJobs(2, 3));
+  db.exec("delete from millrace_job where seq = 2");
+  expect(entries()).toEqual(ofJobs(3));
+  db.close();
   await store.close();
 });
 

@@ -55,7 +55,9 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["ended jobs in a list", statements.SEQS_ENDED, "millrace_ended"],
   ["jobs that ended in a time", statements.SEQS_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
   ["a count of these", statements.COUNT_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
-  ["their errors", statements.COUNT_ERRORS, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["their errors", statements.countErrors("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["their facets", statements.countFacetValues("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["jobs with a facet", statements.SEQS_OF_FACET, "millrace_facet USING PRIMARY KEY (queue=? AND field=? AND value=? AND seq>? AND seq<?)"],
   ["expired keys", statements.DROP_EXPIRED_KEYS, "millrace_key_expiry"],
   ["due schedules", statements.DUE_SCHEDULES, "millrace_schedule_due"],
   ["next schedule", statements.NEXT_SCHEDULE, "millrace_schedule_due"],
@@ -77,7 +79,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(planOf(statements.readyJobs(8, 128))).toContain("MERGE (UNION ALL)");
   });
 
-  test.each([statements.nextInLane(64), statements.nextDue(64), statements.nextEnded(64)])(
+  test.each([statements.nextInLane(64), statements.nextDue(64), statements.nextEnded(64), statements.SEQS_OF_FACET])(
     "%s reads in order and sorts nothing",
     (text) => {
       expect(planOf(text)).not.toContain("TEMP B-TREE");
