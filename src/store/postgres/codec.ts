@@ -9,6 +9,7 @@ import {
   usualMaxLost,
 } from "../../core/job.ts";
 import { counterOf, countsTimes } from "../../core/counters.ts";
+import type { Facets } from "../../core/facets.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { counterMetric, STATE, statusOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
@@ -61,6 +62,15 @@ export function encodeTags(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : texts(tags.map(encodeText));
 }
 
+export function encodeFacets(facets: Facets | null | undefined): string | null {
+  return facets === null || facets === undefined ? null : JSON.stringify(facets);
+}
+
+/** A column with the facets of each job; null if none has any. */
+export function facetsColumn(jobs: readonly Pick<NewJob, "facets">[]): string | null {
+  return jobs.every(({ facets }) => facets === null) ? null : texts(jobs.map(({ facets }) => encodeFacets(facets)));
+}
+
 const NO_EXTRA: Extra = {};
 const NO_TAGS: readonly string[] = [];
 
@@ -84,6 +94,7 @@ const SUMMARY = {
   key_ttl: "j.key_ttl",
   tags: "array_to_json(j.tags)::text",
   extra: "j.extra",
+  facets: "j.facets",
   created_at: "j.created_at",
   updated_at: "s.updated_at",
   started_at: "s.started_at",
@@ -124,6 +135,7 @@ const SQL_TYPES: Readonly<Record<keyof typeof FULL, string>> = {
   key_ttl: "bigint",
   tags: "text",
   extra: "text",
+  facets: "text",
   created_at: "bigint",
   updated_at: "bigint",
   started_at: "bigint",
@@ -177,6 +189,7 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
   const column = (name: keyof typeof FULL): Row[number] => row[from + AT[name]]!;
   const extra = column("extra") === null ? NO_EXTRA : (JSON.parse(column("extra") as string) as Extra);
   const key = column("key") as string | null;
+  const facets = column("facets") as string | null;
   const worker = column("worker") as string | null;
   const progress = column("progress") as string | null;
   return {
@@ -200,6 +213,7 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
     webhookUrl: extra.webhookUrl ?? null,
     tags: readTags(column("tags") as string | null),
     meta: extra.meta ?? null,
+    facets: facets === null ? null : (JSON.parse(facets) as Facets),
     workerId: worker === null ? null : decodeText(worker),
     fence: column("fence") as number,
     createdAt: column("created_at") as number,

@@ -5,7 +5,19 @@ import { settledMark } from "../numbers.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeTags, encodeText, encodeTransition, ids, laneOf, numbers, readLeased, type Row, texts } from "./codec.ts";
+import {
+  encodeExtra,
+  encodeFacets,
+  encodeTags,
+  encodeText,
+  encodeTransition,
+  ids,
+  laneOf,
+  numbers,
+  readLeased,
+  type Row,
+  texts,
+} from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
 import type { UsedStarts } from "./read-starts.ts";
 import { type Request, waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -188,7 +200,8 @@ export function settlementValues(
     const { followUp } = settlements[index]!;
     return followUp ? encodeFollowing(followUp, lanes.get(followUp)!, at + 1) : [];
   });
-  return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following)] };
+  const faceted = following.flatMap(({ id, facets }) => (facets === null ? [] : id));
+  return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following), faceted.length === 0 ? null : ids(faceted)] };
 }
 
 function jsonOrNull(items: readonly object[]): string | null {
@@ -196,8 +209,8 @@ function jsonOrNull(items: readonly object[]): string | null {
 }
 
 /** A follow-up job of the settlement with this number. It has no key and no fixed time. */
-function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number): object {
-  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked } = job;
+function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number) {
+  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked, facets } = job;
   return {
     ord,
     id,
@@ -213,6 +226,7 @@ function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: n
     tags: encodeTags(tags),
     extra: encodeExtra(job),
     payload,
+    facets: encodeFacets(facets),
   };
 }
 

@@ -1,48 +1,58 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { FacetTally } from "../../core/facet-tally.ts";
 import { STATE } from "../numbers.ts";
-import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
-import { encodeText, numbers } from "./codec.ts";
+import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { encodeFacets, encodeText, numbers } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
-/** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
+type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];
+
+/** Groups dead letters by error. */
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
-  const states = numbers(query.status.map((status) => STATE[status]));
-  const [ended] = await context.connections.call(context.sql.countEnded, [
-    talliesOf(query.status),
-    query.queue ?? null,
-    query.internal ?? false,
-  ]);
-  const [count, queues] = ended as [number, number];
-  const isTooMuch = count > MAX_CANDIDATES && (await countWithin(context, query, states)) > MAX_CANDIDATES;
-  const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
-  const tally = await countErrors(context, query, states, share);
+  const { values, isTooMuch } = await lastEnded(context, query);
+  const tally = new ErrorTally();
+  const rows = await context.connections.call(context.sql.countErrors, values);
+  for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
+    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });
+  }
   const { groups, isMore } = tally.top(query.limit);
   const ids = groups.map(({ sampleJobId }) => sampleJobId);
   const errors = (await findJobs(context, ids)).map((job) => job?.error);
   return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
 }
 
+/** Counts the same dead letters by the value of a facet. */
+export async function countFacetValues(context: Context, query: FacetQuery): Promise<FacetValues> {
+  const { values, isTooMuch } = await lastEnded(context, query);
+  const tally = new FacetTally();
+  const rows = await context.connections.call(context.sql.countFacetValues, [...values, query.field]);
+  for (const [value, count] of rows as [string | null, number][]) tally.add(value, count);
+  return tally.top(query.limit, isTooMuch);
+}
+
+/** The filter of dead letters, as statements take it. They are found by queue and end; if there are too many, only the latest of each queue. */
+async function lastEnded(
+  context: Context,
+  query: Omit<FacetQuery, "field" | "limit">,
+): Promise<{ values: readonly unknown[]; isTooMuch: boolean }> {
+  const { queue = null, from = null, to = null, type = null, internal = false, endedFrom = null, endedTo = null, group = null } = query;
+  const { min = null, max = null } = query.priority ?? {};
+  const tag = query.tag === undefined ? null : encodeText(query.tag);
+  const states = numbers(query.status.map((status) => STATE[status]));
+  const [ended] = await context.connections.call(context.sql.countEnded, [talliesOf(query.status), queue, internal]);
+  const [count, queues] = ended as [number, number];
+  const isTooMuch = count > MAX_CANDIDATES && (await countWithin(context, query, states)) > MAX_CANDIDATES;
+  const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
+  const ofJob = [queue, from, to, type, min, max, tag, internal, endedFrom, endedTo, encodeFacets(query.facets), group];
+  return { values: [states, share, ...ofJob], isTooMuch };
+}
+
 /** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
-async function countWithin(context: Context, query: GroupQuery, states: string): Promise<number> {
+async function countWithin(context: Context, query: Omit<GroupQuery, "limit">, states: string): Promise<number> {
   const { queue = null, internal = false, endedFrom = null, endedTo = null } = query;
   const values = [states, queue, internal, endedFrom, endedTo, MAX_CANDIDATES + 1];
   const [row] = await context.connections.call(context.sql.countEndedWithin, values);
   return row![0] as number;
-}
-
-type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];
-
-async function countErrors(context: Context, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
-  const { min = null, max = null } = query.priority ?? {};
-  const tag = query.tag === undefined ? null : encodeText(query.tag);
-  const { queue = null, from = null, to = null, type: wanted = null, internal = false, endedFrom = null, endedTo = null } = query;
-  const values = [states, share, queue, from, to, wanted, min, max, tag, internal, endedFrom, endedTo];
-  const rows = await context.connections.call(context.sql.countErrors, values);
-  const tally = new ErrorTally();
-  for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
-    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });
-  }
-  return tally;
 }

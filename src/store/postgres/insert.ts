@@ -3,7 +3,7 @@ import { counterMetric, FIRST_BUCKET, levelNumber, STATE, statusOf, tallyMetric 
 import type { Hint, InsertAnswer } from "../store.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeTags, encodeText, ids, numbers, type Row, texts } from "./codec.ts";
+import { encodeExtra, encodeTags, encodeText, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { failureOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -132,6 +132,7 @@ function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown
     jobs.every(({ tags }) => tags.length === 0) ? null : texts(jobs.map(({ tags }) => encodeTags(tags))),
     jobs.every(({ meta, webhookUrl }) => meta === null && webhookUrl === null) ? null : texts(jobs.map(encodeExtra)),
     texts(jobs.map(({ payload }) => payload)),
+    facetsColumn(jobs),
   ];
 }
 
@@ -172,6 +173,7 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
     numbers(jobs.map(({ idempotencyKey, keyTtlMs }) => (idempotencyKey === null ? null : keyTtlMs))),
     texts(jobs.map(({ fingerprint }) => fingerprint)),
     jobs.some(({ blocked }) => blocked === true) ? `{${jobs.map(({ blocked }) => blocked === true).join()}}` : null,
+    facetsColumn(jobs),
   ];
 }
 

@@ -5,7 +5,7 @@ import { searchFor } from "../../core/search.ts";
 import { LEVELS, STATE, tallyMetric } from "../numbers.ts";
 import { decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import { encodeText, numbers, type Row } from "./codec.ts";
+import { encodeFacets, encodeText, numbers, type Row } from "./codec.ts";
 import { type Context, readSummaries } from "./context.ts";
 
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
@@ -42,7 +42,7 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
   for (let candidates = 0, passed = 0; ;) {
     const limit = query.limit - jobs.length;
     const range = [place?.at ?? null, place?.seq ?? null, query.from ?? null, query.to ?? null];
-    const rows = await context.connections.call(statements[order], [...range, ...filterValues(query), most, limit, ...texts]);
+    const rows = await context.connections.call(statements[order], [...range, ...filterValues(query, most, limit), ...texts]);
     if (rows.length === 0) return { jobs, cursor: null };
     const [looked, wanted, lastAt, lastSeq] = rows[0] as number[];
     const found = rows.filter((row) => row[PLACE_COLUMN] !== null);
@@ -77,8 +77,8 @@ function placeOf(row: Row): Place {
 }
 
 /** Whether every candidate matches, so that no stretch needs to be longer than the page. */
-function isFound({ type, queue, priority, tag, group, q, from, to, status }: ListQuery, order: StateOrder): boolean {
-  const filters = [priority, tag, group, q, from, to];
+function isFound({ type, queue, priority, tag, facets, group, q, from, to, status }: ListQuery, order: StateOrder): boolean {
+  const filters: unknown[] = [priority, tag, facets, group, q, from, to];
   if (order !== "pending") filters.push(type);
   if (order === "due") filters.push(queue, status?.length === 2 ? undefined : "one of both");
   return filters.every((filter) => filter === undefined);
@@ -96,7 +96,7 @@ function searchOf({ sql }: Context, { q }: Filter) {
 
 /**
  * Lists newest first. If few jobs have the wanted statuses, they are picked from the tables of these statuses; otherwise it walks down from
- * the newest job and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk goes on for as many more as it
+ * the newest job, or from the newest with a facet, and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk goes on for as many more as it
  * skipped internal jobs and jobs of other statuses.
  */
 async function listNewest(context: Context, query: ListQuery): Promise<Page> {
@@ -123,8 +123,8 @@ async function listStretch(
   limit: number,
 ): Promise<{ jobs: JobSummaryRecord[]; last: Position | null }> {
   const { statements, texts, isMeant } = searchOf(context, query);
-  const values = [...rangeOf(query, after), ...filterValues(query), most, limit, ...texts];
-  const rows = await context.connections.call(areFew ? statements.pick : statements.walk, values);
+  const values = [...rangeOf(query, after), ...filterValues(query, most, limit), ...texts];
+  const rows = await context.connections.call(statements[areFew ? "pick" : wayOfWalk(query)], values);
   const found = await readSummaries(context, rows, 2);
   const jobs = found.filter((job, index) => isMeant(job, () => rows[index]![1] as boolean));
   return { jobs, last: rows.length === limit ? [found.at(-1)!.createdAt, rows.at(-1)![0] as number] : null };
@@ -132,19 +132,15 @@ async function listStretch(
 
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
   if (await canPick(context, filter)) {
-    const values = [...rangeOf(filter, null), ...filterValues(filter), MAX_CANDIDATES + 1, MAX_CANDIDATES];
+    const values = [...rangeOf(filter, null), ...filterValues(filter, MAX_CANDIDATES + 1, MAX_CANDIDATES)];
     const [count, looked] = await countStretch(context, filter, "pick", values);
     return { count: Math.min(count, MAX_CANDIDATES), isCapped: looked! > MAX_CANDIDATES };
   }
   let count = 0;
   let after: Position | null = null;
   for (const walk = new Walk(context, filter); ;) {
-    const [some] = await countStretch(context, filter, "walk", [
-      ...rangeOf(filter, after),
-      ...filterValues(filter),
-      walk.left,
-      MAX_CANDIDATES,
-    ]);
+    const values = [...rangeOf(filter, after), ...filterValues(filter, walk.left, MAX_CANDIDATES)];
+    const [some] = await countStretch(context, filter, wayOfWalk(filter), values);
     count += some;
     after = await walk.advance(after);
     if (after === null) return { count, isCapped: false };
@@ -153,16 +149,23 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
 }
 
 /**
- * Whether a count takes its candidates from the tables of the wanted statuses. Not if it asks for a time of creation and these are many; and
- * not for one of the two statuses that share a table, if the other has too many jobs.
+ * Whether a count takes its candidates from the tables of the wanted statuses. Not if these are many, and it asks for a time of creation or
+ * can walk the index of a facet; and not for one of the two statuses that share a table, if the other has too many jobs.
  */
 async function canPick(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
-  if (filter.from !== undefined || filter.to !== undefined) return hasFew(context, filter);
+  if (filter.from !== undefined || filter.to !== undefined || isByFacet(filter)) return hasFew(context, filter);
   const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
   return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_PASSED;
 }
+
+/** Whether there is an index of what is wanted: a facet in one queue. */
+function isByFacet({ queue, facets }: Filter): boolean {
+  return queue !== undefined && facets !== undefined;
+}
+
+const wayOfWalk = (filter: Filter): "walk" | "walkFacet" => (isByFacet(filter) ? "walkFacet" : "walk");
 
 /** A walk: how many candidates it may still look at, and where it goes on. */
 class Walk {
@@ -197,8 +200,11 @@ class Walk {
 
   async #ask(after: Position | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
     const { connections, sql } = this.#context;
-    const values = [...rangeOf(this.#filter, after), jobs, this.#filter.internal ?? false, statesOf(this.#filter)];
-    const [row] = (await connections.call(sql.lastCandidate, values)) as (Row | undefined)[];
+    const filter = this.#filter;
+    const range = [...rangeOf(filter, after), jobs];
+    const [row] = (await (isByFacet(filter)
+      ? connections.call(sql.lastOfFacet, [...range, filter.queue, encodeFacets(filter.facets)])
+      : connections.call(sql.lastCandidate, [...range, filter.internal ?? false, statesOf(filter)]))) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
   }
 }
@@ -207,12 +213,12 @@ class Walk {
 async function countStretch(
   context: Context,
   filter: Filter,
-  way: "pick" | "walk",
+  way: "pick" | "walk" | "walkFacet",
   values: readonly unknown[],
 ): Promise<[number, number?]> {
   const { count, countBodies, countInPayload, searchBeside } = context.sql;
   if (filter.q === undefined) {
-    const isOfBody = statusesOf(filter) === undefined && filter.group === undefined;
+    const isOfBody = way === "walk" && statusesOf(filter) === undefined && filter.group === undefined;
     const [row] = await context.connections.call(isOfBody ? countBodies : count[way], values);
     return row as [number, number?];
   }
@@ -230,12 +236,12 @@ function rangeOf({ from, to }: Filter, after: Position | null): (number | null)[
   return [after?.[0] ?? null, after?.[1] ?? null, from ?? null, to ?? null];
 }
 
-/** The filter, as statements take it. */
-function filterValues(filter: Filter): unknown[] {
+/** The filter, the most candidates and the limit, as statements take them. */
+function filterValues(filter: Filter, most: number, limit: number): unknown[] {
   const { type, queue, priority, tag, group, internal = false, endedFrom, endedTo } = filter;
   const { min = null, max = null } = priority ?? {};
   const ofJob = [type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
-  return [statesOf(filter), ...ofJob, endedFrom ?? null, endedTo ?? null];
+  return [statesOf(filter), ...ofJob, endedFrom ?? null, endedTo ?? null, most, limit, encodeFacets(filter.facets)];
 }
 
 function statesOf(filter: Filter): string | null {

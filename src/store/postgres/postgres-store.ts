@@ -10,7 +10,7 @@ import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { DueStart, LaneStarts } from "./read-starts.ts";
-import { groupErrors } from "./groups.ts";
+import { countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
@@ -140,6 +140,7 @@ const VERBS: Verbs<Context> = {
   find: findJobs,
   list: listJobs,
   errorGroups: groupErrors,
+  facetValues: countFacetValues,
   count: countMatches,
   attempts: attemptsOf,
   manualChanges: manualChangesOf,

@@ -38,7 +38,7 @@ export function hotStatements(statements: Statements): string[] {
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const TYPE = { number: "bigint", flag: "boolean" } as const;
+const TYPE = { number: "bigint", flag: "boolean", text: "text" } as const;
 
 const catalog = (s: string) => ({
   /** In: names, each setting. */
@@ -72,10 +72,10 @@ const catalog = (s: string) => ({
 const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
 
 const calls = (s: string, digest: string) => ({
-  enqueue: `select ${s}.enqueue_${digest}(${parameters(16)})`,
-  admit: `select * from ${s}.admit_${digest}(${parameters(20)})`,
+  enqueue: `select ${s}.enqueue_${digest}(${parameters(17)})`,
+  admit: `select * from ${s}.admit_${digest}(${parameters(21)})`,
   freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
-  exchange: `select * from ${s}.exchange_${digest}(${parameters(11)})`,
+  exchange: `select * from ${s}.exchange_${digest}(${parameters(12)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
   note: `select ${s}.note_${digest}(${parameters(3)})`,
   change: `select * from ${s}.change_${digest}(${parameters(6)})`,
@@ -90,7 +90,7 @@ const calls = (s: string, digest: string) => ({
   oldest: `select * from ${s}.oldest_${digest}(${parameters(1)})`,
   ahead: `select ${s}.ahead_${digest}(${parameters(3)})`,
   counters: `select * from ${s}.counters_${digest}(${parameters(6)})`,
-  tick: `select * from ${s}.tick_${digest}(${parameters(22)})`,
+  tick: `select * from ${s}.tick_${digest}(${parameters(23)})`,
   spend: `select ${s}.spend_${digest}(${parameters(4)})`,
   /**
    * The same inside a caller's transaction: one text, which every driver passes on unchanged. Out, for this and the next: the number of the
@@ -98,9 +98,9 @@ const calls = (s: string, digest: string) => ({
    */
   admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
-    from ${s}.admit_${digest}(${parameters(20)})`,
+    from ${s}.admit_${digest}(${parameters(21)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
-    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(11)})`,
+    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(12)})`,
   /** In: ids. */
   findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]'))::text as answer
     from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
@@ -121,10 +121,12 @@ const internalLanes = (s: string): string => `(select id from ${s}.lane where qu
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
 /** In: states, type, queue, lowest and highest priority, tag, error group, whether to include internal jobs, ended from, ended before. */
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
+/** In: the wanted facets as JSON (null: any). */
+const hasFacets = (wanted: string): string => `(${wanted}::text is null or j.facets::jsonb @> ${wanted}::text::jsonb)`;
 const ofBody = (
   s: string,
 ): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
-  and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags))`;
+  and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags)) and ${hasFacets("$17")}`;
 const filter = (s: string): string =>
   `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)
     and ($13::bigint is null or s.ended_at >= $13) and ($14::bigint is null or s.ended_at < $14)`;
@@ -132,11 +134,11 @@ const filter = (s: string): string =>
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 /** In: text. The searched part of a payload is measured in bytes, so a longer one is cut as bytes. */
-const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $17::text) > 0
-  else position(convert_to($17::text, 'UTF8') in
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $18::text) > 0
+  else position(convert_to($18::text, 'UTF8') in
     substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
 /** In: text, the same inside a JSON text. Fields other than the payload that may have it; the reader of the row checks again. */
-const IN_SUMMARY = `(select strpos(t.text, $17::text) > 0 or strpos(t.text, $18::text) > 0 from (select ${lowered(
+const IN_SUMMARY = `(select strpos(t.text, $18::text) > 0 or strpos(t.text, $19::text) > 0 from (select ${lowered(
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
@@ -148,7 +150,7 @@ const lists = (s: string) => ({
   count: countStatements(s, "true"),
   countInPayload: countStatements(s, IN_PAYLOAD),
   /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
-  countBodies: `select count(*) from (select j.lane, j.tags, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
+  countBodies: `select count(*) from (select j.lane, j.tags, j.facets, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
     join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
     where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
       and $16::bigint > 0`,
@@ -162,20 +164,13 @@ const lists = (s: string) => ({
       else (select count(*) from (${newest(s, "j.id, j.lane")}) c ${eachState(s, "c", "$7")}
         where s.state = any($7) and ($6::boolean or ${isUsersLane(s)})) end
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
-  /**
-   * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest
-   * priority, tag (each null: any), whether to include internal jobs, ended from, ended before (each null: any). Out: error group, type, count, first and last end, the id of the
-   * last.
-   */
+  /** In: where the list begins and ends, how many jobs, queue, facets. Out: as lastCandidate; all are candidates. */
+  lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, "$6", "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  /** In: as lastEnded. Out: error group, type, count, first and last end, the id of the last. */
   countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
-    from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
-    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
-      and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
-    join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
-    where s.error is not null and ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
-      and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
-      and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
-    group by 1, 2`,
+    ${lastEnded(s)} and s.error is not null group by 1, 2`,
+  /** In: as lastEnded, field. Out: its value (null: none), count. */
+  countFacetValues: `select j.facets::json ->> $15::text, count(*) ${lastEnded(s)} group by 1`,
   /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (
@@ -209,13 +204,28 @@ const lists = (s: string) => ({
         and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
 });
 
+/**
+ * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
+ * tag (each null: any), whether to include internal jobs, ended from, ended before, facets, error group (each null: any).
+ */
+const lastEnded = (s: string): string => `from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
+    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
+      and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
+    join ${s}.lane l on l.id = s.lane join ${s}.job j on j.id = s.id
+    where ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+      and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
+      and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
+      and ${hasFacets("$13")} and ($14::text is null or ${ERROR_GROUP} = $14)`;
+
 /** `found`: whether the payload has the search text. `meant`: whether the job may have it at all. */
 const listStatements = (s: string, found: string, meant: string) => ({
   /**
-   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, and for a search its text, plain and in JSON. Out:
-   * seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
+   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, and for a search its text, plain and in
+   * JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
    */
   walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $16`,
+  /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
+  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walkedByFacet(s, meant)} order by f.created_at desc, f.seq desc limit $16`,
   /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
   pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
   /**
@@ -265,17 +275,29 @@ const duePlaces = (s: string): string => `select x.* from (
 /** The same, counted. In: as above, the text only plain. */
 const countStatements = (s: string, meant: string) => ({
   walk: `select count(*) ${walked(s, meant)} and $16::bigint > 0`,
+  walkFacet: `select count(*) ${walkedByFacet(s, meant)} and $16::bigint > 0`,
   /** Out also: how many candidates there were. */
   pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
 });
 
+const walked = (s: string, meant: string): string =>
+  `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j ${eachMatch(s, meant)}`;
+
+const walkedByFacet = (s: string, meant: string): string => `from (${newestOfFacet(s, "$7", "$17")} limit $15) f
+    cross join lateral (select * from ${s}.job x where x.created_at = f.created_at and x.seq = f.seq offset 0) j ${eachMatch(s, meant)}`;
+
+const eachMatch = (s: string, meant: string): string =>
+  `${eachState(s, "j", "$5")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${filter(s)} and ${meant}`;
+
+/** The places of jobs with the first of these facets (JSON), in the order of lists. */
+const newestOfFacet = (s: string, queue: string, facets: string): string => `select j.created_at, j.seq from ${s}.facet j
+    where j.queue = (select id from ${s}.queue where name = ${queue}::text)
+      and (j.field, j.value) = (select key, value from json_each_text(${facets}::text::json) limit 1) and ${BEGINS} order by ${NEWEST}`;
+
 /** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
-
-const walked = (s: string, meant: string): string => `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
-    ${eachState(s, "j", "$5")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${filter(s)} and ${meant}`;
 
 /** The same for the tables of these states (null: all). The server knows them when it plans, so it looks in no other table. */
 const eachState = (s: string, other: string, states: string): string =>

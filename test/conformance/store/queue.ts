@@ -62,7 +62,7 @@ export function queueSuite(engine: Engine): void {
 
     keeps("keeps a value of every setting that is not the default, and takes the default back", async (world) => {
       const other = ({ usual, kind }: QueueSetting): SettingValue =>
-        ({ flag: !usual, number: Number(usual ?? 0) + 7, text: `${String(usual)} 7` })[kind];
+        kind === "flag" ? !usual : kind === "text" ? "other" : Number(usual ?? 0) + 7;
       const settings = settingsFrom(other);
       expect(Object.keys(settings)).toEqual(Object.keys(QUEUE_DEFAULTS));
       await world.store.configure("a", settings);

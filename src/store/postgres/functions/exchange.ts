@@ -10,6 +10,7 @@ import {
   bucket,
   changed,
   hasEnded,
+  indexFacets,
   insertByState,
   insertItems,
   newState,
@@ -102,7 +103,7 @@ export const refusals = (s: string, items: string): string => `
 
 /** The follow-up jobs, one JSON object each, with the number of their settlement. */
 const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, blocked boolean, max_retries smallint,
-  max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text)`;
+  max_lost smallint, retry_delay bigint, timeout bigint, tags text, extra text, payload text, facets text)`;
 
 const DUE_AT = "(case when i.blocked then v_now else v_now + i.delay end)";
 
@@ -211,14 +212,15 @@ const grant = (s: string): string => `, moved as (
 
 /**
  * In: whether the transaction is ours (not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
- * plain ends as columns (ids, fences, marks, results, run times); other settlements, follow-up jobs, and claims as JSON.
+ * plain ends as columns (ids, fences, marks, results, run times); other settlements and follow-up jobs as JSON, which of these have facets
+ * (null: none), and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
  * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters; among them, with claim -2, a row
  * that says that a look from the bottom of the lanes was slow (see read-starts.ts).
  */
 export const exchange = (s: string, digest: string): string => `
 create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
-  p_others json, p_following json, p_claims json)
+  p_others json, p_following json, p_faceted uuid[], p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -261,6 +263,9 @@ begin
   end if;
   if p_following is not null then
     ${follow(s)};
+    if p_faceted is not null then
+      ${indexFacets(s, "p_faceted")};
+    end if;
   end if;
   if out_settled is not null or v_woken is not null then
     out_claim := -1;

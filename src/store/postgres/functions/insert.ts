@@ -1,7 +1,7 @@
 /** Inserting jobs. */
 import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
+import { indexFacets, insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
 
 /** A column with equal values may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -15,20 +15,20 @@ const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${
 export const enqueue = (s: string, digest: string): string => `
 create or replace function ${s}.enqueue_${digest}(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
   p_max_retriess smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
-  p_payloads text[], p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
+  p_payloads text[], p_facets text[], p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
 begin
   if exists (select from ${s}.queue where id = any(p_delta_queues) and capacity is not null) then return null; end if;
   with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, i.id, i.tags, i.extra, i.payload, coalesce(i.delay, 0) as delay,
+    select nextval('${s}.job_seq_seq') as seq, i.id, i.tags, i.extra, i.payload, i.facets, coalesce(i.delay, 0) as delay,
       ${alike("queue", "lane", "priority", "max_retries", "max_lost", "retry_delay", "timeout")}
     from unnest(p_ids, p_queues, p_lanes, p_prioritys, p_delays, p_max_retriess, p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras,
-      p_payloads) i(id, queue, lane, priority, delay, max_retries, max_lost, retry_delay, timeout, tags, extra, payload)
+      p_payloads, p_facets) i(id, queue, lane, priority, delay, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, facets)
   ), body as (
-    insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload)
-    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload from item
+    insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, facets)
+    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload, facets from item
   ), now_ready as (
     insert into ${s}.ready (id, seq, queue, lane, priority, state, run_at, updated_at)
     select id, seq, queue, lane, priority, ${STATE.pending}, v_now, v_now from item where delay = 0
@@ -39,14 +39,17 @@ begin
   insert into ${s}.delta (at, queue, metrics, amounts)
   select v_now, d.queue, array_agg(d.metric), array_agg(d.amount)
   from unnest(p_delta_queues, p_delta_metrics, p_delta_amounts) d(queue, metric, amount) group by d.queue;
+  if p_facets is not null then
+    ${indexFacets(s, "p_ids")};
+  end if;
   return v_now;
 end $$;`;
 
 /** The items of a careful insert, numbered from 1 in the caller's order, each with the decision so far. */
 const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
-  p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, v_kinds) with ordinality
+  p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, p_facets, v_kinds) with ordinality
   i(id, queue, lane, priority, delay, run_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint,
-    blocked, kind, ord)`;
+    blocked, facets, kind, ord)`;
 
 /** When an item is due. A blocked one says now. */
 const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
@@ -55,7 +58,7 @@ const COUNTS = `i.kind = ${ADMITTED.created} and i.blocked is not true`;
 
 export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_priorities smallint[], p_delays bigint[], p_run_ats bigint[],
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
-  p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[], p_blocked boolean[]`;
+  p_payloads text[], p_keys text[], p_key_ttls bigint[], p_fingerprints text[], p_blocked boolean[], p_facets text[]`;
 
 /** Finds the items with a known key whose row others hold. The keys of all other items are locked for what follows. */
 const leaveItemsOfHeldKeysOut = (s: string): string => `
@@ -186,6 +189,9 @@ begin
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
   )${insertItems(s)};
+  if p_facets is not null then
+    ${indexFacets(s, "p_ids")};
+  end if;
 
   return query
     select i.ord::int, i.kind,

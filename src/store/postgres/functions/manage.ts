@@ -18,6 +18,7 @@ import {
   SHORT_LOCK_TIMEOUT,
   tallyOf,
   TRANSITION,
+  unindexFacets,
 } from "./snippets.ts";
 
 /** How often to look for jobs that move meanwhile. */
@@ -184,6 +185,7 @@ begin
       , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
       , logs as (delete from ${s}.log l using s where l.job = s.id)
       , manual_changes as (delete from ${s}.manual_change c using s where c.job = s.id)
+      , facets as (${unindexFacets(s)})
       , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
       , counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
       select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}

@@ -112,8 +112,8 @@ export const addMoves = (
  */
 export const insertItems = (schema: string): string => `
   , body as (
-    insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload)
-    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload from item
+    insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload, facets)
+    select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload, facets from item
   ), ${(["ready", "due", "blocked"] as const)
     .map(
       (place) => `to_${place} as (
@@ -126,6 +126,21 @@ export const insertItems = (schema: string): string => `
     `select i.queue, c.metric, 1 as amount from item i
      cross join lateral (values (${tallyOf("i.new_state", "i.priority")}), (${counterMetric("enqueued")})) c(metric)`,
   )}`;
+
+/** Puts those of these jobs that are stored into the index of their facets. One that is there was inserted by the first try of this call. */
+export const indexFacets = (schema: string, ids: string): string => `
+  insert into ${schema}.facet (queue, field, value, created_at, seq)
+  select l.queue, f.key, f.value, j.created_at, j.seq from ${schema}.job j join ${schema}.lane l on l.id = j.lane
+    cross join lateral json_each_text(j.facets::json) f where j.id = any(${ids})
+  on conflict do nothing`;
+
+/** Takes the deleted jobs `j` out of the index of their facets. Entries are looked up one by one: the table may be large. */
+export const unindexFacets = (schema: string): string => `
+  delete from ${schema}.facet where ctid = any(array(
+    select e.ctid from j join ${schema}.lane l on l.id = j.lane cross join lateral json_each_text(j.facets::json) f
+    cross join lateral (select x.ctid from ${schema}.facet x where x.queue = l.queue and x.field = f.key and x.value = f.value
+      and x.created_at = j.created_at and x.seq = j.seq offset 0) e
+    where j.facets is not null))`;
 
 /** The state of a new item `i` that is due at that time. */
 export const newState = (dueAt: string): string =>

@@ -14,6 +14,7 @@ import {
   PLANNED,
   SHORT_LOCK_TIMEOUT,
   tallyOf,
+  unindexFacets,
 } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
@@ -80,6 +81,7 @@ begin
   , attempts as (delete from ${s}.attempt a using s where a.job = s.id)
   , logs as (delete from ${s}.log l using s where l.job = s.id)
   , manual_changes as (delete from ${s}.manual_change c using s where c.job = s.id)
+  , facets as (${unindexFacets(s)})
   , keys as (
     update ${s}.key k set expires_at = s.ended_at + j.key_ttl, state = s.state from j join s on s.id = j.id
     where k.queue = s.queue and k.key = j.key and k.job = j.id
@@ -140,7 +142,7 @@ begin
   end if;
   if p_ids is null then return; end if;
   select * into v_job from ${s}.admit_${digest}(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
-    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked);
+    p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, p_facets);
   if v_job.out_kind = ${ADMITTED.full} then
     out_answer := 2;
   elsif v_job.out_kind = ${ADMITTED.created} then

@@ -54,7 +54,7 @@ async function completionsOf(store: Store): Promise<Settlement[]> {
 }
 
 /** Tables in which millions of rows may stand: none may be read as a whole. */
-const LARGE = /Seq Scan on (job|ready|due|ended|key|attempt|log)\b/;
+const LARGE = /Seq Scan on (job|ready|due|ended|key|attempt|log|facet)\b/;
 
 describe("no hot statement looks at jobs that it does not want", () => {
   test("a claim of one lane reads it in order, from its index", async () => {
@@ -185,6 +185,36 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).toMatch(/Index Scan using due_time on due[^\n]*\n\s+Index Cond: \(ROW\(run_at, seq\) >/);
     expect(told).toMatch(/Index Scan Backward using ended_time on ended[^\n]*\n\s+Index Cond: .*ended_at <= /);
     expect(told).not.toMatch(/Bitmap/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a list by a facet walks down its index in order, also before there are statistics, and a cursor is a place in it", async () => {
+    const query = { limit: 1, queue: "default", facets: { customer: "globex" } };
+    const told = await plans(
+      async (store) => {
+        const { cursor } = await store.list(query);
+        await store.list({ ...query, cursor: cursor! });
+        await store.count(query);
+      },
+      async (store) => {
+        for (let batch = 0; batch < 5; batch++) await store.insert(jobs(1000).map((job) => ({ ...job, facets: { customer: "globex" } })));
+      },
+    );
+    expect(told).toMatch(
+      /Index (Only )?Scan Backward using facet_pkey on facet[^\n]*\n\s+Index Cond: .*queue = .*field = .*value = .*ROW\(created_at, seq\) </,
+    );
+    expect(told).toMatch(/Index Scan using job_newest on job[^\n]*\n\s+Index Cond: \(\(created_at = .*seq = /);
+    expect(told).not.toMatch(/Sort|Bitmap/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("jobs without facets cost no look at the index of facets, and others find their entries by the key", async () => {
+    const before = async (store: Store): Promise<unknown> =>
+      store.insert(jobs(10).map((job) => ({ ...job, facets: { customer: "globex" } })));
+    expect(await plans((store) => store.insert([...jobs(10), jobOf({ idempotencyKey: "a" })]), before)).not.toMatch(/on facet/);
+    const told = await plans((store) => store.remove([jobOf().id], ["dead"]), before);
+    expect(told).toMatch(/Tid Scan on facet/);
+    expect(told).toMatch(/Index (Only )?Scan using facet_pkey on facet x/);
     expect(told).not.toMatch(LARGE);
   });
 

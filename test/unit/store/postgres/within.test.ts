@@ -3,9 +3,9 @@ import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../../../src/connect.ts";
-import { settle } from "../../../../src/core/lifecycle.ts";
+import { CANCEL, settle } from "../../../../src/core/lifecycle.ts";
 import type { Store } from "../../../../src/store/store.ts";
-import { claimOf, freshUrl, jobOf, openStoreOn, serverOfThisFile } from "./open-database.ts";
+import { claimOf, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
 
@@ -74,6 +74,33 @@ test("a transaction that still sees an expired key, because it is in REPEATABLE 
   expect(await store.within(client)!.insert(again)).toMatchObject(kinds);
   await client.query("commit");
   expect(await store.insert([jobOf({ idempotencyKey: "k" })])).toMatchObject([{ kind: "known", job: { id: next!.id } }]);
+});
+
+test("a job enters the index of its facets with the caller's transaction, once, and no entry is left when it is removed or pruned", async () => {
+  const url = freshUrl(server());
+  const store = await openStoreOn(url);
+  const client = await poolOf().connect();
+  onTestFinished(() => client.release());
+  const entries = async (): Promise<string[]> =>
+    (await client.query<{ value: string }>(`select value from ${schemaOf(url)}.facet order by value`)).rows.map(({ value }) => value);
+  const faceted = (customer: string) => ({ ...jobOf(), facets: { customer, region: "eu" } });
+  const [one, two, undone] = [faceted("acme"), faceted("globex"), faceted("initech")];
+  for (const [jobs, end] of [
+    [[one, jobOf()], "commit"],
+    [[undone], "rollback"],
+  ] as const) {
+    await client.query("begin");
+    await store.within(client)!.insert(jobs);
+    await client.query(end);
+  }
+  await store.insert([two]);
+  await store.insert([one, two]);
+  expect(await entries()).toEqual(["acme", "eu", "eu", "globex"]);
+  await store.change([one.id, two.id], CANCEL);
+  await store.remove([one.id], ["cancelled"]);
+  expect(await entries()).toEqual(["eu", "globex"]);
+  await store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 10);
+  expect(await entries()).toEqual([]);
 });
 
 describe.each(Object.entries(WAYS))("a transaction of %s", (_, inTransaction) => {
