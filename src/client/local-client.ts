@@ -71,7 +71,7 @@ export interface LocalEnvironment extends ClientOptions {
   readonly startWorker: (client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, ending: WorkerEnding) => WorkerHandle;
   /** Starts upkeep, which runs until it is stopped. Called with the first worker. */
   readonly startUpkeep: (announcer: Announcer) => { stop(): Promise<void> };
-  /** Frees what the workers share; called when all of them have stopped. */
+  /** Frees what the workers share; called when all of them have stopped. Must not wait for the store. */
   readonly releaseWorkers?: (() => Promise<void>) | undefined;
   /** Run bulk operations all the time, not only those that began here: this process works for others. */
   readonly worksBulk?: boolean | undefined;
@@ -171,7 +171,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     await closeDeadline.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
     // The grace period was for the user's calls.
     closeDeadline.endAfter(0);
-    await closeDeadline.waitFor(Promise.all([upkeep?.stop(), env.releaseWorkers?.()]));
+    await Promise.all([closeDeadline.waitFor(upkeep?.stop()), env.releaseWorkers?.()]);
     await closeDeadline.waitFor(announcer.flush());
     try {
       await store.close(closeDeadline.over);

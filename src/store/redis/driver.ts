@@ -46,7 +46,7 @@ export type Failure =
   | "noscript"
   /** The server's memory is full. Nothing was changed. */
   | "full"
-  /** The user or password is wrong, or lacks the permission: trying again is no use. */
+  /** The user, the password or the database is wrong, or a permission is missing: trying again is no use. */
   | "denied"
   /** A bug of ours. */
   | "fault";
@@ -59,6 +59,7 @@ const PREFIXES: readonly (readonly [prefix: string, failure: Failure])[] = [
   ["NOPERM", "denied"],
   ["ERR invalid password", "denied"],
   ["ERR Client sent AUTH", "denied"],
+  ["ERR DB index is out of range", "denied"],
   ["LOADING", "unsent"],
   ["READONLY", "unsent"],
   ["MASTERDOWN", "unsent"],

@@ -55,6 +55,8 @@ class IoredisDriver implements Driver {
   readonly #timeoutMs: number;
   readonly #client: Redis | Cluster;
   #lastError: Error | null = null;
+  /** The server refused the database of the URL. ioredis reports that, and goes on in database 0. */
+  #notSelected: Error | null = null;
 
   constructor(lib: Ioredis, url: RedisUrl, timeoutMs: number) {
     this.#lib = lib;
@@ -63,6 +65,10 @@ class IoredisDriver implements Driver {
     this.#client = url.cluster ? this.#openCluster() : this.#openNode();
     // Without a listener an error would end the process.
     this.#client.on("error", (error: Error & { lastNodeError?: Error }) => (this.#lastError = error.lastNodeError ?? error));
+    this.#client.on("connecting", () => (this.#notSelected = null));
+    this.#client.on("error", (error: Error & { command?: { name: string } }) => {
+      if (error.command?.name === "select") this.#notSelected = error;
+    });
     this.#client.on("ready", () => (this.#lastError = null));
     this.#client.connect().catch(() => {});
   }
@@ -95,13 +101,25 @@ class IoredisDriver implements Driver {
   }
 
   command(name: string, args: readonly string[]): Promise<Reply> {
+    const refusal = this.#refusal(this.#client);
+    if (refusal !== null) return Promise.reject(refusal);
     return this.#client.callBuffer(name, args as string[]) as Promise<Reply>;
   }
 
   async info(): Promise<string[]> {
-    if (!("nodes" in this.#client)) return [await this.#client.info()];
-    if (this.#client.status !== "ready") throw new Error("Cluster isn't ready");
-    return Promise.all(this.#client.nodes("master").map((node) => node.info()));
+    if ("nodes" in this.#client && this.#client.status !== "ready") throw new Error("Cluster isn't ready");
+    const masters = "nodes" in this.#client ? this.#client.nodes("master") : [this.#client];
+    const refusal = masters.map((node) => this.#refusal(node)).find((found) => found !== null);
+    if (refusal !== undefined) throw refusal;
+    return Promise.all(masters.map((node) => node.info()));
+  }
+
+  /**
+   * Why nothing may be sent now. While it logs in, and while it closes a connection whose login was refused, ioredis sends INFO, CLIENT and a
+   * few more: the server would run them as its default user.
+   */
+  #refusal({ status }: Redis | Cluster): Error | null {
+    return status === "connect" ? new Error("Stream isn't writeable: the login is not accepted yet") : this.#notSelected;
   }
 
   onReady(listener: () => void): void {

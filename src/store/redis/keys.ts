@@ -20,9 +20,10 @@
  *                                          jobs that it removes, and nothing reads them again
  *   <prefix>:{17}:k, :kx           hash    "queue key" → holder of an idempotency key; zset of keys that outlived their job, by expiry
  *   <prefix>:{17}:q:<queue>        hash    settings of a queue
+ *   <prefix>:{17}:u:<queue>        set     lanes whose jobs need new ranks. No other key may begin with "u:": a queue name may have colons
  *   <prefix>:{17}:t:<queue>        hash    number of jobs by status and level
  *   <prefix>:{17}:c:<queue>        hash    counters of all time; m:<start>:<queue> and h:<start>:<queue> of a minute and an hour,
- *                                          u:<start>:<queue> histograms of an hour; found by the zsets pm, ph and pu
+ *                                          f:<start>:<queue> histograms of an hour; found by the zsets pm, ph and pf
  *   <prefix>:{17}:mu               string  the minute up to which histograms were moved to their hours
  *   <prefix>:{17}:z, :zd           hash    schedules whose jobs go to this partition; zset of them by next tick
  *   <prefix>:{17}:y:<worker turn>, :y:<try>  string  marks a repeated claim; expires by itself

@@ -164,7 +164,7 @@ async function totalsOf({ session, keys }: Context, partition: number, queues: r
 }
 
 /** How the keys of each step begin. */
-const PERIODS = { all: "c", hour: "h", minute: "m", "hour-times": "u" } as const satisfies Record<CounterQuery["step"], string>;
+const PERIODS = { all: "c", hour: "h", minute: "m", "hour-times": "f" } as const satisfies Record<CounterQuery["step"], string>;
 
 async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<CounterCell[]> {
   const base = keys.partition(partition);

@@ -134,7 +134,9 @@ export class Session {
       case "full":
         return new MillraceError("store_full", "the memory of the Redis server is full. Raise maxmemory or remove jobs", { cause: error });
       case "denied":
-        return new MillraceError("store_unavailable", `Redis at ${this.#options.place} refuses this user: ${messageOf(cause)}`, { cause });
+        return new MillraceError("store_unavailable", `Redis at ${this.#options.place} refuses this connection: ${messageOf(cause)}`, {
+          cause,
+        });
       case "unsent":
       case "unknown": {
         const { place } = this.#options;

@@ -43,10 +43,11 @@ const clock = systemClock;
 const port = parentPort!;
 const { url, deadlineMs } = workerData as BeatThreadData;
 // Beats have a connection of their own. Warnings were given when the process opened the store.
-const store = await openStore(url, { clock, deadlineMs, poolSize: 1, onWarning: () => {} });
+const opening = openStore(url, { clock, deadlineMs, poolSize: 1, onWarning: () => {} });
+let store: Awaited<typeof opening> | null = null;
 const target: BeatTarget = {
-  extend: (leases, leaseMs) => store.extend(leases.map((lease) => ({ ...lease, leaseMs }))),
-  register: (entry, ttlMs) => store.register(entry, ttlMs),
+  extend: (leases, leaseMs) => store!.extend(leases.map((lease) => ({ ...lease, leaseMs }))),
+  register: (entry, ttlMs) => store!.register(entry, ttlMs),
 };
 const workers = new Map<number, ThreadWorker>();
 let heardAt = clock.monotonic();
@@ -94,6 +95,11 @@ function workerOf(number: number, leaseMs: number): ThreadWorker {
 
 async function receive(message: ToThread): Promise<void> {
   heardAt = clock.monotonic();
+  if (store === null) {
+    // Ends this thread, not the process: the store may not answer for long.
+    if (message.kind === "close") process.exit();
+    await opening;
+  }
   switch (message.kind) {
     case "leases":
       workerOf(message.worker, message.leaseMs).leases = message.buffer;
@@ -111,11 +117,18 @@ async function receive(message: ToThread): Promise<void> {
       post({ kind: "done", token: message.token });
       return;
     case "close":
-      await Promise.all(Array.from(workers.values(), (worker) => worker.loop.stop()));
-      await store.close();
-      port.close();
+      await close();
   }
 }
 
+/** Every worker has stopped, so no beat matters any more: a store that does not answer is not waited for. */
+async function close(): Promise<void> {
+  const stopped = Promise.all(Array.from(workers.values(), (worker) => worker.loop.stop()));
+  await store!.close(AbortSignal.abort());
+  await stopped;
+  port.close();
+}
+
 port.on("message", (message: ToThread) => void receive(message));
+store = await opening;
 post({ kind: "ready" });

@@ -16,8 +16,11 @@ import { SharedLeases } from "./shared-leases.ts";
 
 const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
-/** How long the thread may take to end. */
-const CLOSE_MS = 2000;
+/**
+ * How long the thread may take to end. It ends by itself, whatever its store does; on a busy machine it may have to start first. It is stopped from
+ * outside only if it hangs, because that could happen anywhere, also in the middle of loading its modules.
+ */
+const CLOSE_MS = 30_000;
 
 export interface ThreadRenewerOptions {
   /** The URL of the store, which the thread opens again. */
@@ -52,13 +55,14 @@ export class ThreadRenewer {
     return renewer;
   };
 
-  /** Ends the thread. May be called twice. */
+  /** Resolves when the thread has ended, and never uses the store again. May be called twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#restart?.cancel();
     const thread = this.#thread;
     if (thread === null) return;
     const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+    thread.ref();
     this.post({ kind: "close" });
     const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
     await ended;

@@ -179,8 +179,8 @@ for _, member in ipairs(members) do
   local found = redis.call('HGETALL', minute)
   for index = 1, #found, 2 do
     if tonumber(found[index]) >= ${firstFieldOf("run")} then
-      redis.call('HINCRBY', B .. 'u:' .. hour .. ':' .. queue, found[index], found[index + 1])
-      redis.call('ZADD', B .. 'pu', hour, hour .. ' ' .. queue)
+      redis.call('HINCRBY', B .. 'f:' .. hour .. ':' .. queue, found[index], found[index + 1])
+      redis.call('ZADD', B .. 'pf', hour, hour .. ' ' .. queue)
       redis.call('HDEL', minute, found[index])
       cells = cells + 1
     end
@@ -189,7 +189,7 @@ end
 redis.call('SET', B .. 'mu', string.format('%.0f', reached))
 drop('m', math.min(now - tonumber(ARGV[2]), reached))
 drop('h', now - tonumber(ARGV[3]))
-drop('u', now - tonumber(ARGV[3]))
+drop('f', now - tonumber(ARGV[3]))
 return removed + cells
 `,
 );

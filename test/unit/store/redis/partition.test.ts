@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { partitionOf } from "../../../../src/core/partition.ts";
+import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import type { Store } from "../../../../src/store/store.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
+import { freshPrefix, type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { claim, claimOf, DONE, jobOf, openAt, settlementOf } from "./open.ts";
 
 let server: RedisServer;
@@ -109,5 +111,26 @@ test("a claim that is told to be a repeat gets what its turn was granted, wherev
   const ids = (leases: readonly { id: string }[]): string[] => leases.map(({ id }) => id).sort();
   expect(ids(again.claimed[0]!)).toEqual(ids(claimed[0]!));
   expect((await store.exchange([], [claimOf({ queues: ["b"], again: true })])).claimed[0]).toHaveLength(1);
+  await store.close();
+});
+
+test("a queue whose name begins like the key of another queue's figures is kept apart from it", async () => {
+  const clock = new VirtualClock(Date.UTC(2030, 0, 1));
+  const store = await openRedisStore(freshPrefix(server.url), { clock, deadlineMs: 10_000 });
+  const names = Array.from({ length: 20_000 }, (_, number) => `queue-${number}`);
+  const queue = names.find((name) => partitionOf(name) === partitionOf(`${clock.now()}:${name}`))!;
+  const alike = `${clock.now()}:${queue}`;
+  await store.insert([jobOf({ queue }), jobOf({ queue: alike })]);
+  const leases = await claim(store, { queues: [queue] });
+  await store.exchange(
+    leases.map((lease) => settlementOf(lease, DONE)),
+    [],
+  );
+  // Waiting jobs of the other queue need new ranks from here on, and the run time of the first one moves to its hour.
+  await store.configure(alike, { headStartMs: 1_000 });
+  await clock.advance("4h");
+  await store.sweep({ minutesMs: 86_400_000, hoursMs: 86_400_000 }, 100);
+  expect((await store.counters({ step: "hour-times" })).rows).toMatchObject([{ queue, at: Date.UTC(2030, 0, 1) }]);
+  expect(await store.rerank(alike, 100)).toBe(false);
   await store.close();
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
+import { openIoredis } from "../../../../src/store/redis/ioredis-driver.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
@@ -72,6 +74,27 @@ describe("opening", () => {
     await expect(failure).rejects.toMatchObject({ code: "store_unavailable", message: expect.stringContaining("WRONGPASS") as string });
     await expect(failure).rejects.toMatchObject({ message: expect.not.stringContaining("wrong@") as string });
     await (await openAt(server.url.replace("//", "//ann:right@"))).close();
+  });
+
+  test("nothing is sent before the login is accepted: after a refused one it would run as the default user", async () => {
+    const wire = await TcpProxy.to(server.ports[0]!);
+    const loggingIn = wire.stallAt(/auth/i);
+    const driver = await openIoredis(parseRedisUrl(`redis://ann:wrong@127.0.0.1:${wire.port}`), 5_000);
+    onTestFinished(() => {
+      driver.close();
+      wire.close();
+    });
+    await loggingIn;
+    for (const call of [() => driver.info(), () => driver.command("info", []), () => driver.command("client", ["id"])]) {
+      await expect(call()).rejects.toThrow("Stream isn't writeable");
+    }
+  });
+
+  test("a database that the server does not have is refused: ioredis would use database 0 instead", async () => {
+    await expect(openAt(`${server.url}/99`, 3_600_000)).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("DB index is out of range") as string,
+    });
   });
 
   test("a user who may not ask for INFO is taken, with a warning", async () => {

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Client, LeasedJob, WorkerHandle } from "../../../../src/client/client.ts";
 import { connect } from "../../../../src/connect.ts";
 import type { WorkerEntry } from "../../../../src/core/worker-entry.ts";
@@ -196,6 +198,20 @@ describe("leases kept from a thread", () => {
       timeout: 30_000,
     });
     expect((await child).stdout).toBe("nothing else to do\n");
+  });
+
+  test("end with their thread, which ends by itself while it still waits for its store", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => void silent.close());
+    const ended: number[] = [];
+    process.once("worker", (worker: Worker) => worker.once("exit", (code) => ended.push(code)));
+    open(`postgres://127.0.0.1:${(silent.address() as AddressInfo).port}/db`);
+    hold(await claim());
+    await once(silent, "connection");
+    await thread.close();
+    // A thread that is stopped from outside ends with 1.
+    expect(ended).toEqual([0]);
   });
 
   test("serve a worker from claim to stop", async () => {
