@@ -16,6 +16,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "306e8ce301297a62",
       "dcaeb0f10e0af4cc",
       "e33a0b5a2a8a8554",
+      "aa10185aa9356e3d",
     ],
   },
   SQLite: {
