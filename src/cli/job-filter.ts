@@ -6,7 +6,7 @@ import { numberOr, type Option, text, texts, toggle } from "./command.ts";
 import { priority } from "./job-input.ts";
 
 /** A time as the client takes it; a duration means that long ago. */
-function since(about: string): Option<JobFilter["from"]> {
+export function since(about: string): Option<JobFilter["from"]> {
   return {
     ...text("<time>", about),
     read: (given) => {

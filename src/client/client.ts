@@ -28,6 +28,7 @@ import type {
   QueueInfo,
   QueueOptions,
   Stats,
+  TypeFigures,
 } from "./contract/queues.ts";
 import type { Schedules } from "./contract/schedules.ts";
 import type { FormerWorker } from "../core/worker-entry.ts";
@@ -111,6 +112,8 @@ export interface Client extends AsyncDisposable {
   queues(options?: { readonly internal?: boolean | undefined }): Promise<QueueInfo[]>;
   /** One queue with its types that wait; null if it never had a job or a setting. Reads no job. Internal queues are only in `queues`: their names are refused here. */
   queue(name: string): Promise<QueueDetails | null>;
+  /** What each type of a queue did in these periods, the busiest first; types without events are left out. Reads no job. */
+  queueTypes(queue: string, query?: Pick<HistoryQuery, "step" | "from" | "to">): Promise<TypeFigures[]>;
   /** Changes settings of a queue; those you do not name stay. Makes the queue if needed, unless `create` is false: then `not_found`. */
   configure(queue: string, settings: QueueOptions, options?: NewQueueOptions & ChangeOptions): Promise<void>;
   /**

@@ -1,11 +1,11 @@
 /** Figures by period, from counters. They cost the same however many jobs there are. */
 import { TIMES_BY_MINUTE_MS } from "../core/counters.ts";
 import { invalid } from "../core/errors.ts";
-import { readQueue } from "../core/job-options.ts";
+import { readQueue, readType } from "../core/job-options.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
-import type { CounterRow, Store } from "../store/store.ts";
+import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import type { HistoryPoint } from "./client.ts";
+import type { HistoryPoint, TypeFigures } from "./client.ts";
 import { readMoment } from "./filter.ts";
 import { readOptions } from "./refusals.ts";
 import { percentilesOf, startOf, sum, usersCounters } from "./stats.ts";
@@ -17,49 +17,112 @@ const MAX_POINTS = 1000;
 
 /** Adds up the counters of each period. */
 export async function readHistory({ store, clock }: Pick<ClientParts, "store" | "clock">, input: unknown): Promise<HistoryPoint[]> {
-  const query = readOptions(input, "a history", ["step", "from", "to", "queue", "times"]);
+  const query = readOptions(input, "a history", ["step", "from", "to", "queue", "type", "times"]);
+  const queue = query.queue === undefined ? undefined : readQueue(query.queue);
+  const type = readHistoryType(query.type, queue);
+  const withTimes = readTimes(query.times, queue);
+  const span = readSpan(query, clock);
+  const { rows, timed } = await readPeriods(store, span, { queue, byType: type !== undefined }, withTimes);
+  const isWanted = (row: CounterRow): boolean => type === undefined || row.type === type;
+  const byPeriod = Map.groupBy(rows.filter(isWanted), ({ at }) => at);
+  const timesByPeriod = Map.groupBy(timed.filter(isWanted), ({ at }) => startOf(at, span.ms));
+  return Array.from({ length: span.points }, (_, index) => {
+    const at = span.first + index * span.ms;
+    const measured = timesByPeriod.get(at) ?? [];
+    return { at, ...countsOf(byPeriod.get(at) ?? []), ...(withTimes ? timesOf(measured) : { run: null, wait: null }) };
+  });
+}
+
+/** Adds up the counters of each type of a queue, the one with the most ended jobs first, and last what is not counted by type. */
+export async function readTypes(
+  { store, clock }: Pick<ClientParts, "store" | "clock">,
+  name: unknown,
+  input: unknown,
+): Promise<TypeFigures[]> {
+  const span = readSpan(readOptions(input, "the types of a queue", ["step", "from", "to"]), clock);
+  const { rows, timed } = await readPeriods(store, span, { queue: readQueue(name), byType: true }, true);
+  const timesByType = Map.groupBy(timed, ({ type }) => type);
+  const figures = Array.from(
+    Map.groupBy(rows, ({ type }) => type),
+    ([type, counted]): TypeFigures => {
+      return { type, ...countsOf(counted), ...timesOf(timesByType.get(type) ?? []) };
+    },
+  );
+  return figures.sort((a, b) => Number(a.type === null) - Number(b.type === null) || endedOf(b) - endedOf(a) || byName(a, b));
+}
+
+function endedOf({ completed, failed }: TypeFigures): number {
+  return completed + failed;
+}
+
+function byName(a: TypeFigures, b: TypeFigures): number {
+  return a.type! < b.type! ? -1 : 1;
+}
+
+/** Periods of one length. */
+interface Span {
+  readonly step: Step;
+  readonly ms: number;
+  /** When the first and the last period begin. */
+  readonly first: number;
+  readonly last: number;
+  readonly points: number;
+}
+
+function readSpan(query: { readonly step?: unknown; readonly from?: unknown; readonly to?: unknown }, clock: ClientParts["clock"]): Span {
   const step = readStep(query.step);
   const { ms, usual } = STEPS[step];
-  const queue = query.queue === undefined ? undefined : readQueue(query.queue);
-  const withTimes = readTimes(query.times, queue);
   const last = startOf(readMoment(query.to, "to") ?? clock.now(), ms);
   const first = startOf(readMoment(query.from, "from") ?? last - (usual - 1) * ms, ms);
   const points = (last - first) / ms + 1;
   if (points < 1) throw invalid("from", "before to", query.from);
   if (points > MAX_POINTS) throw invalid("from", `at most ${MAX_POINTS} ${step}s before to`, query.from);
-  const { now, rows } = await usersCounters(store, { step, queue, from: first, to: last + ms });
-  const timed = withTimes && step === "hour" ? await timesByHour(store, queue, first, last + ms, now) : rows;
-  const byPeriod = Map.groupBy(rows, ({ at }) => at);
-  const timesByPeriod = Map.groupBy(timed, ({ at }) => startOf(at, ms));
-  return Array.from({ length: points }, (_, index) => {
-    const at = first + index * ms;
-    const measured = timesByPeriod.get(at) ?? [];
-    const times = withTimes
-      ? { run: percentilesOf(measured, 0, "run"), wait: percentilesOf(measured, 0, "wait") }
-      : { run: null, wait: null };
-    return { ...countsOf(at, byPeriod.get(at) ?? []), ...times };
-  });
+  return { step, ms, first, last, points };
+}
+
+type Wanted = Pick<CounterQuery, "queue" | "byType">;
+
+/** The counters of these periods, and the rows that have their histograms. */
+async function readPeriods(
+  store: Store,
+  { step, first, last, ms }: Span,
+  wanted: Wanted,
+  withTimes: boolean,
+): Promise<{ readonly rows: CounterRow[]; readonly timed: CounterRow[] }> {
+  const to = last + ms;
+  const { now, rows } = await usersCounters(store, { ...wanted, step, from: first, to });
+  return { rows, timed: withTimes && step === "hour" ? await timesByHour(store, wanted, first, to, now) : rows };
 }
 
 /**
  * Histograms of hours, and those of the latest minutes, which upkeep has not moved to their hours yet; it may be late by an hour. Hours come first:
  * what is moved between the two reads is missed once, and not counted twice.
  */
-async function timesByHour(store: Store, queue: string | undefined, first: number, to: number, now: number): Promise<CounterRow[]> {
-  const hours = await usersCounters(store, { step: "hour-times", queue, from: first, to });
+async function timesByHour(store: Store, wanted: Wanted, first: number, to: number, now: number): Promise<CounterRow[]> {
+  const hours = await usersCounters(store, { ...wanted, step: "hour-times", from: first, to });
   const from = Math.max(first, startOf(now - TIMES_BY_MINUTE_MS, HOUR_MS) - HOUR_MS);
-  const minutes = from < to ? (await usersCounters(store, { step: "minute", queue, from, to })).rows : [];
+  const minutes = from < to ? (await usersCounters(store, { ...wanted, step: "minute", from, to })).rows : [];
   return [...hours.rows, ...minutes];
 }
 
-function countsOf(at: number, rows: readonly CounterRow[]): Omit<HistoryPoint, "run" | "wait"> {
+function countsOf(rows: readonly CounterRow[]): Pick<HistoryPoint, "enqueued" | "completed" | "failed" | "retried"> {
   return {
-    at,
     enqueued: sum(rows, "enqueued"),
     completed: sum(rows, "completed"),
     failed: sum(rows, "failed") + sum(rows, "dead"),
     retried: sum(rows, "retried"),
   };
+}
+
+function timesOf(rows: readonly CounterRow[]): Pick<TypeFigures, "run" | "wait"> {
+  return { run: percentilesOf(rows, 0, "run"), wait: percentilesOf(rows, 0, "wait") };
+}
+
+/** A type alone may be in many queues, and each queue counts its own. */
+function readHistoryType(type: unknown, queue: string | undefined): string | undefined {
+  if (type === undefined) return undefined;
+  if (queue === undefined) throw invalid("queue", "the name of a queue if you ask for a type", queue);
+  return readType(type);
 }
 
 /** Of all queues together they would be read from every minute of every queue. */

@@ -35,7 +35,7 @@ import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
 import { gatheringFor } from "./gathering.ts";
 import { typesOf } from "./handler-types.ts";
-import { readHistory } from "./history.ts";
+import { readHistory, readTypes } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { Manager } from "./manage.ts";
 import { DeclaredFacets } from "./declared-facets.ts";
@@ -227,6 +227,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     history: whileOpen((query) => readHistory(parts, query)),
     queues: whileOpen((options) => listQueues(store, options)),
     queue: whileOpen((name) => readQueueDetails(store, name)),
+    queueTypes: whileOpen((queue, query) => readTypes(parts, queue, query)),
     configure: whileOpen((queue, settings, options) => configureQueue(parts, queue, settings, options)),
     pause: whileOpen((queue, options) => setPaused(parts, queue, true, options)),
     resume: whileOpen((queue, options) => setPaused(parts, queue, false, options)),

@@ -2,10 +2,13 @@ import type { Status } from "./job.ts";
 import type { Transition } from "./lifecycle.ts";
 import { HOUR_MS } from "./time-units.ts";
 
-/** What each queue counts: by minute, by hour and in total. `failed` and `dead` are jobs that ended so. `retried` are attempts that failed
+/** What each queue and each type counts: by minute, by hour and in total. `failed` and `dead` are jobs that ended so. `retried` are attempts that failed
  * or were lost and had an automatic retry; a retry by hand is not counted. `lost` are attempts. */
 export const COUNTERS = ["enqueued", "completed", "failed", "dead", "retried", "cancelled", "lost"] as const;
 export type Counter = (typeof COUNTERS)[number];
+
+/** How many types of a queue are counted each on its own: its first ones. The others count towards their queue only. */
+export const MAX_TYPES_COUNTED = 100;
 
 /** How long histograms are kept by minute. Then `sweep` adds them to those of their hour. */
 export const TIMES_BY_MINUTE_MS: number = 2 * HOUR_MS;

@@ -14,6 +14,7 @@ import {
   type FormerWorker,
   type Explanation,
   type HistoryPoint,
+  type TypeFigures,
   type JobFilter,
   type JobPage,
   type ListJobs,
@@ -64,19 +65,37 @@ export function useStats(): UseQueryResult<Stats> {
 }
 
 /**
- * The statistics of the last `periods`, of all queues or of one. Old periods do not change, so they are not fetched with every event. One queue
+ * The statistics of the last `periods`, of all queues, of one, or of one type. Old periods do not change, so they are not fetched with every event. One queue
  * has run and wait times too: these are many numbers, so that hours of them are fetched only now and then.
  */
-export function useHistory(step: "hour" | "minute", periods: number, queue?: string): UseQueryResult<HistoryPoint[]> {
-  const ms = step === "hour" ? HOUR_MS : MINUTE_MS;
+export function useHistory(step: Step, periods: number, queue?: string, type?: string): UseQueryResult<HistoryPoint[]> {
   const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;
   return useQuery({
-    queryKey: ["history", step, periods, queue],
-    queryFn: () => client.history({ step, from: serverNow() - (periods - 1) * ms, queue, times: queue !== undefined }),
+    queryKey: ["history", step, periods, queue, type],
+    queryFn: () => client.history({ step, from: firstOf(step, periods), queue, type, times: queue !== undefined }),
     refetchInterval: everyUnlessPaused(everyMs),
     meta: { everyMs },
     placeholderData: keepPreviousData,
   });
+}
+
+/** What each type of a queue did in the last `periods`. */
+export function useQueueTypes(queue: string, step: Step, periods: number): UseQueryResult<TypeFigures[]> {
+  const everyMs = step === "hour" ? TIMES_MS : HISTORY_MS;
+  return useQuery({
+    queryKey: ["history", "types", step, periods, queue],
+    queryFn: () => client.queueTypes(queue, { step, from: firstOf(step, periods) }),
+    refetchInterval: everyUnlessPaused(everyMs),
+    meta: { everyMs },
+    placeholderData: keepPreviousData,
+  });
+}
+
+type Step = "hour" | "minute";
+
+/** A time in the first of the last `periods`. */
+function firstOf(step: Step, periods: number): number {
+  return serverNow() - (periods - 1) * (step === "hour" ? HOUR_MS : MINUTE_MS);
 }
 
 /** Queues by name; with `internal`, also our own. */

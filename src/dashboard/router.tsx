@@ -26,6 +26,11 @@ const queue = createRoute({
   path: "/queues/$queue",
   component: lazyPage(async () => (await import("./views/queue.tsx")).QueuePage),
 });
+const type = createRoute({
+  getParentRoute: () => root,
+  path: "/queues/$queue/types/$type",
+  component: lazyPage(async () => (await import("./views/type.tsx")).TypePage),
+});
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
@@ -69,7 +74,7 @@ const audit = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, jobs, job, dead, operations, schedules, workers, audit]),
+  routeTree: root.addChildren([overview, queues, queue, type, jobs, job, dead, operations, schedules, workers, audit]),
   basepath: PAGE_URL.pathname,
   // Plain text, so that a URL can be read and typed: ?status=dead&type=email:send.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

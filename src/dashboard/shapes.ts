@@ -8,6 +8,8 @@ export type HistoryPoint = Awaited<ReturnType<Client["history"]>>[number];
 export type Queue = Awaited<ReturnType<Client["queues"]>>[number];
 /** A queue with its types that wait. */
 export type QueueDetails = NonNullable<Awaited<ReturnType<Client["queue"]>>>;
+/** What one type of a queue did. */
+export type TypeFigures = Awaited<ReturnType<Client["queueTypes"]>>[number];
 /** Queue settings. */
 export type QueueOptions = Parameters<Client["configure"]>[1];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];

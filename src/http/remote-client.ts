@@ -175,6 +175,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const found = await orNull(transport.ask("GET /api/v1/queues/{queue}", { params: { queue: readQueueName(name) }, repeatable: true }));
       return found === null ? null : fromQueueDetailsWire(found.body);
     },
+    async queueTypes(queue, query) {
+      const asked = { params: { queue: readQueueName(queue) }, query: queryOf(query, "the types of a queue"), repeatable: true };
+      return (await transport.ask("GET /api/v1/queues/{queue}/types", asked)).body.types;
+    },
     async configure(queue, settings, newQueue) {
       const body = settingsText(settings);
       const query = createQuery(newQueue, true);

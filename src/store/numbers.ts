@@ -137,23 +137,49 @@ export function readField(field: number): Figure {
   return time === undefined ? { counter: counterOfNumber(field) } : { time, bucket: field % FIELDS_PER_TIME };
 }
 
-export type CounterCell = readonly [queue: string, at: number, metric: number, amount: number];
+/**
+ * A type that is counted on its own has a number, from 1 on. Its cells are among those of its queue, under numbers that tell the type:
+ *
+ *   counters   -(type × COUNTERS_PER_TYPE + counter)
+ *   buckets    type × BUCKETS_PER_TYPE + the number of the bucket; in Redis, FIELDS_PER_TYPE
+ *
+ * So a batch of one type writes as many cells as if they were the queue's, and one read finds the cells of all types. To a sweep, also to
+ * that of a version that does not know of types, a counter is below FIRST_BUCKET and a bucket is not.
+ */
+export const COUNTERS_PER_TYPE = 16;
+/** PostgreSQL's column holds numbers up to 32,767, so MAX_TYPES_COUNTED blocks fit. */
+export const BUCKETS_PER_TYPE = 320;
+export const FIELDS_PER_TYPE = 10_000;
 
-/** Makes one row of each queue and period. Cells of one period mostly come together. */
+export const typedCounter = (type: number, counter: number): number => -(type * COUNTERS_PER_TYPE + counter);
+
+/** The number of the type in a stored number, 0 if it has none, and what the metric would be if it were the queue's. */
+export function readTyped(stored: number, perType: number): { readonly type: number; readonly metric: number } {
+  if (stored >= 0) return { type: Math.floor(stored / perType), metric: stored % perType };
+  return { type: Math.floor(-stored / COUNTERS_PER_TYPE), metric: -stored % COUNTERS_PER_TYPE };
+}
+
+export type CounterCell = readonly [queue: string, type: string | null, at: number, metric: number, amount: number];
+
+/** Makes one row of each queue, type and period. Cells of one period mostly come together. */
 export function counterRows(cells: readonly CounterCell[], read: (metric: number) => Figure): CounterRow[] {
   const rows = new Map<string, GrowingRow>();
-  let row: GrowingRow = { queue: "", at: 0, counts: {}, times: {} };
-  for (const [queue, at, metric, amount] of cells) {
-    if (row.queue !== queue || row.at !== at) {
-      const key = `${queue} ${at}`;
-      row = rows.get(key) ?? { queue, at, counts: {}, times: {} };
+  let row: GrowingRow = { queue: "", type: null, at: 0, counts: {}, times: {} };
+  for (const [queue, type, at, metric, amount] of cells) {
+    if (row.queue !== queue || row.type !== type || row.at !== at) {
+      const key = `${queue} ${at} ${type ?? ""}`;
+      row = rows.get(key) ?? { queue, type, at, counts: {}, times: {} };
       rows.set(key, row);
     }
     const figure = read(metric);
-    if ("counter" in figure) row.counts[figure.counter] = amount;
-    else (row.times[figure.time] ??= new Map()).set(figure.bucket, amount);
+    if ("counter" in figure) row.counts[figure.counter] = (row.counts[figure.counter] ?? 0) + amount;
+    else addTo((row.times[figure.time] ??= new Map()), figure.bucket, amount);
   }
   return [...rows.values()];
+}
+
+function addTo(histogram: Map<number, number>, bucket: number, amount: number): void {
+  histogram.set(bucket, (histogram.get(bucket) ?? 0) + amount);
 }
 
 interface GrowingRow extends CounterRow {

@@ -18,7 +18,8 @@
  *   Delays and leases are passed as durations. If that clock steps, leases and due times shift with it, but no promise about fences, keys
  *   or ticks depends on it. All times are whole milliseconds since the epoch.
  * - Counted. Tallies by (queue, status, level), counters and histograms change in the same commit as the transition that they count. At
- *   rest they equal a count of the rows.
+ *   rest they equal a count of the rows. Counters and histograms are kept by type for the first MAX_TYPES_COUNTED types of a queue. What
+ *   other types counted, and what a version that did not know of types counted, is kept for the queue as a whole.
  * - Obedient. What changes and what is counted follows from the transition alone, whatever verb or outcome brings it: the counter of the
  *   new status, `lost` if it adds a loss, and the times `run` and `wait` (startedAt − runAt) if an attempt ends with a reported `runMs`.
  * - Bounded. No call takes more than MAX_BATCH items, and finished jobs that pile up make no call slower.
@@ -246,7 +247,11 @@ export interface Store extends Feed, Shared {
    */
   ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null>;
 
-  /** Counters and histograms: all time, by hour, or by minute, for the periods that begin in [from, to). Never scans jobs. */
+  /**
+   * Counters and histograms: all time, by hour, or by minute, for the periods that begin in [from, to). Never scans jobs. Each row is one
+   * queue in one period; with `byType`, one type of it, and one row without a type for what is not kept by type. These rows add up to the
+   * row of the queue.
+   */
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }>;
 
   // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -485,14 +490,17 @@ export interface OldestPending {
 export interface CounterQuery {
   readonly step: "all" | "hour" | "minute" | "hour-times";
   readonly queue?: string | undefined;
+  readonly byType?: boolean | undefined;
   /** Start of the first period, and end of the last; ignored for "all". */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/** One queue in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step `hour-times` returns them. */
+/** One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step `hour-times` returns them. */
 export interface CounterRow {
   readonly queue: string;
+  /** Null: what is not kept by type, or the whole queue if the query did not say `byType`. */
+  readonly type: string | null;
   /** Start of the period; 0 for "all". */
   readonly at: number;
   readonly counts: Readonly<Partial<Record<Counter, number>>>;

@@ -251,6 +251,12 @@ export const STEPS: readonly Step[] = [
   },
   { name: "queues show as JSON", args: "queues show tiny --json", json: [{ name: "tiny", types: [{ type: "a", has_worker: false }] }] },
   {
+    name: "queues types",
+    args: "queues types tiny --step minute --from 10m",
+    lines: [/^TYPE +ENQUEUED +COMPLETED +FAILED +RETRIED +WAIT P95 +RUN P50 +RUN P95 +RUN P99$/, /^a +1 +0 +0 +0 +- +- +- +-$/],
+  },
+  { name: "queues types as JSON", args: "queues types tiny --json", json: [{ type: "a", enqueued: 1, run: { p95: null } }] },
+  {
     name: "queues show where nothing waits",
     args: "queues show early",
     lines: [/^QUEUE /, /^early +paused /, /^$/],

@@ -44,6 +44,7 @@ beforeAll(async () => {
     ["overview", "", "things need attention"],
     ["queues", "queues", "A paused queue starts no job"],
     ["a queue", "queues/mail", "The latest point is still being counted"],
+    ["a type", "queues/default/types/import:rows", "The latest point is still being counted"],
     ["jobs", "jobs", "on this page"],
     ["a running job", `jobs/${running?.id}`, "rung 2160p, segment 24 of 63"],
     ["a waiting job", `jobs/${waiting?.id}`, "No live worker handles jobs"],

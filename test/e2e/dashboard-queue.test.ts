@@ -44,6 +44,48 @@ test("a queue has a page of its own, from its row, with figures over time as cha
   );
 });
 
+test("each type has figures of its own, in the queue's table and on its own page", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([
+    { type: "a:b", queue: "mail" },
+    { type: "a:b", queue: "mail" },
+    { type: "idle", queue: "mail" },
+    { type: "a:b", queue: "elsewhere" },
+  ]);
+  await client.enqueue("bad", null, { queue: "mail" });
+  await letDie(client, "bad", "550 no such mailbox", "mail");
+  await using worker = client.work({ "a:b": () => null }, { queues: ["mail"] });
+  await eventually(async () => (await client.stats()).totalProcessed).toBe(2);
+  const page = await visit("queues/mail");
+  const types = page.getByRole("table", { name: "Types", exact: true });
+  await types.getByRole("row", { name: /^idle 1 0 – – –$/ }).waitFor();
+  await types.getByRole("row", { name: /^bad 1 0 100 % \S+ m?s \S+ m?s$/ }).waitFor();
+  await types.getByRole("row", { name: /^a:b 2 2 0.0 % / }).waitFor();
+  await types.getByRole("link", { name: "a:b" }).click();
+  await page.getByRole("heading", { name: "a:b", exact: true }).waitFor();
+  expect(page.url()).toMatch(/queues\/mail\/types\/a(:|%3A)b$/);
+  await page.locator(`[data-worker="${worker.id}"]`).waitFor();
+  await page.getByRole("button", { name: "Show as a table" }).first().click();
+  const latest = page.getByRole("table", { name: "Jobs over time, the latest first" }).getByRole("row");
+  // What was counted may be in one hour, or in two.
+  const sum = async (column: number): Promise<number> => {
+    const cells = await Promise.all((await latest.all()).slice(1, 3).map((row) => row.getByRole("cell").allTextContents()));
+    return cells.reduce((total, texts) => total + Number(texts[column]), 0);
+  };
+  await eventually(() => sum(1)).toBe(2);
+  await eventually(() => sum(2)).toBe(2);
+  expect(await page.getByText("550 no such mailbox").count()).toBe(0);
+  // The page can be opened by its address, and its jobs lead back to it.
+  await page.reload();
+  await page.getByRole("link", { name: "Jobs of this type" }).click();
+  await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+  await page.locator("tr[data-job] a[data-open]").first().click();
+  await page.getByRole("heading", { name: "a:b completed" }).getByRole("link").click();
+  await page.getByRole("link", { name: "Jobs of this type" }).click();
+  await page.getByText("Over time: a:b").getByRole("link").click();
+  await page.getByRole("heading", { name: "a:b", exact: true }).waitFor();
+});
+
 test("it says what waits, who works on it and how full it is, and leads to its jobs", async () => {
   const { client, visit } = await open();
   await client.configure("mail", { capacity: 10, retention: { age: "7d" } });

@@ -118,6 +118,8 @@ export interface HistoryQuery {
   readonly to?: Date | string | number | undefined;
   /** Default: all queues. */
   readonly queue?: string | undefined;
+  /** Only this type; needs a `queue`. Each of the first 100 types of a queue is counted on its own; any other one has zeros. */
+  readonly type?: string | undefined;
   /**
    * Whether to return run and wait times, too; needs a `queue`. Minutes have them for the last two hours, hours as long as they are kept; before
    * that they are null.
@@ -139,6 +141,22 @@ export interface HistoryPoint {
   readonly run: Percentiles | null;
   /** How long those attempts had waited since they were due; null unless you asked for `times`. */
   readonly wait: Percentiles | null;
+}
+
+/** The counts of one type of a queue over some periods. */
+export interface TypeFigures {
+  /** Null: all types that are not counted on their own, and what was counted before types were. */
+  readonly type: string | null;
+  readonly enqueued: number;
+  readonly completed: number;
+  /** Jobs that ended dead or failed. */
+  readonly failed: number;
+  /** Attempts that failed or were lost and had an automatic retry. */
+  readonly retried: number;
+  /** Run time of the attempts that ended in these periods, in milliseconds. */
+  readonly run: Percentiles;
+  /** How long those attempts had waited since they were due. */
+  readonly wait: Percentiles;
 }
 
 /**

@@ -44,6 +44,20 @@ export function QueueLink({ name }: { readonly name: string }): ReactElement {
   return <Link to="/queues/$queue" params={{ queue: name }} {...look} />;
 }
 
+/** The name of a type, as a link to its page in this queue. Types of internal queues have none. */
+export function TypeLink({ queue, type }: { readonly queue: string; readonly type: string }): ReactElement {
+  if (isInternalQueue(queue)) return <span className="break-all">{type}</span>;
+  return (
+    <Link
+      to="/queues/$queue/types/$type"
+      params={{ queue, type }}
+      className="inline-flex min-h-6 items-center rounded break-all underline-offset-2 hover:underline"
+    >
+      {type}
+    </Link>
+  );
+}
+
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactElement {
   return (
     <IconButton icon={Copy} label={`Copy ${what}`} onClick={() => void copyText(text, what.charAt(0).toUpperCase() + what.slice(1))} />

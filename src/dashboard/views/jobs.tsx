@@ -16,6 +16,7 @@ import { useListQuery } from "../job-list/list-query.ts";
 import { NothingFound } from "../job-list/nothing-found.tsx";
 import { SearchProgress } from "../job-list/search-progress.tsx";
 import { orderOf, statusesIn, toFilter } from "../job-search.ts";
+import { TypeLink } from "../parts/bits.tsx";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/card.tsx";
 import { Menu, MenuCheck, MenuItem } from "../parts/menu.tsx";
@@ -49,7 +50,13 @@ export function Jobs(): ReactElement {
             <ColumnMenu />
           </>
         }
-      />
+      >
+        {search.queue !== undefined && search.type !== undefined && (
+          <>
+            Over time: <TypeLink queue={search.queue} type={search.type} />
+          </>
+        )}
+      </PageHead>
       <div className="mb-3 space-y-3">
         <StatusTabs search={search} />
         <FilterBar search={search} ended={order === "ended" ? "Ended" : undefined} />

@@ -2,27 +2,24 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ChevronLeft, Layers } from "lucide-react";
 import { type ReactElement, useState } from "react";
-import { usersWorkers } from "../../core/attention.ts";
 import { servesQueue } from "../../core/explain.ts";
 import type { QueueDetails } from "../api.ts";
-import { took } from "../format.ts";
-import { FAILURE_FIGURES, JOB_FIGURES, timeFigures } from "../history/job-figures.ts";
-import { HistoryCard } from "../history/history-card.tsx";
-import { RangeChoice } from "../history/range-choice.tsx";
-import { JOBS_PER, type Range, RANGES } from "../history/ranges.ts";
+import type { Range } from "../history/ranges.ts";
 import { PausedBadge } from "../parts/bits.tsx";
 import { Card } from "../parts/card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
-import { useAttention, useHistory, useQueue, useWorkers } from "../queries.ts";
+import { useAttention, useQueue } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { useTitle } from "../title.ts";
 import { ErrorGroups } from "./dead/error-groups.tsx";
 import { Attention } from "./overview/attention.tsx";
+import { OverTime } from "./queue/over-time.tsx";
 import { QueueFacts } from "./queue/queue-facts.tsx";
 import { StatusCards } from "./queue/status-cards.tsx";
+import { TypeTable } from "./queue/type-table.tsx";
 import { WaitingTypes } from "./queue/waiting-types.tsx";
+import { WorkersOf } from "./queue/workers-of.tsx";
 import { QueueActions } from "./queues/queue-table.tsx";
-import { WorkerTable } from "./workers/worker-table.tsx";
 
 const route = getRouteApi("/queues/$queue");
 
@@ -58,6 +55,7 @@ function NoQueue({ text }: { readonly text: string }): ReactElement {
 
 function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
   const isOperator = useIsOperator();
+  const [range, setRange] = useState<Range>("24 h");
   const { data: findings = [] } = useAttention();
   const mine = findings.filter((finding) => finding.queue === queue.name);
   return (
@@ -75,74 +73,15 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
       <div className="space-y-4">
         {mine.length > 0 && <Attention findings={mine} queues={1} workers={0} />}
         <StatusCards queue={queue} />
-        <Charts queue={queue.name} />
+        <OverTime queue={queue.name} range={range} onRange={setRange} />
+        <TypeTable queue={queue.name} range={range} />
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
           <WaitingTypes queue={queue} />
           <QueueFacts queue={queue} />
         </div>
-        <Workers queue={queue.name} />
+        <WorkersOf isMine={(worker) => servesQueue(worker, queue.name)} none="No live worker serves this queue." />
         <ErrorGroups filter={{ queue: queue.name }} search={{ queue: queue.name }} />
       </div>
     </>
-  );
-}
-
-const RUN_TIMES = timeFigures("run");
-const WAIT_TIMES = timeFigures("wait");
-
-function Charts({ queue }: { readonly queue: string }): ReactElement {
-  const [range, setRange] = useState<Range>("24 h");
-  const { step, periods } = RANGES[range];
-  const history = useHistory(step, periods, queue);
-  return (
-    <section aria-label="Over time" className="space-y-4">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <h2 className="text-base font-semibold">Over time</h2>
-        <RangeChoice range={range} onChange={setRange} />
-      </div>
-      <div className="grid gap-4 xl:grid-cols-2">
-        <HistoryCard title={JOBS_PER[step]} caption="Jobs over time, the latest first" figures={JOB_FIGURES} result={history} />
-        <HistoryCard
-          title="Failure rate"
-          caption="Failure rate over time, the latest first"
-          figures={FAILURE_FIGURES}
-          result={history}
-          valueText={percentText}
-        />
-        <HistoryCard
-          title="Wait time"
-          caption="Wait time over time, the latest first"
-          figures={WAIT_TIMES}
-          result={history}
-          valueText={took}
-        />
-        <HistoryCard
-          title="Run time"
-          caption="Run time over time, the latest first"
-          figures={RUN_TIMES}
-          result={history}
-          valueText={took}
-        />
-      </div>
-    </section>
-  );
-}
-
-function percentText(value: number): string {
-  return `${Number(value.toFixed(1))} %`;
-}
-
-function Workers({ queue }: { readonly queue: string }): ReactElement {
-  const workers = useWorkers();
-  return (
-    <Card title="Workers" flush>
-      <Loaded result={workers} lines={3}>
-        {(all) => {
-          const mine = usersWorkers(all).filter((worker) => servesQueue(worker, queue));
-          if (mine.length > 0) return <WorkerTable workers={mine} />;
-          return <p className="px-4 py-6 text-center text-muted-foreground">No live worker serves this queue.</p>;
-        }}
-      </Loaded>
-    </Card>
   );
 }

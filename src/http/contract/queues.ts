@@ -1,6 +1,7 @@
 /** Queues and statistics. */
 import { Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
+import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { STATUSES } from "../../core/job.ts";
 import { MAX_WAITING_TYPES } from "../../core/queue.ts";
@@ -92,6 +93,13 @@ const Finding = Type.Object({
   count: countOf("How many jobs, types, workers or handlers it is about."),
 });
 
+/** Which periods. */
+const SPAN = {
+  step: Type.Optional(oneOf(["hour", "minute"])),
+  from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
+  to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
+};
+
 const CREATE = closed({
   ...REASON,
   create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
@@ -140,10 +148,9 @@ export const queueRoutes = {
     summary: "Get statistics by hour or by minute",
     scope: "read",
     query: closed({
-      step: Type.Optional(oneOf(["hour", "minute"])),
-      from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
-      to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
+      ...SPAN,
       queue: Type.Optional(Name),
+      type: Type.Optional(Name),
       times: Type.Optional(
         Type.Boolean({
           description:
@@ -190,6 +197,32 @@ export const queueRoutes = {
     scope: "read",
     answers: { 200: { when: "The queue. No job is read, however many there are.", is: QueueDetails } },
     problems: ["invalid_input", "not_found"],
+  },
+  "GET /api/v1/queues/{queue}/types": {
+    summary: "Get statistics of each type of a queue",
+    scope: "read",
+    query: closed(SPAN),
+    answers: {
+      200: {
+        when: "Sums over the periods, by default the last 24 hours or 60 minutes, the type with the most ended jobs first. A type without events is left out. All values come from counters; no jobs are read.",
+        is: Type.Object({
+          types: Type.Array(
+            Type.Object({
+              type: Type.Union([Type.String(), Type.Null()], {
+                description: `Null: all types beyond the first ${MAX_TYPES_COUNTED} of the queue, and what was counted before types were.`,
+              }),
+              enqueued: Count,
+              completed: Count,
+              failed: countOf(FAILED),
+              retried: countOf(RETRIED),
+              run: Percentiles,
+              wait: Percentiles,
+            }),
+          ),
+        }),
+      },
+    },
+    problems: ["invalid_input"],
   },
   "PATCH /api/v1/queues/{queue}": {
     summary: "Change settings of a queue; those that you leave out stay",

@@ -29,6 +29,10 @@ export function queueHandlers({ client }: RouteParts): Handlers<keyof typeof que
       return ok(toQueueDetailsWire(await demandQueue(client, queue)));
     },
 
+    async "GET /api/v1/queues/{queue}/types"({ params: { queue }, query }) {
+      return ok({ types: await client.queueTypes(queue, query) });
+    },
+
     async "PATCH /api/v1/queues/{queue}"(input) {
       const { queue } = input.params;
       await client.configure(queue, settingsOf(input.body), { create: input.query.create ?? false, ...changeOptionsOf(input) });

@@ -1,13 +1,14 @@
-import { type Counter, COUNTERS, type TimeKind, TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
+import { type Counter, COUNTERS, MAX_TYPES_COUNTED, type TimeKind, TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { bucketOf } from "../../core/histogram.ts";
 import { COUNTER } from "../numbers.ts";
 import type { CounterQuery, CounterRow } from "../store.ts";
 import { firstIndex } from "./line.ts";
 
-/** What was counted for a queue in one period. */
+/** What was counted for a type of a queue in one period; without a type, for all types that are not counted on their own. */
 interface Row {
   readonly queue: string;
+  readonly type: string | null;
   readonly at: number;
   /** When the next row begins; 0 once the row is dropped. */
   until: number;
@@ -16,15 +17,38 @@ interface Row {
   times: Partial<Record<TimeKind, Map<number, number>>>;
 }
 
-/** The current rows of a queue. */
-export class QueueCounters {
+/** The current rows of a type of a queue. */
+export class TypeCounters {
   readonly queue: string;
+  readonly type: string | null;
   all: Row | null = null;
   hour: Row | null = null;
   minute: Row | null = null;
 
-  constructor(queue: string) {
+  constructor(queue: string, type: string | null) {
     this.queue = queue;
+    this.type = type;
+  }
+}
+
+/** The current rows of a queue: of its first types, and of all others together. */
+export class QueueCounters {
+  readonly #queue: string;
+  readonly #byType = new Map<string, TypeCounters>();
+  readonly #others: TypeCounters;
+
+  constructor(queue: string) {
+    this.#queue = queue;
+    this.#others = new TypeCounters(queue, null);
+  }
+
+  of(type: string): TypeCounters {
+    const known = this.#byType.get(type);
+    if (known !== undefined) return known;
+    if (this.#byType.size >= MAX_TYPES_COUNTED) return this.#others;
+    const counters = new TypeCounters(this.#queue, type);
+    this.#byType.set(type, counters);
+    return counters;
   }
 }
 
@@ -38,20 +62,20 @@ export class Counters {
   /** Minutes that began before have no histograms any more. */
   #movedTo = 0;
 
-  count(counters: QueueCounters, counter: Counter, now: number): void {
+  count(counters: TypeCounters, counter: Counter, now: number): void {
     const number = COUNTER[counter];
     this.#allOf(counters).counts[number]!++;
     this.#hourOf(counters, now).counts[number]!++;
     this.#minuteOf(counters, now).counts[number]!++;
   }
 
-  time(counters: QueueCounters, kind: TimeKind, ms: number, now: number): void {
+  time(counters: TypeCounters, kind: TimeKind, ms: number, now: number): void {
     const buckets = (this.#minuteOf(counters, now).times[kind] ??= new Map());
     const bucket = bucketOf(ms);
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
   }
 
-  read({ step, queue, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
+  read({ step, queue, byType = false, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
     const rows = { all: this.#all, hour: this.#hours, minute: this.#minutes, "hour-times": this.#hourTimes }[step];
     const inTime =
       step === "all"
@@ -60,7 +84,8 @@ export class Counters {
             firstIndex(rows, (row) => row.at >= from),
             firstIndex(rows, (row) => row.at >= to),
           );
-    return inTime.filter((row) => queue === undefined || row.queue === queue).map(copyOf);
+    const wanted = inTime.filter((row) => queue === undefined || row.queue === queue);
+    return byType ? wanted.map(copyOf) : wholeQueues(wanted);
   }
 
   /** Drops up to `limit` minutes and hours that began before the given times; first moves histograms to their hours. */
@@ -79,8 +104,7 @@ export class Counters {
       if (moved >= limit && row.at > this.#movedTo) return moved;
       this.#movedTo = row.at;
       for (const [kind, buckets] of Object.entries(row.times)) {
-        const hour = (this.#hourTimesOf(row.queue, row.at - (row.at % HOUR_MS)).times[kind as TimeKind] ??= new Map());
-        for (const [bucket, count] of buckets) hour.set(bucket, (hour.get(bucket) ?? 0) + count);
+        addTimes((this.#hourTimesOf(row, row.at - (row.at % HOUR_MS)).times[kind as TimeKind] ??= new Map()), buckets);
         moved += buckets.size;
       }
       row.times = {};
@@ -89,29 +113,48 @@ export class Counters {
     return moved;
   }
 
-  #hourTimesOf(queue: string, at: number): Row {
-    return this.#hourTimes.findLast((row) => row.queue === queue && row.at === at) ?? open(this.#hourTimes, queue, at, HOUR_MS);
+  #hourTimesOf(of: Row, at: number): Row {
+    const isSame = (row: Row): boolean => row.queue === of.queue && row.type === of.type && row.at === at;
+    return this.#hourTimes.findLast(isSame) ?? open(this.#hourTimes, of, at, HOUR_MS);
   }
 
-  #allOf(counters: QueueCounters): Row {
-    return (counters.all ??= open(this.#all, counters.queue, 0, Infinity));
+  #allOf(counters: TypeCounters): Row {
+    return (counters.all ??= open(this.#all, counters, 0, Infinity));
   }
 
-  #hourOf(counters: QueueCounters, now: number): Row {
+  #hourOf(counters: TypeCounters, now: number): Row {
     if (counters.hour !== null && now < counters.hour.until) return counters.hour;
-    return (counters.hour = open(this.#hours, counters.queue, now - (now % HOUR_MS), HOUR_MS));
+    return (counters.hour = open(this.#hours, counters, now - (now % HOUR_MS), HOUR_MS));
   }
 
-  #minuteOf(counters: QueueCounters, now: number): Row {
+  #minuteOf(counters: TypeCounters, now: number): Row {
     if (counters.minute !== null && now < counters.minute.until) return counters.minute;
-    return (counters.minute = open(this.#minutes, counters.queue, now - (now % MINUTE_MS), MINUTE_MS));
+    return (counters.minute = open(this.#minutes, counters, now - (now % MINUTE_MS), MINUTE_MS));
   }
 }
 
-function open(rows: Row[], queue: string, at: number, length: number): Row {
-  const row: Row = { queue, at, until: at + length, counts: COUNTERS.map(() => 0), times: {} };
+function open(rows: Row[], { queue, type }: Pick<Row, "queue" | "type">, at: number, length: number): Row {
+  const row: Row = { queue, type, at, until: at + length, counts: COUNTERS.map(() => 0), times: {} };
   rows.push(row);
   return row;
+}
+
+/** Adds up the rows of each queue and period. */
+function wholeQueues(rows: readonly Row[]): CounterRow[] {
+  const sums: Row[] = [];
+  for (const ofQueue of Map.groupBy(rows, ({ queue, at }) => `${queue} ${at}`).values()) {
+    const { queue, at } = ofQueue[0]!;
+    const sum = open(sums, { queue, type: null }, at, 0);
+    for (const { counts, times } of ofQueue) {
+      counts.forEach((count, counter) => (sum.counts[counter]! += count));
+      for (const [kind, buckets] of Object.entries(times)) addTimes((sum.times[kind as TimeKind] ??= new Map()), buckets);
+    }
+  }
+  return sums.map(copyOf);
+}
+
+function addTimes(to: Map<number, number>, buckets: ReadonlyMap<number, number>): void {
+  for (const [bucket, count] of buckets) to.set(bucket, (to.get(bucket) ?? 0) + count);
 }
 
 function drop(rows: Row[], before: number, limit: number): number {
@@ -121,8 +164,8 @@ function drop(rows: Row[], before: number, limit: number): number {
   return dropped.length;
 }
 
-function copyOf({ queue, at, counts, times }: Row): CounterRow {
+function copyOf({ queue, type, at, counts, times }: Row): CounterRow {
   const counted = COUNTERS.map((counter) => [counter, counts[COUNTER[counter]]!] as const).filter(([, count]) => count > 0);
   const copies = Object.entries(times).map(([kind, buckets]) => [kind, new Map(buckets)] as const);
-  return { queue, at, counts: Object.fromEntries(counted), times: Object.fromEntries(copies) };
+  return { queue, type, at, counts: Object.fromEntries(counted), times: Object.fromEntries(copies) };
 }

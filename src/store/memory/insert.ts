@@ -19,7 +19,7 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
   const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
   const stored = newStoredJob(recordOf(job, status, now, runAt), queue, jobs.bySequence, now);
   if (job.idempotencyKey !== null) jobs.keys.give(stored, job.idempotencyKey, job.fingerprint);
-  counters.count(queue.counters, "enqueued", now);
+  counters.count(stored.counters, "enqueued", now);
   jobs.add(stored);
   return created(stored);
 }
@@ -31,6 +31,7 @@ function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence
   return {
     record,
     queue,
+    counters: queue.counters.of(record.type),
     page: bySequence.pageForNext(now),
     level: levelNumber(record.priority),
     seq: bySequence.lastSeq + 1,

@@ -65,7 +65,7 @@ export class Jobs {
     applyTransition(job, transition, now);
     this.enter(job, to);
     if (KEPT_FOR_A_TIME.includes(to)) this.keys.startTime(job);
-    const { counters } = job.queue;
+    const { counters } = job;
     const counter = counterOf(to);
     if (counter !== null) this.#counters.count(counters, counter, now);
     if (transition.losses === "add") this.#counters.count(counters, "lost", now);

@@ -4,6 +4,7 @@ import type { ManualChange } from "../../core/manual-change.ts";
 import type { LeasedRecord } from "../store.ts";
 import type { Key } from "./keys.ts";
 import type { LineItem } from "./line.ts";
+import type { TypeCounters } from "./counters.ts";
 import type { StoredQueue } from "./queues.ts";
 import type { Page } from "./jobs-by-sequence.ts";
 
@@ -16,6 +17,7 @@ export type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 export interface StoredJob extends LineItem {
   readonly record: Mutable<JobRecord>;
   readonly queue: StoredQueue;
+  readonly counters: TypeCounters;
   readonly page: Page;
   /** The number of its priority level in tallies. */
   readonly level: number;

@@ -177,23 +177,26 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
   ];
 }
 
-/** What all jobs together change in the counts, as three columns. */
+/** What all jobs together change in the counts, as four columns. */
 function deltasOf(jobs: readonly NewJob[], lanes: readonly Lane[]): string[] {
-  const sums = new Map<number, number>();
-  const add = (queue: number, metric: number): void => {
-    const cell = queue * FIRST_BUCKET + metric;
-    sums.set(cell, (sums.get(cell) ?? 0) + 1);
+  const sums = new Map<number, { readonly lane: Lane; readonly metric: number; amount: number }>();
+  const add = (lane: Lane, metric: number): void => {
+    const cell = lane.id * FIRST_BUCKET + metric;
+    const sum = sums.get(cell);
+    if (sum === undefined) sums.set(cell, { lane, metric, amount: 1 });
+    else sum.amount++;
   };
   jobs.forEach(({ delayMs, priority }, index) => {
-    const { queueId } = lanes[index]!;
-    add(queueId, tallyMetric(delayMs > 0 ? STATE.scheduled : STATE.pending, levelNumber(priority)));
-    add(queueId, ENQUEUED);
+    const lane = lanes[index]!;
+    add(lane, tallyMetric(delayMs > 0 ? STATE.scheduled : STATE.pending, levelNumber(priority)));
+    add(lane, ENQUEUED);
   });
-  const cells = [...sums.keys()];
+  const cells = [...sums.values()];
   return [
-    numbers(cells.map((cell) => Math.floor(cell / FIRST_BUCKET))),
-    numbers(cells.map((cell) => cell % FIRST_BUCKET)),
-    numbers([...sums.values()]),
+    numbers(cells.map(({ lane }) => lane.queueId)),
+    numbers(cells.map(({ lane }) => lane.id)),
+    numbers(cells.map(({ metric }) => metric)),
+    numbers(cells.map(({ amount }) => amount)),
   ];
 }
 

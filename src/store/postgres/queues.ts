@@ -56,11 +56,12 @@ export async function readCounters(context: Context, query: CounterQuery): Promi
     STEP[query.step],
     PERIOD_MS[query.step],
     query.queue ?? null,
+    query.byType === true,
     from,
     to,
   ]);
   // One row has only the time.
-  const now = found.find(([queue]) => queue === null)![1] as number;
-  const cells = found.filter(([queue]) => queue !== null) as [string, number, number, number][];
+  const now = found.find(([queue]) => queue === null)![2] as number;
+  const cells = found.filter(([queue]) => queue !== null) as [string, string | null, number, number, number][];
   return { now, rows: counterRows(cells, (metric) => readMetric(metric, FIRST_COUNTER)) };
 }

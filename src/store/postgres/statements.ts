@@ -72,7 +72,7 @@ const catalog = (s: string) => ({
 const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
 
 const calls = (s: string, digest: string) => ({
-  enqueue: `select ${s}.enqueue_${digest}(${parameters(17)})`,
+  enqueue: `select ${s}.enqueue_${digest}(${parameters(18)})`,
   admit: `select * from ${s}.admit_${digest}(${parameters(21)})`,
   freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
   exchange: `select * from ${s}.exchange_${digest}(${parameters(12)})`,
@@ -89,7 +89,7 @@ const calls = (s: string, digest: string) => ({
   queues: `select * from ${s}.queues_${digest}()`,
   oldest: `select * from ${s}.oldest_${digest}(${parameters(1)})`,
   ahead: `select ${s}.ahead_${digest}(${parameters(3)})`,
-  counters: `select * from ${s}.counters_${digest}(${parameters(6)})`,
+  counters: `select * from ${s}.counters_${digest}(${parameters(7)})`,
   tick: `select * from ${s}.tick_${digest}(${parameters(23)})`,
   spend: `select ${s}.spend_${digest}(${parameters(4)})`,
   /**

@@ -283,6 +283,18 @@ export const STEPS: readonly Step[] = [
   );`,
     isAdditive: true,
   },
+  // To 10: counters by type. The lane of a delta tells its type; an older version that runs beside leaves it null, and folds all deltas to
+  // their queue. A fold gives each type its number within its queue: null: it has none yet; 0: it is not counted on its own.
+  {
+    sql: (schema) => `
+  alter table ${schema}.delta add column lane int;
+  create or replace view ${schema}.cell as
+    select d.queue, d.at, u.metric, u.amount, d.lane from ${schema}.delta d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
+    union all select d.queue, d.at, u.metric, 1, d.lane from ${schema}.delta d cross join lateral unnest(d.ones) u(metric);
+  alter table ${schema}.lane add column counted_as smallint;
+  create index lane_counted on ${schema}.lane (counted_as, queue);`,
+    isAdditive: true,
+  },
 ];
 
 /** The tables of changing rows, and the states in each. */

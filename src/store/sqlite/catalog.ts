@@ -1,3 +1,4 @@
+import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { QUEUE_DEFAULTS, QUEUE_SETTINGS, type QueueSettings, settingIn, settingsFrom } from "../../core/queue.ts";
 import type { Names, Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
@@ -10,6 +11,7 @@ import {
   FIND_QUEUE,
   INTERNAL_QUEUES,
   NEW_LANES,
+  NTH_LANE,
   READY_LANES,
 } from "./statements.ts";
 
@@ -42,6 +44,10 @@ export class Catalog {
   readonly #queueNames = new Map<number, string>();
   readonly #lanes = new Map<number, Lane>();
   readonly #lanesByQueue = new Map<number, Map<string, number>>();
+  /** The number of each lane in counters. */
+  readonly #countedAs = new Map<number, number>();
+  /** The last lane of a queue whose type is counted on its own, if the queue has more types than are. */
+  readonly #lastCounted = new Map<number, number>();
   #learnedTo = 0;
 
   constructor(on: Connection) {
@@ -58,6 +64,8 @@ export class Catalog {
     this.#queueNames.clear();
     this.#lanes.clear();
     this.#lanesByQueue.clear();
+    this.#countedAs.clear();
+    this.#lastCounted.clear();
     this.#learnedTo = 0;
   }
 
@@ -128,10 +136,26 @@ export class Catalog {
   }
 
   namesOf(lane: number): Names {
+    return this.#laneOf(lane);
+  }
+
+  #laneOf(lane: number): Lane {
     const known = this.#lanes.get(lane);
     if (known !== undefined) return known;
     const [queueId, type] = this.#on.get(FIND_LANE_BY_ID, lane) as [number, string];
     return this.#rememberLane(lane, queueId, type);
+  }
+
+  /** The number under which the type of a lane is counted on its own; 0: it counts towards its queue only. */
+  countedAs(lane: number): number {
+    const known = this.#countedAs.get(lane);
+    if (known !== undefined) return known;
+    const { queueId } = this.#laneOf(lane);
+    const last = this.#lastCounted.get(queueId) ?? this.#on.number(NTH_LANE, queueId, MAX_TYPES_COUNTED - 1);
+    if (last !== null) this.#lastCounted.set(queueId, last);
+    const number = last === null || lane <= last ? lane : 0;
+    this.#countedAs.set(lane, number);
+    return number;
   }
 
   /** Lanes are only ever added, so new ones have higher numbers. */

@@ -2,22 +2,33 @@ import type { Counter, TimeKind } from "../../core/counters.ts";
 import { bucketOf } from "../../core/histogram.ts";
 import { WAITING } from "../../core/job.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
-import { COUNTER, FIRST_BUCKET, firstBucketOf, levelNumber, LEVELS, STATE, STEP, tallyCell } from "../numbers.ts";
+import {
+  BUCKETS_PER_TYPE,
+  COUNTER,
+  FIRST_BUCKET,
+  firstBucketOf,
+  levelNumber,
+  LEVELS,
+  STATE,
+  STEP,
+  tallyCell,
+  typedCounter,
+} from "../numbers.ts";
 import type { Connection } from "./connection.ts";
 import { ADD_COUNT, ADD_TALLY } from "./statements.ts";
 
-/** The most cells and metrics of a queue. Each is packed into one number with its queue. */
+/** The most cells of a queue. Each is packed into one number with its queue. */
 const CELLS = tallyCell(Object.keys(STATE).length, 0);
-const METRICS = 1024;
 
 /**
  * Adds up what a transaction changes, and writes it as a few rows before its commit. So `stats` never counts jobs, and a batch of a
  * thousand costs about as many counter writes as a batch of one.
  */
 export class Counts {
-  /** (queue, state, level) and (queue, metric), each packed into one number. */
+  /** (queue, state, level), packed into one number. */
   readonly #tallies = new Map<number, number>();
-  readonly #counts = new Map<number, number>();
+  /** By queue and metric. */
+  readonly #counts = new Map<number, Map<number, number>>();
 
   /** How many jobs this transaction has added to a state, beyond what the table says. */
   added(queue: number, state: number): number {
@@ -38,12 +49,19 @@ export class Counts {
     if (to !== null) add(this.#tallies, queue * CELLS + tallyCell(to, level), 1);
   }
 
-  count(queue: number, counter: Counter): void {
-    add(this.#counts, queue * METRICS + COUNTER[counter], 1);
+  /** `type` is the number under which the job's type is counted; 0: it has none. */
+  count(queue: number, type: number, counter: Counter): void {
+    add(this.#of(queue), type === 0 ? COUNTER[counter] : typedCounter(type, COUNTER[counter]), 1);
   }
 
-  time(queue: number, kind: TimeKind, ms: number): void {
-    add(this.#counts, queue * METRICS + firstBucketOf(kind) + bucketOf(ms), 1);
+  time(queue: number, type: number, kind: TimeKind, ms: number): void {
+    add(this.#of(queue), type * BUCKETS_PER_TYPE + firstBucketOf(kind) + bucketOf(ms), 1);
+  }
+
+  #of(queue: number): Map<number, number> {
+    let counts = this.#counts.get(queue);
+    if (counts === undefined) this.#counts.set(queue, (counts = new Map()));
+    return counts;
   }
 
   write(on: Connection, now: number): void {
@@ -53,13 +71,13 @@ export class Counts {
     }
     const minute = now - (now % MINUTE_MS);
     const hour = now - (now % HOUR_MS);
-    for (const [packed, delta] of this.#counts) {
-      const queue = Math.floor(packed / METRICS);
-      const metric = packed % METRICS;
-      on.run(ADD_COUNT, STEP.minute, queue, minute, metric, delta);
-      if (metric >= FIRST_BUCKET) continue;
-      on.run(ADD_COUNT, STEP.hour, queue, hour, metric, delta);
-      on.run(ADD_COUNT, STEP.all, queue, 0, metric, delta);
+    for (const [queue, counts] of this.#counts) {
+      for (const [metric, delta] of counts) {
+        on.run(ADD_COUNT, STEP.minute, queue, minute, metric, delta);
+        if (metric >= FIRST_BUCKET) continue;
+        on.run(ADD_COUNT, STEP.hour, queue, hour, metric, delta);
+        on.run(ADD_COUNT, STEP.all, queue, 0, metric, delta);
+      }
     }
     this.forget();
   }

@@ -54,16 +54,17 @@ function completeJob(tx: Transaction, lease: Lease, { result, runMs }: PlainEnd,
   }
   const row = tx.on.get(COMPLETE_JOB, result, mark, tx.now, tx.now, runMs, id, fence);
   if (row === undefined) return false;
-  const [queue, priority, startedAt, runAt] = row as [number, number, number, number];
-  countCompleted(tx, { queue, priority, startedAt, runAt }, runMs);
+  const [queue, lane, priority, startedAt, runAt] = row as [number, number, number, number, number];
+  countCompleted(tx, { queue, lane, priority, startedAt, runAt }, runMs);
   return true;
 }
 
-function countCompleted(tx: Transaction, { queue, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number): void {
+function countCompleted(tx: Transaction, { queue, lane, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number): void {
+  const type = tx.catalog.countedAs(lane);
   tx.counts.move(queue, priority, STATE.running, STATE.completed);
-  tx.counts.count(queue, "completed");
-  tx.counts.time(queue, "run", runMs);
-  tx.counts.time(queue, "wait", startedAt - runAt);
+  tx.counts.count(queue, type, "completed");
+  tx.counts.time(queue, type, "run", runMs);
+  tx.counts.time(queue, type, "wait", startedAt - runAt);
 }
 
 function holds(job: Facts | null, fence: number): job is Facts {
@@ -116,6 +117,7 @@ export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
         seq: seqOf(row),
         fence: job.fence,
         queue: queue.id,
+        lane: laneOf(row),
         priority: job.priority,
         startedAt: tx.now,
         runAt: job.runAt,
@@ -203,6 +205,7 @@ interface Grant {
   readonly seq: number;
   readonly fence: number;
   readonly queue: number;
+  readonly lane: number;
   readonly priority: number;
   readonly startedAt: number;
   readonly runAt: number;

@@ -25,10 +25,11 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   const { now } = tx;
   const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const state = job.blocked === true ? STATE.blocked : runAt > now ? STATE.scheduled : STATE.pending;
+  const lane = tx.catalog.lane(queue.id, job.type);
   const changed = tx.on.run(
     INSERT_JOB,
     id,
-    tx.catalog.lane(queue.id, job.type),
+    lane,
     queue.id,
     state,
     state === STATE.pending ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
@@ -49,7 +50,7 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (job.facets !== null) for (const [field, value] of Object.entries(job.facets)) tx.on.run(ADD_FACET, queue.id, field, value);
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.counts.move(queue.id, job.priority, null, state);
-  tx.counts.count(queue.id, "enqueued");
+  tx.counts.count(queue.id, tx.catalog.countedAs(lane), "enqueued");
   if (state === STATE.pending) tx.sendHint({ topic: "work", queue: job.queue });
   else if (state === STATE.scheduled) tx.sendHint({ topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };

@@ -1,6 +1,18 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
-import { COUNTER, counterRows, LEVELS, PERIOD_MS, readMetric, STATE, STEP, statusOf } from "../numbers.ts";
+import {
+  BUCKETS_PER_TYPE,
+  COUNTER,
+  type CounterCell,
+  counterRows,
+  LEVELS,
+  PERIOD_MS,
+  readMetric,
+  readTyped,
+  STATE,
+  STEP,
+  statusOf,
+} from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
@@ -78,9 +90,11 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 }
 
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  const cells = countRows(on, catalog, query).map(
-    ([queue, at, metric, value]) => [catalog.queueById(queue).name, at, metric, value] as const,
-  );
+  const cells = countRows(on, catalog, query).map(([queue, at, typed, value]): CounterCell => {
+    const { type: lane, metric } = readTyped(typed, BUCKETS_PER_TYPE);
+    const type = query.byType !== true || lane === 0 ? null : catalog.namesOf(lane).type;
+    return [catalog.queueById(queue).name, type, at, metric, value];
+  });
   return { now, rows: counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }
 

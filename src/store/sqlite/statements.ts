@@ -44,6 +44,8 @@ export const NEW_LANES = "select id, queue, type from millrace_lane where id > ?
 export const FIND_LANE = "select id from millrace_lane where queue = ? and type = ?";
 /** In: id. Out: queue, type. */
 export const FIND_LANE_BY_ID = "select queue, type from millrace_lane where id = ?";
+/** In: queue, how many before it. Out: id of its lane. */
+export const NTH_LANE = "select id from millrace_lane where queue = ? order by id limit 1 offset ?";
 /** Out: every lane with a pending job. Jumps from lane to lane in the index, however many jobs each has. */
 export const READY_LANES = `with recursive ready (lane) as (
     select min(lane) from millrace_job where ${PENDING}
@@ -140,7 +142,7 @@ export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = 
 /** The plain end (see core/lifecycle.ts), a hot path. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: what to count. */
 export const COMPLETE_JOB = `update millrace_job
   set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
-  where id = ? and ${RUNNING} and fence = ? returning queue, priority, started_at, run_at`;
+  where id = ? and ${RUNNING} and fence = ? returning queue, lane, priority, started_at, run_at`;
 
 /** The same for a lease that this process was granted. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
 export const COMPLETE_GRANTED = `update millrace_job
@@ -149,7 +151,7 @@ export const COMPLETE_GRANTED = `update millrace_job
 
 /** In: id. Out: what a transition needs to know about the job. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
-  ended_at, run_ms, error, key, key_ttl, lost_count from millrace_job where id = ?`;
+  ended_at, run_ms, error, key, key_ttl, lost_count, lane from millrace_job where id = ?`;
 
 /**
  * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at,

@@ -12,6 +12,7 @@ export interface Facts {
   readonly id: Uint8Array;
   readonly seq: number;
   readonly queue: number;
+  readonly lane: number;
   readonly state: number;
   readonly priority: number;
   readonly fence: number;
@@ -56,6 +57,7 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
     key: row[16] as string | null,
     keyTtlMs: row[17] as number | null,
     lostCount: numbers[18]!,
+    lane: numbers[19]!,
   };
 }
 
@@ -134,11 +136,12 @@ function keepsKey(tx: Transaction, job: Facts): boolean {
 function countTransition(tx: Transaction, job: Facts, transition: Transition, runMs: number | null): void {
   tx.counts.move(job.queue, job.priority, job.state, STATE[transition.to]);
   const counter = counterOf(transition.to);
-  if (counter !== null) tx.counts.count(job.queue, counter);
-  if (transition.losses === "add") tx.counts.count(job.queue, "lost");
+  const type = tx.catalog.countedAs(job.lane);
+  if (counter !== null) tx.counts.count(job.queue, type, counter);
+  if (transition.losses === "add") tx.counts.count(job.queue, type, "lost");
   if (job.state === STATE.running && countsTimes(transition)) {
-    tx.counts.time(job.queue, "run", runMs!);
-    tx.counts.time(job.queue, "wait", job.startedAt! - job.runAt);
+    tx.counts.time(job.queue, type, "run", runMs!);
+    tx.counts.time(job.queue, type, "wait", job.startedAt! - job.runAt);
   }
 }
 

@@ -70,7 +70,9 @@ async function compareQueues(reference: Reference, world: World): Promise<void> 
 async function compareTotals(reference: Reference, world: World): Promise<void> {
   const { now, rows } = await world.store.counters({ step: "all" });
   same(now, reference.now, "the store's time");
-  same(countsOf(rows), expectedCounts(reference, "all"), "totals");
+  same(countsOf(rows), expectedCounts(reference, "all", 0, false), "totals");
+  const types = await world.store.counters({ step: "all", byType: true });
+  same(countsOf(types.rows), expectedCounts(reference, "all"), "totals by type");
 }
 
 async function compareStories(reference: Reference, world: World, ids: readonly string[]): Promise<void> {
@@ -84,12 +86,12 @@ async function compareStories(reference: Reference, world: World, ids: readonly 
 /** The last hour by minute and by hour: what is older, a sweep may have dropped. */
 async function comparePeriods(reference: Reference, world: World): Promise<void> {
   const hour = reference.now - (reference.now % HOUR_MS);
-  const period = { from: hour, to: hour + HOUR_MS };
+  const period = { from: hour, to: hour + HOUR_MS, byType: true };
   const minutes = await world.store.counters({ step: "minute", ...period });
   same(countsOf(minutes.rows), expectedCounts(reference, "minute", hour), "counters by minute");
   same(timesOf(minutes.rows), expectedTimes(reference, hour), "histograms");
   // A sweep moves histograms from minutes to hours, as far as it is told to: together they have all of them.
-  const day = { from: hour - 24 * HOUR_MS, to: hour + HOUR_MS };
+  const day = { from: hour - 24 * HOUR_MS, to: hour + HOUR_MS, byType: true };
   const moved = await world.store.counters({ step: "hour-times", ...day });
   const left = await world.store.counters({ step: "minute", ...day });
   same(timesByHour([...moved.rows, ...left.rows]), expectedTimes(reference, day.from, HOUR_MS), "histograms by hour");
@@ -98,27 +100,27 @@ async function comparePeriods(reference: Reference, world: World): Promise<void>
 }
 
 function countsOf(rows: readonly CounterRow[]): Record<string, number> {
-  const cells = rows.flatMap(({ queue, at, counts }) =>
-    Object.entries(counts).map(([counter, count]) => [`${queue} ${at} ${counter}`, count] as const),
+  const cells = rows.flatMap(({ queue, type, at, counts }) =>
+    Object.entries(counts).map(([counter, count]) => [`${queue} ${type} ${at} ${counter}`, count] as const),
   );
   return sorted(Object.fromEntries(cells.filter(([, count]) => count !== 0)));
 }
 
 function timesOf(rows: readonly CounterRow[]): Record<string, number> {
-  const cells = rows.flatMap(({ queue, at, times }) =>
+  const cells = rows.flatMap(({ queue, type, at, times }) =>
     Object.entries(times).flatMap(([kind, histogram]) =>
-      [...histogram].map(([bucket, count]) => [`${queue} ${at} ${kind} ${bucket}`, count] as const),
+      [...histogram].map(([bucket, count]) => [`${queue} ${type} ${at} ${kind} ${bucket}`, count] as const),
     ),
   );
   return sorted(Object.fromEntries(cells.filter(([, count]) => count !== 0)));
 }
 
-function expectedCounts({ counted }: Reference, step: "all" | "hour" | "minute", since = 0): Record<string, number> {
+function expectedCounts({ counted }: Reference, step: "all" | "hour" | "minute", since = 0, byType = true): Record<string, number> {
   const cells: Record<string, number> = {};
-  for (const { queue, at, counter } of counted) {
+  for (const { queue, type, at, counter } of counted) {
     if (at < since) continue;
     const start = step === "all" ? 0 : at - (at % (step === "hour" ? HOUR_MS : MINUTE_MS));
-    const cell = `${queue} ${start} ${counter}`;
+    const cell = `${queue} ${byType ? type : null} ${start} ${counter}`;
     cells[cell] = (cells[cell] ?? 0) + 1;
   }
   return sorted(cells);
@@ -126,10 +128,10 @@ function expectedCounts({ counted }: Reference, step: "all" | "hour" | "minute",
 
 function timesByHour(rows: readonly CounterRow[]): Record<string, number> {
   const cells: Record<string, number> = {};
-  for (const { queue, at, times } of rows) {
+  for (const { queue, type, at, times } of rows) {
     for (const [kind, histogram] of Object.entries(times)) {
       for (const [bucket, count] of histogram) {
-        const cell = `${queue} ${at - (at % HOUR_MS)} ${kind} ${bucket}`;
+        const cell = `${queue} ${type} ${at - (at % HOUR_MS)} ${kind} ${bucket}`;
         cells[cell] = (cells[cell] ?? 0) + count;
       }
     }
@@ -139,12 +141,12 @@ function timesByHour(rows: readonly CounterRow[]): Record<string, number> {
 
 function expectedTimes({ timed }: Reference, since: number, periodMs: number = MINUTE_MS): Record<string, number> {
   const cells: Record<string, number> = {};
-  for (const { queue, at, kind, ms } of timed) {
+  for (const { queue, type, at, kind, ms } of timed) {
     if (at < since) continue;
     // Buckets end at 2^(n/4) milliseconds.
     let bucket = 0;
     while (2 ** (bucket / 4) < ms && bucket < 107) bucket++;
-    const cell = `${queue} ${at - (at % periodMs)} ${kind} ${bucket}`;
+    const cell = `${queue} ${type} ${at - (at % periodMs)} ${kind} ${bucket}`;
     cells[cell] = (cells[cell] ?? 0) + 1;
   }
   return sorted(cells);

@@ -75,8 +75,8 @@ export class Reference {
   readonly keys = new Map<string, ModelKey>();
   readonly schedules = new Map<string, ModelSchedule>();
   /** Everything that was ever counted. */
-  readonly counted: { queue: string; at: number; counter: Counter }[] = [];
-  readonly timed: { queue: string; at: number; kind: "run" | "wait"; ms: number }[] = [];
+  readonly counted: { queue: string; type: string; at: number; counter: Counter }[] = [];
+  readonly timed: { queue: string; type: string; at: number; kind: "run" | "wait"; ms: number }[] = [];
   #sequence = 0;
 
   constructor(now: number) {
@@ -136,7 +136,7 @@ export class Reference {
       logs: [],
     });
     this.known.add(job.id);
-    this.#count(job.queue, "enqueued");
+    this.#count(job, "enqueued");
     if (job.idempotencyKey !== null) {
       this.keys.set(keyName(job.queue, job.idempotencyKey), { id: job.id, fingerprint: fingerprint!, status, expiresAt: null });
     }
@@ -228,7 +228,7 @@ export class Reference {
         return this.#finish(job, deadLetters ? "dead" : "failed");
       case "lost":
         this.#endAttempt(job, this.now - record.startedAt!);
-        this.#count(record.queue, "lost");
+        this.#count(record, "lost");
         record.fence += 1;
         return this.#lost(job, delayMs, deadLetters);
       case "snooze":
@@ -271,13 +271,13 @@ export class Reference {
     const { record } = job;
     record.runAt = this.now + delayMs;
     job.history.push(this.#ended(job, "failed", this.now));
-    this.#count(record.queue, "retried");
+    this.#count(record, "retried");
     this.#enter(job, "retrying");
   }
 
   #finish(job: ModelJob, status: "completed" | "dead" | "failed" | "cancelled"): void {
     job.record.completedAt = this.now;
-    this.#count(job.record.queue, status);
+    this.#count(job.record, status);
     this.#enter(job, status);
     const key = this.#ownKey(job);
     if (key === undefined) return;
@@ -505,13 +505,13 @@ export class Reference {
     return counts;
   }
 
-  #count(queue: string, counter: Counter): void {
-    this.counted.push({ queue, at: this.now, counter });
+  #count({ queue, type }: Pick<NewJob, "queue" | "type">, counter: Counter): void {
+    this.counted.push({ queue, type, at: this.now, counter });
   }
 
-  #time({ record }: ModelJob): void {
-    this.timed.push({ queue: record.queue, at: this.now, kind: "run", ms: record.runMs! });
-    this.timed.push({ queue: record.queue, at: this.now, kind: "wait", ms: record.startedAt! - record.runAt });
+  #time({ record: { queue, type, runMs, startedAt, runAt } }: ModelJob): void {
+    this.timed.push({ queue, type, at: this.now, kind: "run", ms: runMs! });
+    this.timed.push({ queue, type, at: this.now, kind: "wait", ms: startedAt! - runAt });
   }
 
   // ── Schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { MAX_TYPES_COUNTED } from "../../../src/core/counters.ts";
 import { bucketOf } from "../../../src/core/histogram.ts";
 import type { CounterQuery, CounterRow } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
@@ -149,6 +150,65 @@ export function counterSuite(engine: Engine): void {
         [0, 1],
         [bucketOf(50), 1],
       ]);
+    });
+
+    keeps("are kept by type, and the types of a queue add up to the queue", async (world) => {
+      const start = world.clock.now();
+      await world.addMany(3, { queue: "a", type: "mail" });
+      await world.addMany(2, { queue: "a", type: "mail", priority: 5 });
+      await world.addMany(4, { queue: "a", type: "bill to", maxRetries: 0 });
+      await world.addMany(1, { queue: "b", type: "mail" });
+      world.clock.advance(500);
+      await world.settle((await world.claim({ queues: ["a"], types: ["mail"], limit: 1 }))[0]!, {
+        kind: "completed",
+        result: null,
+        runMs: 100,
+      });
+      await world.fail((await world.claim({ queues: ["a"], types: ["bill to"], limit: 1 }))[0]!);
+      const lost = (await world.claim({ queues: ["a"], types: ["bill to"], limit: 1 }))[0]!;
+      world.clock.advance(LEASE_MS);
+      await world.lose(lost);
+      const bills = { enqueued: 4, dead: 2, lost: 1 };
+      const rowsOf = async (query: CounterQuery) => (await world.store.counters(query)).rows;
+      for (const step of ["all", "hour"] as const) {
+        const at = step === "all" ? 0 : start;
+        const rows = await rowsOf({ step, byType: true });
+        expect(Object.fromEntries(rows.map((row) => [`${row.queue} ${row.type} ${row.at}`, counted(row)]))).toEqual({
+          [`a mail ${at}`]: { enqueued: 5, completed: 1 },
+          [`a bill to ${at}`]: bills,
+          [`b mail ${at}`]: { enqueued: 1 },
+        });
+        expect(table(await rowsOf({ step, queue: "a" }))).toEqual({ [`a ${at}`]: { ...bills, enqueued: 9, completed: 1 } });
+      }
+      const minutes = await rowsOf({ step: "minute", queue: "a", byType: true });
+      const mail = minutes.find(({ type }) => type === "mail")!;
+      expect(mail.times).toEqual({ run: new Map([[bucketOf(100), 1]]), wait: new Map([[bucketOf(500), 1]]) });
+      // Upkeep moves the histograms of a type to its hour.
+      world.clock.advance(4 * HOUR_MS);
+      await world.store.sweep({ minutesMs: 48 * HOUR_MS, hoursMs: 48 * HOUR_MS }, 1_000);
+      const hours = await rowsOf({ step: "hour-times", queue: "a", byType: true });
+      expect(hours.find(({ type }) => type === "mail")).toEqual({ ...mail, at: start, counts: {} });
+      const left = await rowsOf({ step: "minute", queue: "a", byType: true });
+      expect(left.find(({ type }) => type === "mail")).toEqual({ ...mail, times: {} });
+    });
+
+    keeps("count types beyond the first MAX_TYPES_COUNTED of a queue towards the queue only", async (world) => {
+      const types = Array.from({ length: MAX_TYPES_COUNTED + 5 }, (_, index) => `type-${index}`);
+      for (const type of types) await world.addMany(2, { type });
+      await world.add({ queue: "b", type: types.at(-1)! });
+      // By now, upkeep has seen all of them.
+      await world.store.sweep({ minutesMs: HOUR_MS, hoursMs: HOUR_MS }, 1_000);
+      const late = (await world.claim({ types: types.slice(-1), limit: 1 }))[0]!;
+      await world.settle(late, { kind: "completed", result: null, runMs: 100 });
+      const { rows } = await world.store.counters({ step: "all", byType: true });
+      const kept = rows.filter(({ queue, type }) => queue === "default" && type !== null);
+      expect(new Set(kept.map(({ type }) => type))).toEqual(new Set(types.slice(0, MAX_TYPES_COUNTED)));
+      for (const row of kept) expect(counted(row)).toEqual({ enqueued: 2 });
+      const others = rows.filter(({ queue, type }) => queue === "default" && type === null);
+      expect(others.map(counted)).toEqual([{ enqueued: 10, completed: 1 }]);
+      expect(rows.filter(({ queue }) => queue === "b").map(({ type }) => type)).toEqual([types.at(-1)]);
+      const times = (await world.store.counters({ step: "minute", byType: true })).rows.filter(({ times }) => times.run !== undefined);
+      expect(times.map(({ type }) => type)).toEqual([null]);
     });
 
     keeps("add up over connections that count at once", async (world) => {

@@ -30,6 +30,7 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
       },
     },
     { status: 422, code: "invalid_input", ask: () => ({ query: "times=true" }) },
+    { status: 200, ask: () => ({ query: "queue=default&type=t" }) },
   ],
   "GET /api/v1/queues": [
     { status: 200, ask: () => ({}) },
@@ -49,6 +50,15 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
         const queue = world.name("queue");
         await world.client.enqueue("unhandled", null, { queue });
         return { params: { queue } };
+      },
+    },
+  ],
+  "GET /api/v1/queues/{queue}/types": [
+    {
+      status: 200,
+      ask: async (world) => {
+        const { queue } = (await world.client.get(await world.completed()))!;
+        return { params: { queue }, query: "step=minute" };
       },
     },
   ],

@@ -63,6 +63,34 @@ describe("history", () => {
     expect((await client.history({ queue: "q" })).at(-1)).toMatchObject({ completed: 4, run: null, wait: null });
   });
 
+  test("tells the same of one type, and of all types of a queue side by side", async () => {
+    const { client, store, clock } = await openClient();
+    const run = async (type: string, runMs: number): Promise<void> => {
+      await client.enqueue(type, null, { queue: "q" });
+      const [lease] = (await claim(client, 1, "q")).jobs;
+      const { job, fence, facts } = lease!;
+      await client.leases.exchange([{ id: job.id, fence, facts, outcome: { kind: "completed", result: null, runMs } }], null);
+    };
+    await run("mail", 4);
+    await clock.advance("4h");
+    for (const runMs of [16, 16, 1024]) await run("mail", runMs);
+    await run("bill", 64);
+    await client.enqueue("idle", null, { queue: "q" });
+    await client.enqueue("mail", null, { queue: "other" });
+    await store.sweep({ minutesMs: 48 * HOUR, hoursMs: 1000 * HOUR }, 100);
+    const mail = await client.history({ from: START, queue: "q", type: "mail", times: true });
+    expect(mail[0]).toMatchObject({ enqueued: 1, completed: 1, run: { p50: 4, p95: 4, p99: 4 } });
+    expect(mail.at(-1)).toMatchObject({ enqueued: 3, completed: 3, run: { p50: 16, p95: 1020, p99: 1020 } });
+    expect((await client.history({ queue: "q", type: "unknown" })).at(-1)).toMatchObject({ enqueued: 0 });
+    expect(await client.queueTypes("q", { from: START })).toMatchObject([
+      { type: "mail", enqueued: 4, completed: 4, failed: 0, retried: 0, run: { p50: 16, p99: 1020 } },
+      { type: "bill", enqueued: 1, completed: 1, run: { p50: 64 }, wait: { p50: 1 } },
+      { type: "idle", enqueued: 1, completed: 0, run: { p50: null }, wait: { p50: null } },
+    ]);
+    expect((await client.queueTypes("q", { step: "minute" })).map(({ completed }) => completed)).toEqual([3, 1, 0]);
+    expect(await client.queueTypes("empty")).toEqual([]);
+  });
+
   test("goes by minutes, and from one moment to another, when told to", async () => {
     const { client, clock } = await openClient();
     await clock.advance("10m");
@@ -82,6 +110,8 @@ describe("history", () => {
     [{ form: START }, "form"],
     [{ times: true }, "queue"],
     [{ times: "yes", queue: "q" }, "times"],
+    [{ type: "mail" }, "queue"],
+    [{ type: "no such name!", queue: "q" }, "type"],
   ])("refuses %j", async (query, field) => {
     const { client } = await openClient();
     await expect(client.history(query as never)).rejects.toMatchObject({ code: "invalid_input", field });

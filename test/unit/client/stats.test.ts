@@ -56,7 +56,7 @@ describe("stats", () => {
     const now = START + 3 * 60 * MINUTE;
     const row = (minutesAgo: number, runs: number, ms: number): CounterRow => {
       const times = { run: new Map([[bucketOf(ms), runs]]), wait: new Map([[bucketOf(1), runs]]) };
-      return { queue: "default", at: now - minutesAgo * MINUTE, counts: {}, times };
+      return { queue: "default", type: null, at: now - minutesAgo * MINUTE, counts: {}, times };
     };
     const rows = [row(0, 400, 10), row(1, 700, 20), row(2, 5000, 10_000), row(170, 9000, 99_999)];
     store.counters = async ({ step, from = 0, to = Infinity }) => ({
@@ -79,7 +79,7 @@ describe("stats", () => {
     store.counters = async ({ step, from = 0, to = 0 }) => {
       if (step === "minute") asked.push([from, to]);
       if (step === "hour-times") hours.push([from, to]);
-      return { now, rows: step === "hour-times" ? [{ queue: "default", at: now - 20 * 60 * MINUTE, counts: {}, times }] : [] };
+      return { now, rows: step === "hour-times" ? [{ queue: "default", type: null, at: now - 20 * 60 * MINUTE, counts: {}, times }] : [] };
     };
     const { latency } = await client.stats();
     expect(asked).toHaveLength(3);

@@ -25,6 +25,11 @@ describe("GET /api/v1/stats/history", () => {
     const withTimes = { ...query, times: true };
     expect(await remote.history(withTimes)).toEqual(await api.client.history(withTimes));
     expect((await remote.history(withTimes))[0]?.run).toEqual({ p50: null, p95: null, p99: null });
+    const ofType = { ...query, type: "t" };
+    expect(await remote.history(ofType)).toEqual(await api.client.history(ofType));
+    const span = { step: "minute", from: query.from } as const;
+    expect(await remote.queueTypes("default", span)).toEqual(await api.client.queueTypes("default", span));
+    expect(await remote.queueTypes("default")).toMatchObject([{ type: "t", enqueued: 1 }]);
   });
 
   test("refuses what it does not know", async () => {

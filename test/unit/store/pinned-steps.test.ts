@@ -17,6 +17,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "dcaeb0f10e0af4cc",
       "e33a0b5a2a8a8554",
       "c826779a747c2b54",
+      "aa10185aa9356e3d",
     ],
   },
   SQLite: {

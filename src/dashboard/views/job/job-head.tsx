@@ -9,7 +9,7 @@ import { shortDecimal } from "../../format.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { overlay } from "../../overlay.ts";
-import { CopyButton, Meter, QueueLink } from "../../parts/bits.tsx";
+import { CopyButton, Meter, QueueLink, TypeLink } from "../../parts/bits.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Menu, MenuItem } from "../../parts/menu.tsx";
 import { Priority } from "../../parts/priority.tsx";
@@ -27,7 +27,7 @@ export function JobHead({ job }: { readonly job: Job }): ReactElement {
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
           <h1 className="flex flex-wrap items-center gap-2.5 text-lg font-semibold tracking-tight">
-            <span className="break-all">{job.type}</span>
+            <TypeLink queue={job.queue} type={job.type} />
             <StatusBadge status={job.status} />
           </h1>
           <p className="flex flex-wrap items-center gap-x-3 text-muted-foreground">

@@ -66,7 +66,7 @@ const settleOthers = (s: string): string => `
     on conflict do nothing
   ), counted as (${addDeltas(
     s,
-    `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
+    `select (a.p).queue, (a.p).lane, c.metric, c.amount from after a cross join lateral (values
       (${tallyOf(STATE.running, "(a.p).priority")}, -1), (${tallyOf("a.to_state", "(a.p).priority")}, 1), (a.counter, 1),
       (case when a.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "a.ran_ms")} end, 1),
       (case when a.timed then ${bucket("wait", "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,

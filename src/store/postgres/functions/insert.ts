@@ -15,7 +15,8 @@ const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${
 export const enqueue = (s: string, digest: string): string => `
 create or replace function ${s}.enqueue_${digest}(p_now bigint, p_ids uuid[], p_queues int[], p_lanes int[], p_prioritys smallint[], p_delays bigint[],
   p_max_retriess smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
-  p_payloads text[], p_facets text[], p_delta_queues int[], p_delta_metrics smallint[], p_delta_amounts int[]) returns bigint ${PLANNED} as $$
+  p_payloads text[], p_facets text[], p_delta_queues int[], p_delta_lanes int[], p_delta_metrics smallint[], p_delta_amounts int[])
+  returns bigint ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
@@ -36,9 +37,9 @@ begin
     insert into ${s}.due (id, seq, queue, lane, priority, state, run_at, updated_at)
     select id, seq, queue, lane, priority, ${STATE.scheduled}, v_now + delay, v_now from item where p_delays is not null and delay > 0
   )
-  insert into ${s}.delta (at, queue, metrics, amounts)
-  select v_now, d.queue, array_agg(d.metric), array_agg(d.amount)
-  from unnest(p_delta_queues, p_delta_metrics, p_delta_amounts) d(queue, metric, amount) group by d.queue;
+  insert into ${s}.delta (at, queue, lane, metrics, amounts)
+  select v_now, d.queue, d.lane, array_agg(d.metric), array_agg(d.amount)
+  from unnest(p_delta_queues, p_delta_lanes, p_delta_metrics, p_delta_amounts) d(queue, lane, metric, amount) group by d.queue, d.lane;
   if p_facets is not null then
     ${indexFacets(s, "p_ids")};
   end if;

@@ -119,7 +119,7 @@ begin
       on conflict do nothing
     ), counted as (${addDeltas(
       s,
-      `select (a.p).queue, c.metric, c.amount from after a cross join lateral (values
+      `select (a.p).queue, (a.p).lane, c.metric, c.amount from after a cross join lateral (values
         (${tallyOf("a.was", "(a.p).priority")}, -1), (${tallyOf("t.to_state", "(a.p).priority")}, 1), (t.counter, 1),
         (case when t.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "t.new_run_ms")} end, 1),
         (case when a.timed then ${bucket("wait", "a.was_started - a.was_due")} end, 1)) c(metric, amount)
@@ -187,7 +187,7 @@ begin
       , manual_changes as (delete from ${s}.manual_change c using s where c.job = s.id)
       , facets as (${unindexFacets(s)})
       , keys as (delete from ${s}.key k using j join s on s.id = j.id where k.queue = s.queue and k.key = j.key and k.job = j.id)
-      , counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
+      , counted as (${addDeltas(s, `select s.queue, null::int as lane, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
       select i.ord::int, ${CHANGED.done}::smallint, s.state, ${SUMMARY_COLUMNS}
       from unnest(p_ids) with ordinality i(id, ord) join s on s.id = i.id join j on j.id = i.id;
     -- A job that still exists is in another state; one that entered a wanted state meanwhile is deleted in the next turn.

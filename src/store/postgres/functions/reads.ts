@@ -2,7 +2,7 @@
 import { QUEUE_SETTINGS } from "../../../core/queue.ts";
 import { FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY } from "./snippets.ts";
+import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY, typeIn, untyped } from "./snippets.ts";
 
 /** In: ids. Out: the jobs that exist, unordered. */
 export const find = (s: string, digest: string): string => `
@@ -68,30 +68,38 @@ begin
 end $$;`;
 
 /**
- * In: step, length of its periods, queue (null: all), from, to.
- * Out: queue, start of period, metric, amount; and a row without a queue whose start is the time.
+ * In: step, length of its periods, queue (null: all), whether by type, from, to.
+ * Out: queue, type (null: not by type), start of period, metric of the queue, amount; and a row without a queue whose start is the time.
+ * A type that got no number yet has only deltas: they are told by its name.
  */
 export const counters = (s: string, digest: string): string => `
-create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_from bigint, p_to bigint)
-  returns table (out_queue text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
+create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_from bigint, p_to bigint)
+  returns table (out_queue text, out_type text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 begin
   return query
-    select q.name, c.at, c.metric, sum(c.amount)::bigint from (
-      select queue, at, metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to
+    with cell as (
+      select queue, null::text as type, ${typeIn("metric")} as number, at, ${untyped("metric")} as metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to
       union all
       -- Period by period: a range of periods would be read with the counts of all other queues.
-      select queue, at, metric, amount from ${s}.count where p_queue is not null and step = p_step and at = any(array(select generate_series(
+      select queue, null, ${typeIn("metric")}, at, ${untyped("metric")}, amount from ${s}.count where p_queue is not null and step = p_step and at = any(array(select generate_series(
         greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
         least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length)))
         and queue = (select id from ${s}.queue where name = p_queue)
       union all
       select * from (
-        select queue, case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount from ${s}.cell
+        select c.queue, case when l.counted_as is null then l.type end, coalesce(l.counted_as, 0),
+          case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount
+        from ${s}.cell c left join ${s}.lane l on l.id = c.lane
         where ${isCounted("metric")} and (p_step = ${STEP.minute} or not ${isBucket("metric")}) and p_step <> ${STEP["hour-times"]}
       ) fresh where at >= p_from and at < p_to
-    ) c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
-    group by q.name, c.at, c.metric having sum(c.amount) <> 0;
+    ), sums as (
+      select queue, case when p_by_type then type end as type, case when p_by_type then number end as number, at, metric, sum(amount)::bigint as amount
+      from cell group by 1, 2, 3, at, metric having sum(amount) <> 0
+    )
+    select q.name, coalesce(c.type, (select l.type from ${s}.lane l where l.counted_as = c.number and l.queue = c.queue and c.number > 0 limit 1)),
+      c.at, c.metric, c.amount
+    from sums c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue;
   out_at := ${NOW};
   return next;
 end $$;`;

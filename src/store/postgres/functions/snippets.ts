@@ -3,7 +3,9 @@ import type { TimeKind } from "../../../core/counters.ts";
 import { BUCKETS, bucketBound } from "../../../core/histogram.ts";
 import { attemptOutcome as attemptOutcomeOf, STATUSES } from "../../../core/job.ts";
 import {
+  BUCKETS_PER_TYPE,
   counterMetric,
+  COUNTERS_PER_TYPE,
   ENDED_STATES,
   FIRST_BUCKET,
   FIRST_COUNTER,
@@ -67,6 +69,13 @@ export const isTallied = (metric: string): string => `(${metric} <= ${FIRST_COUN
 /** Whether a metric is kept by periods: counters and buckets. */
 export const isCounted = (metric: string): string => `(${metric} >= ${FIRST_COUNTER} and not ${isLaterTally(metric)})`;
 export const isBucket = (metric: string): string => `(${metric} >= ${FIRST_BUCKET})`;
+/** The metric of a type that has this number, and back: the number of the type (0: none), and what the metric would be for the queue. */
+export const typedMetric = (metric: string, type: string): string =>
+  `(case when ${isBucket(metric)} then ${type} * ${BUCKETS_PER_TYPE} + ${metric} else -(${type} * ${COUNTERS_PER_TYPE} + ${metric} - ${FIRST_COUNTER}) end)::smallint`;
+export const typeIn = (metric: string): string =>
+  `(case when ${metric} < 0 then -${metric} / ${COUNTERS_PER_TYPE} else ${metric} / ${BUCKETS_PER_TYPE} end)`;
+export const untyped = (metric: string): string =>
+  `(case when ${metric} < 0 then ${FIRST_COUNTER} - ${metric} % ${COUNTERS_PER_TYPE} else ${metric} % ${BUCKETS_PER_TYPE} end)::smallint`;
 /** Whether a metric is the tally of one of these states. */
 export const isTallyOf = (metric: string, states: readonly number[]): string =>
   `(${metric} in (${states.flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join()}))`;
@@ -82,28 +91,28 @@ const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(b
 export const bucket = (time: TimeKind, ms: string): string =>
   `(${firstBucketOf(time) + BUCKETS - 1} - width_bucket(-(${ms})::float8, '{${BOUNDS.join(",")}}'::float8[]))`;
 
-/** Adds rows (queue, metric, amount) as one row of `delta` per queue. */
+/** Adds rows (queue, lane, metric, amount) as one row of `delta` per lane. The lane may be null if all metrics are tallies. */
 export const addDeltas = (schema: string, rows: string): string => `
-  insert into ${schema}.delta (at, queue, metrics, amounts)
-  select v_now, queue, array_agg(metric), array_agg(amount) from (
-    select queue, metric::smallint, sum(amount)::int as amount from (${rows}) cells group by queue, metric having sum(amount) <> 0
-  ) sums group by queue`;
+  insert into ${schema}.delta (at, queue, lane, metrics, amounts)
+  select v_now, queue, lane, array_agg(metric), array_agg(amount) from (
+    select queue, lane, metric::smallint, sum(amount)::int as amount from (${rows}) cells group by queue, lane, metric having sum(amount) <> 0
+  ) sums group by queue, lane`;
 
-/** The same for rows that all move from one state to another, counted by level: for hot paths. */
+/** The same for rows that all move from one state to another, counted by level: for hot paths. One row of `delta` per lane if it counts more. */
 export const addMoves = (
   schema: string,
   moved: string,
   from: number,
   to: number,
-  more: { metrics?: string; amounts?: string; ones?: string } = {},
+  more: { metrics: string; amounts: string; ones: string } | null = null,
 ): string => `
-  insert into ${schema}.delta (at, queue, ones, metrics, amounts)
-  select v_now, queue, ones, '{${[from, to].flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join(",")}${more.metrics ?? ""}}',
-    array[${LEVELS.map((_, level) => `-level_${level}`).join(", ")}, ${LEVELS.map((_, level) => `level_${level}`).join(", ")}${more.amounts ?? ""}]
+  insert into ${schema}.delta (at, queue, lane, ones, metrics, amounts)
+  select v_now, queue, ${more === null ? "null" : "lane"}, ones, '{${[from, to].flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join(",")}${more?.metrics ?? ""}}',
+    array[${LEVELS.map((_, level) => `-level_${level}`).join(", ")}, ${LEVELS.map((_, level) => `level_${level}`).join(", ")}${more?.amounts ?? ""}]
   from (
-    select queue, ${more.ones ?? "null::smallint[]"} as ones, count(*)::int as total,
+    select ${more === null ? "queue" : "queue, lane"}, ${more?.ones ?? "null::smallint[]"} as ones, count(*)::int as total,
       ${LEVELS.map((_, level) => `count(*) filter (where ${isOfLevel(level)})::int as level_${level}`).join(", ")}
-    from ${moved} group by queue
+    from ${moved} group by ${more === null ? "queue" : "queue, lane"}
   ) counted`;
 
 /**
@@ -123,7 +132,7 @@ export const insertItems = (schema: string): string => `
     .join(", ")}
   ${addDeltas(
     schema,
-    `select i.queue, c.metric, 1 as amount from item i
+    `select i.queue, i.lane, c.metric, 1 as amount from item i
      cross join lateral (values (${tallyOf("i.new_state", "i.priority")}), (${counterMetric("enqueued")})) c(metric)`,
   )}`;
 

@@ -1,4 +1,5 @@
 /** Upkeep. Any number of processes may call these at once. */
+import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { KEPT_STATES, STATE, STEP } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
@@ -14,6 +15,7 @@ import {
   PLANNED,
   SHORT_LOCK_TIMEOUT,
   tallyOf,
+  typedMetric,
   unindexFacets,
 } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
@@ -40,7 +42,7 @@ begin
   ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: `${STATE.pending}` })} from gone g)
   , counted as (${addDeltas(
     s,
-    `select g.queue, c.metric, c.amount from gone g
+    `select g.queue, null::int as lane, c.metric, c.amount from gone g
      cross join lateral (values (${tallyOf("g.state", "g.priority")}, -1), (${tallyOf(STATE.pending, "g.priority")}, 1)) c(metric, amount)`,
   )})
   select count(*), array_agg(distinct queue), max(run_at), array_agg(id order by seq) filter (where p_tell),
@@ -85,33 +87,56 @@ begin
   , keys as (
     update ${s}.key k set expires_at = s.ended_at + j.key_ttl, state = s.state from j join s on s.id = j.id
     where k.queue = s.queue and k.key = j.key and k.job = j.id
-  ), counted as (${addDeltas(s, `select s.queue, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
+  ), counted as (${addDeltas(s, `select s.queue, null::int as lane, ${tallyOf("s.state", "s.priority")} as metric, -1 as amount from s`)})
   select count(*) into v_removed from s;
   return v_removed;
 end $$;`;
 
-/** Folds deltas into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded. */
+/** Gives a number to each type that has none. The first types of a queue are counted on their own, from 1 on; all others get 0. */
+const numberTypes = (s: string): string => `
+  with fresh as (select queue, type, min(id) as first from ${s}.lane where counted_as is null group by queue, type)
+  , known as (select distinct queue, type, counted_as from ${s}.lane where counted_as is not null and queue in (select queue from fresh))
+  , highest as (select queue, max(counted_as) as number from known group by queue)
+  , numbered as (
+    select f.queue, f.type, k.counted_as, coalesce(h.number, 0) + row_number() over (partition by f.queue, k.type is null order by f.first) as number
+    from fresh f left join known k on k.queue = f.queue and k.type = f.type left join highest h on h.queue = f.queue
+  )
+  update ${s}.lane l set counted_as = coalesce(n.counted_as, case when n.number <= ${MAX_TYPES_COUNTED} then n.number else 0 end)
+  from numbered n where l.queue = n.queue and l.type = n.type and l.counted_as is null`;
+
+/**
+ * Folds deltas into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded.
+ * The deltas are chosen before types get their numbers: a lane is committed before its first delta, so each of them has a number then.
+ */
 export const fold = (s: string, digest: string): string => `
 create or replace function ${s}.fold_${digest}(p_limit int) returns int language plpgsql as $$
 #variable_conflict use_column
 declare
   v_folded int;
+  v_deltas tid[];
 begin
   if not pg_try_advisory_xact_lock(hashtext('${s}.fold')) then return 0; end if;
-  with gone as (delete from ${s}.delta where ctid = any(array(select ctid from ${s}.delta limit p_limit)) returning *)
+  v_deltas := array(select ctid from ${s}.delta limit p_limit);
+  if exists (select from ${s}.lane where counted_as is null) then
+    ${numberTypes(s)};
+  end if;
+  with gone as (delete from ${s}.delta where ctid = any(v_deltas) returning *)
   , cell as materialized (
-    select queue, minute, metric, sum(amount) as amount from (
-      select d.queue, d.at - d.at % ${MINUTE_MS} as minute, u.metric, u.amount from gone d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
-      union all select d.queue, d.at - d.at % ${MINUTE_MS}, u.metric, 1 from gone d cross join lateral unnest(d.ones) u(metric)
-    ) cells group by queue, minute, metric having sum(amount) <> 0
+    select queue, lane, minute, metric, sum(amount) as amount from (
+      select d.queue, d.lane, d.at - d.at % ${MINUTE_MS} as minute, u.metric, u.amount from gone d cross join lateral unnest(d.metrics, d.amounts) u(metric, amount)
+      union all select d.queue, d.lane, d.at - d.at % ${MINUTE_MS}, u.metric, 1 from gone d cross join lateral unnest(d.ones) u(metric)
+    ) cells group by queue, lane, minute, metric having sum(amount) <> 0
+  ), typed as (
+    select c.queue, c.minute, c.metric as own, case when l.counted_as > 0 then ${typedMetric("c.metric", "l.counted_as")} else c.metric end as metric, c.amount
+    from cell c left join ${s}.lane l on l.id = c.lane where ${isCounted("c.metric")}
   ), tallied as (
     insert into ${s}.tally (queue, metric, amount) select queue, metric, sum(amount) from cell where ${isTallied("metric")} group by queue, metric
     on conflict (queue, metric) do update set amount = tally.amount + excluded.amount
   ), counted as (
     insert into ${s}.count (step, at, queue, metric, amount)
-    select p.step, p.at, c.queue, c.metric, sum(c.amount) from cell c
+    select p.step, p.at, c.queue, c.metric, sum(c.amount) from typed c
     cross join lateral (values (${STEP.all}, 0), (${STEP.hour}, c.minute - c.minute % ${HOUR_MS}), (${STEP.minute}, c.minute)) p(step, at)
-    where ${isCounted("c.metric")} and (p.step = ${STEP.minute} or not ${isBucket("c.metric")}) group by p.step, p.at, c.queue, c.metric
+    where p.step = ${STEP.minute} or not ${isBucket("c.own")} group by p.step, p.at, c.queue, c.metric
     on conflict (step, at, queue, metric) do update set amount = count.amount + excluded.amount
   )
   select count(*) into v_folded from gone;

@@ -28,10 +28,10 @@ local completed = {}
 local function countCompleted()
   for kind, times in pairs(completed) do
     local priority, lane = open('${RECORD.format("priority", "lane")}', kind)
-    local queue = laneOf(lane).queue
-    add(queue.tally, ${tallyCell(STATE.running, 0)} + level(priority), -times)
-    add(queue.tally, ${tallyCell(STATE.completed, 0)} + level(priority), times)
-    add(queue.counts, ${COUNTER.completed}, times)
+    local place = laneOf(lane)
+    add(place.queue.tally, ${tallyCell(STATE.running, 0)} + level(priority), -times)
+    add(place.queue.tally, ${tallyCell(STATE.completed, 0)} + level(priority), times)
+    count(place, ${COUNTER.completed}, times)
   end
 end
 `;
@@ -250,7 +250,7 @@ if settlements > 0 then
       local mark, patient = fence * ${MARKS_PER_FENCE} + shape.outcome + 1, shape.ifExpired == 1
       if state == ${STATE.running} and present == fence then
         if not patient or over <= now then
-          local queue, ran = laneOf(lane).queue, tonumber(ARGV[p + 2])
+          local place, ran = laneOf(lane), tonumber(ARGV[p + 2])
           if shape.plainEnd == 1 then
             local kind = ${RECORD.cut("record", "priority", "lane")}
             completed[kind] = (completed[kind] or 0) + 1
@@ -261,9 +261,10 @@ if settlements > 0 then
               .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.results == 1 and ARGV[p + 3] or '')
             endSets[2 * ends - 1] = id
             endSets[2 * ends] = record
-            queue.ended[#queue.ended + 1] = stamp .. id
+            local ended = place.queue.ended
+            ended[#ended + 1] = stamp .. id
             records[id] = record
-            countTimes(queue.counts, ran, startedAt - runAt)
+            countTimes(place, ran, startedAt - runAt)
           else
             local delay = shape.delay == 1 and tonumber(ARGV[p + 3]) or nil
             local result = shape.results == 1 and ARGV[p + 3 + shape.delay] or nil

@@ -1,5 +1,6 @@
 import { COUNTER, KEPT_STATES, LEVELS, STATE, tallyCells } from "../../numbers.ts";
 import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
+import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
 import { WAITING } from "../../../core/job.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
@@ -151,6 +152,21 @@ local function decideAll()
   end
 end
 
+-- A queue has a new lane. From the last type that is counted on its own, the queue remembers its lane.
+local function countType(queue, number)
+  if queue.lastTyped then return end
+  local key = B .. 'q:' .. queue.name
+  if redis.call('HSETNX', key, 'types', 0) == 1 then
+    -- An older version did not count them.
+    for _, name in ipairs(redis.call('HKEYS', B .. 'l')) do
+      if sub(name, 1, #queue.name + 1) == queue.name .. ' ' then redis.call('HINCRBY', key, 'types', 1) end
+    end
+  else redis.call('HINCRBY', key, 'types', 1) end
+  if tonumber(redis.call('HGET', key, 'types')) < ${MAX_TYPES_COUNTED} then return end
+  queue.lastTyped = number
+  redis.call('HSET', key, 'lastTyped', number)
+end
+
 local function numberLanes()
   local names = {}
   for index, lane in ipairs(given) do names[index] = lane.name end
@@ -159,6 +175,7 @@ local function numberLanes()
       number = redis.call('HINCRBY', B .. 'v', 'lanes', 1)
       redis.call('HSET', B .. 'l', names[index], number)
       redis.call('HSET', B .. 'n', number, names[index])
+      countType(given[index].queue, number)
     end
     given[index].number = tonumber(number)
     if not given[index].queue.known then redis.call('HSET', B .. 'q:' .. given[index].queue.name, 'known', 1) end
@@ -185,7 +202,7 @@ local function prepareKinds()
     kind.tail = kind.runAt > now and ${DUE.pack({ runAt: "kind.runAt" })} or ''
     if kind.times > 0 then
       add(queue.tally, kind.state * ${LEVELS.length} + level(kind.priority), kind.times)
-      add(queue.counts, ${COUNTER.enqueued}, kind.times)
+      count(kind.lane, ${COUNTER.enqueued}, kind.times)
     end
   end
 end

@@ -7,6 +7,8 @@ import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import {
   ATTEMPT_OUTCOME,
   COUNTER,
+  COUNTERS_PER_TYPE,
+  FIELDS_PER_TYPE,
   ENDED_STATES,
   firstFieldOf,
   KEPT_STATES,
@@ -99,10 +101,10 @@ local queues, lanes = {}, {}
 local function queueOf(name)
   local queue = queues[name]
   if queue then return queue end
-  local found = redis.call('HMGET', B .. 'q:' .. name, 'known', 'paused', 'headStart', 'deadLetters', 'capacity')
+  local found = redis.call('HMGET', B .. 'q:' .. name, 'known', 'paused', 'headStart', 'deadLetters', 'capacity', 'lastTyped')
   queue = {
     name = name, known = found[1], paused = found[2] == '1', headStart = tonumber(found[3]) or ${QUEUE_DEFAULTS.headStartMs},
-    deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), tally = {}, counts = {}, ended = {}
+    deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), lastTyped = tonumber(found[6]), tally = {}, counts = {}, ended = {}
   }
   queues[name] = queue
   return queue
@@ -113,7 +115,7 @@ local function laneOf(number)
   if lane then return lane end
   local text = redis.call('HGET', B .. 'n', number)
   local space = string.find(text, ' ', 1, true)
-  lane = { queue = queueOf(sub(text, 1, space - 1)), type = sub(text, space + 1), entered = {} }
+  lane = { queue = queueOf(sub(text, 1, space - 1)), number = number, type = sub(text, space + 1), entered = {} }
   lanes[number] = lane
   return lane
 end
@@ -140,7 +142,7 @@ end
 
 /**
  * After LANES: tallies and counters; RUN and WAIT + bucket for the histograms, which are written by minute only; `sweep` moves them to their
- * hour.
+ * hour. The lanes of a queue up to `lastTyped` (absent: all) count under numbers of their own.
  */
 export const LEDGER = `
 local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
@@ -168,8 +170,17 @@ local function bucket(ms)
   return known
 end
 
-local function countTimes(counts, ran, waited)
-  local run, wait = RUN + bucket(ran), WAIT + bucket(waited)
+local function isTyped(lane)
+  return not lane.queue.lastTyped or lane.number <= lane.queue.lastTyped
+end
+
+local function count(lane, counter, times)
+  add(lane.queue.counts, isTyped(lane) and -(lane.number * ${COUNTERS_PER_TYPE} + counter) or counter, times)
+end
+
+local function countTimes(lane, ran, waited)
+  local counts, first = lane.queue.counts, isTyped(lane) and lane.number * ${FIELDS_PER_TYPE} or 0
+  local run, wait = first + RUN + bucket(ran), first + WAIT + bucket(waited)
   counts[run] = (counts[run] or 0) + 1
   counts[wait] = (counts[wait] or 0) + 1
 end
@@ -288,16 +299,16 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
   elseif shape.retries == 2 then retries, snoozes = retries - retries % ${LOSS}, 0 end
   if shape.losses == 1 then
     retries = retries + ${LOSS}
-    add(queue.counts, ${COUNTER.lost}, 1)
+    count(place, ${COUNTER.lost}, 1)
     if running then rings.lease = true end
   elseif shape.losses == 2 then retries = retries % ${LOSS} end
-  if running and shape.timed == 1 then countTimes(queue.counts, ran, startedAt - runAt) end
+  if running and shape.timed == 1 then countTimes(place, ran, startedAt - runAt) end
   if delay then runAt = now + delay end
 
   leave(member, state, lane)
   enter(id, member, to, priority, place, runAt)
   move(queue, priority, state, to)
-  if COUNTER[to] then add(queue.counts, COUNTER[to], 1) end
+  if COUNTER[to] then count(place, COUNTER[to], 1) end
 
   local changed = (keyGone or ${isSet("flags", RECORD_FLAG.keyGone)}) and ${RECORD_FLAG.keyGone} or 0
   if to == ${STATE.cancelled} and running then changed = changed + ${RECORD_FLAG.leaseCancelled} end
