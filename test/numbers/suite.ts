@@ -39,6 +39,7 @@ export function numbersSuite(source: Source): void {
           withServer(source, given, async (client, facts, url) => {
             await checkStats(client, facts);
             await checkQueues(client, facts);
+            await checkTypes(client, facts);
             await checkWorkers(client, facts);
             expect(await findingsOf(client)).toEqual(expectedFindings(facts.census, given, facts));
             await checkMetrics(url, facts);
@@ -110,6 +111,20 @@ async function checkStats(client: Client, { census: { users }, totals, workers, 
       }),
     ),
   );
+}
+
+/** The types of all queues add up to the totals, and each has at least the jobs that are still stored. */
+async function checkTypes(client: Client, { census: { users }, totals }: Facts): Promise<void> {
+  const sums = { enqueued: 0, completed: 0, failed: 0, retried: 0 };
+  for (const queue of QUEUES) {
+    for (const { type, ...counts } of await client.queueTypes(queue)) {
+      for (const counter of Object.keys(sums) as (keyof typeof sums)[]) sums[counter] += counts[counter];
+      const stored = inQueue(users, queue).filter((job) => job.type === type);
+      expect(counts.enqueued).toBeGreaterThanOrEqual(stored.length);
+      expect(counts.completed).toBeGreaterThanOrEqual(countIn(stored, "completed"));
+    }
+  }
+  expect(sums).toEqual({ enqueued: totals.enqueued, completed: totals.completed, failed: totals.failed, retried: totals.retried });
 }
 
 async function checkQueues(client: Client, { census: { users }, given }: Facts): Promise<void> {
