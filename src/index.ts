@@ -20,7 +20,7 @@ export type { Attempt, AttemptError, Job, JobError, JobSummary, LogLine, Priorit
 export type { JobOptions } from "./core/job-options.ts";
 export type { Sort } from "./core/list-order.ts";
 export type { Outcome } from "./core/lifecycle.ts";
-export type { Actor, ChangeOptions, JobAttempt, Manual, ManualAction, ManualChange } from "./core/manual-change.ts";
+export type { Actor, ChangeOptions, JobAttempt, Manual, ManualAction, ManualChange, RetryOptions } from "./core/manual-change.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export { verifyWebhook } from "./webhook/verify.ts";
 export type { ReceivedWebhook, VerifiedWebhook } from "./webhook/verify.ts";

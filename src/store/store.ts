@@ -122,6 +122,9 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
+   * With `move.payload`, each job that was moved has that payload from the same commit on: no claim sees the new life with the old payload.
+   * A key stays with its job and keeps the fingerprint of the first payload, because it identifies the request that made the job: that
+   * request sent again is answered `known` with the job as it is now, and the same key with the new payload is a `conflict`.
    * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
    * says. It keeps the latest MAX_MANUAL_CHANGES of them.
    */

@@ -66,7 +66,7 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "POST /api/v1/jobs/{id}/retry"(input) {
       const { id } = input.params;
-      const job = await client.retry(id, { now: input.query.now, ...changeOptionsOf(input) });
+      const job = await client.retry(id, { now: input.query.now, payload: input.body?.payload, ...changeOptionsOf(input) });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 

@@ -4,7 +4,7 @@
  * A queue belongs to one of 1,024 partitions, by its name, and a job's id carries that partition. Everything that a transition may touch
  * has the hash tag of one partition, so on a Cluster it is in one slot and one script can change it:
  *
- *   <prefix>:{17}:j                hash    id → body, written once
+ *   <prefix>:{17}:j                hash    id → body, written once; only an edit by hand writes another payload
  *   <prefix>:{17}:s                hash    id → state record; missing until something changes the job
  *   <prefix>:{17}:l, :n            hash    "queue type" → number of the lane, and back
  *   <prefix>:{17}:w:<lane>         zset    pending jobs by rank, ties by sequence

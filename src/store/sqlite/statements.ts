@@ -161,6 +161,9 @@ export const APPLY_TRANSITION = `update millrace_job
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** In: payload, seq. */
+export const SET_PAYLOAD = "update millrace_job set payload = ? where seq = ?";
+
 /** In: seq. Out: the changes by hand, one line each, or null. */
 export const READ_MANUAL_CHANGES = "select manual_changes from millrace_job where seq = ?";
 /** In: the lines before, or null; now, state, attempt, the caller's part; seq. */
