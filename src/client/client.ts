@@ -4,6 +4,7 @@ import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
+import type { HandledType } from "../core/handled-type.ts";
 import type { Job, JobSummary, LogLine } from "../core/job.ts";
 import type { ChangeOptions, JobAttempt, ManualChange, RetryOptions } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
@@ -120,6 +121,8 @@ export interface Client extends AsyncDisposable {
   readonly schedules: Schedules;
   /** Live workers in all processes. `internal` adds those that servers start for webhooks, bulk operations and `http:request`. */
   workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
+  /** Types that live workers handle, with the JSON Schemas of their payloads, as far as workers publish them. */
+  types(options?: { readonly internal?: boolean | undefined }): Promise<HandledType[]>;
   /** Workers that stopped or were lost in the last 24 hours, as they last reported: the latest 200, the last to end first. */
   formerWorkers(options?: { readonly internal?: boolean | undefined }): Promise<FormerWorker[]>;
 

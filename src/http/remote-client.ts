@@ -193,6 +193,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const query = queryOf(workerOptions, "the options of workers");
       return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
     },
+    async types(typeOptions) {
+      const query = queryOf(typeOptions, "the options of types");
+      return (await transport.ask("GET /api/v1/types", { query, repeatable: true })).body.types;
+    },
     async formerWorkers(workerOptions) {
       const query = queryOf(workerOptions, "the options of formerWorkers");
       return (await transport.ask("GET /api/v1/workers/former", { query, repeatable: true })).body.workers.map(fromFormerWire);

@@ -68,6 +68,11 @@ export class Keys {
     return `${this.prefix}:mark:${name}`;
   }
 
+  /** The time until which a schema of payloads is kept, a space, and its text; the key expires then. */
+  schema(digest: string): string {
+    return `${this.prefix}:schema:${digest}`;
+  }
+
   /** The beginning of a partition's key names; scripts add the rest. */
   partition(number: number): string {
     return `${this.prefix}:{${number}}`;

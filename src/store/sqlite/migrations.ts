@@ -164,6 +164,8 @@ export const STEPS: readonly string[] = [
   "alter table millrace_job add column manual_changes text",
   // Who changed what by hand, in the whole store.
   "create table millrace_audit (number integer primary key autoincrement, at int not null, entry text not null)",
+  // The JSON Schemas of payloads that workers publish.
+  "create table millrace_payload_schema (digest text primary key, text text not null, expires_at int not null)",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;
