@@ -34,6 +34,7 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Watch", "attention", "Show what needs attention", async () => (await import("./commands/attention.ts")).attention),
   row("Watch", "audit", "Show who changed what", async () => (await import("./commands/audit.ts")).audit),
   row("Watch", "workers", "Show the workers of all processes", async () => (await import("./commands/workers.ts")).workers),
+  row("Watch", "types", "Show the types that workers handle, and their schemas", async () => (await import("./commands/types.ts")).types),
   row("Watch", "top", "Show a live view of queues, workers and errors", async () => (await import("./commands/top.ts")).top),
   row("Watch", "tail", "Show events as they happen", async () => (await import("./commands/tail.ts")).tail),
   row("Run", "start", "Serve the API and run jobs", async () => (await import("./commands/serve.ts")).start),

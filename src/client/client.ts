@@ -4,8 +4,9 @@ import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Event } from "../core/event.ts";
 import type { Explanation } from "../core/explain.ts";
+import type { HandledType } from "../core/handled-type.ts";
 import type { Job, JobSummary, LogLine } from "../core/job.ts";
-import type { ChangeOptions, JobAttempt, ManualChange } from "../core/manual-change.ts";
+import type { ChangeOptions, JobAttempt, ManualChange, RetryOptions } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
 import type {
   EnqueuedJob,
@@ -76,7 +77,7 @@ export interface Client extends AsyncDisposable {
   facets(field: string, filter?: JobFilter): Promise<FacetCounts>;
   /** Every attempt in order, each with the life it belongs to: a retry by hand begins a new life. */
   attempts(id: string): Promise<JobAttempt[]>;
-  /** Who retried, started or cancelled the job by hand, in order: the latest 100. Empty if there is no such job. */
+  /** Who retried, edited, started or cancelled the job by hand, in order: the latest 100. Empty if there is no such job. */
   changes(id: string): Promise<ManualChange[]>;
   /** Why a job is not running, or that it is. */
   explain(id: string): Promise<Explanation>;
@@ -93,10 +94,10 @@ export interface Client extends AsyncDisposable {
    */
   cancel(id: string, options?: ChangeOptions): Promise<JobSummary>;
   /**
-   * Retries a dead, failed or cancelled job: it starts a new life. With `now`, also starts a scheduled or retrying job at once. Until the job has
-   * ended again, a repeat is refused with `wrong_status`, so it cannot retry twice by mistake.
+   * Retries a dead, failed or cancelled job: it starts a new life. With `payload`, the same job runs with that payload; with `now`, also starts a
+   * scheduled or retrying job at once. Until the job has ended again, a repeat is refused with `wrong_status`, so it cannot retry twice by mistake.
    */
-  retry(id: string, options?: ChangeOptions & { readonly now?: boolean | undefined }): Promise<JobSummary>;
+  retry(id: string, options?: RetryOptions): Promise<JobSummary>;
   /** Deletes a job that has ended. A repeat fails with `not_found`. */
   remove(id: string, options?: ChangeOptions): Promise<void>;
 
@@ -129,6 +130,8 @@ export interface Client extends AsyncDisposable {
   readonly schedules: Schedules;
   /** Live workers in all processes. `internal` adds those that servers start for webhooks, bulk operations and `http:request`. */
   workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
+  /** Types that live workers handle, with the JSON Schemas of their payloads, as far as workers publish them. */
+  types(options?: { readonly internal?: boolean | undefined }): Promise<HandledType[]>;
   /** Workers that stopped or were lost in the last 24 hours, as they last reported: the latest 200, the last to end first. */
   formerWorkers(options?: { readonly internal?: boolean | undefined }): Promise<FormerWorker[]>;
 

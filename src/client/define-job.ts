@@ -1,6 +1,7 @@
 import type { Duration } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
 import { JOB_DEFAULTS, type JobOptions, readJobOptions, readType } from "../core/job-options.ts";
+import { type JsonSchema, readSchema } from "../core/payload-schema.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import type { JobDefinition } from "./client.ts";
 
@@ -9,6 +10,11 @@ export interface JobDefinitionInput<Schema extends StandardSchemaV1 | undefined>
   readonly type: string;
   /** Any Standard Schema: zod, valibot, arktype. Checked at enqueue and again before the handler, which gets the schema's output. */
   readonly input?: Schema | undefined;
+  /**
+   * The schema of the payload as JSON Schema (draft 2020-12), which workers publish: servers refuse what does not fit, and the dashboard makes a
+   * form of it. Needed only if `input` cannot make its own (zod 4.2 and arktype can). At most 16 KiB. Handlers and `enqueue` do not check it.
+   */
+  readonly jsonSchema?: JsonSchema | undefined;
   /** The delay before the n-th retry after an error of the handler, instead of `retryDelay`. */
   readonly backoff?: ((retry: number, error: unknown) => Duration) | undefined;
 }
@@ -27,17 +33,19 @@ export function defineJob(definition: JobDefinitionInput<StandardSchemaV1 | unde
   if (typeof definition !== "object" || definition === null || Array.isArray(definition)) {
     throw invalid("definition", "an object with a type", definition);
   }
-  const { type, input, backoff, ...options } = definition;
+  const { type, input, jsonSchema, backoff, ...options } = definition;
   readType(type);
   // Bad options throw where they are written. The bound of runAt is checked at enqueue; here any time is fine.
   readJobOptions(options, JOB_DEFAULTS, Number.MAX_SAFE_INTEGER);
   if (input !== undefined && typeof input?.["~standard"]?.validate !== "function") {
     throw invalid("input", "a Standard Schema, such as z.object({ … })", input);
   }
+  if (jsonSchema !== undefined) readSchema(jsonSchema, "jsonSchema");
   if (backoff !== undefined && typeof backoff !== "function") throw invalid("backoff", "a function", backoff);
   const made: JobDefinition<unknown> = {
     type,
     input,
+    jsonSchema,
     options,
     backoff,
     handle: (handler) => ({ definition: made, handler }),

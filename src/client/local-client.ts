@@ -34,6 +34,7 @@ import { openEvents } from "./events.ts";
 import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
 import { gatheringFor } from "./gathering.ts";
+import { listHandledTypes } from "./handled-types.ts";
 import { typesOf } from "./handler-types.ts";
 import { readHistory, readTypes } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
@@ -235,6 +236,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => bulkWorker.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
     workers: whileOpen((options) => listWorkers(store, options)),
+    types: whileOpen((options) => listHandledTypes(store, options)),
     formerWorkers: whileOpen((options) => listFormerWorkers(store, options)),
     events: (options) => {
       ending.signal.throwIfAborted();

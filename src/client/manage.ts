@@ -1,8 +1,10 @@
 /** READING AND CHANGING JOBS BY HAND. Calls by id are gathered into batches, one kind of call each. */
 import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
-import { invalid } from "../core/errors.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
 import { MAX_PAGE } from "../core/filter.ts";
+import { isInternalType } from "../core/internal.ts";
 import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import { demandInteger, readInteger } from "../core/read-fields.ts";
 import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import {
@@ -12,6 +14,8 @@ import {
   type ManualAction,
   type ManualChange,
   readActor,
+  readRetryOptions,
+  RETRY_OPTIONS,
   withLives,
 } from "../core/manual-change.ts";
 import { Batcher } from "../lib/batcher.ts";
@@ -20,12 +24,14 @@ import { PendingCalls } from "./pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
+import type { PayloadChecks } from "./enqueue.ts";
 import type { Gathering } from "./gathering.ts";
 import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
 import { listJobs } from "./search.ts";
 
 export interface ManageParts extends ClientParts {
+  readonly payloadChecks: PayloadChecks;
   readonly gathering: Gathering;
 }
 
@@ -34,6 +40,8 @@ interface Change {
   readonly id: string;
   readonly actor: Actor;
 }
+
+type MoveEvent = "job:cancelled" | "job:retried";
 
 type RunChanges = (changes: Change[]) => Promise<(ChangeAnswer | Promise<ChangeAnswer>)[]>;
 
@@ -101,10 +109,10 @@ export class Manager {
   }
 
   async retry(id: string, options: unknown): Promise<JobSummary> {
-    const { now = false, ...who } = readOptions(options, "the options of retry", ["now", ...CHANGE_OPTIONS]);
-    if (typeof now !== "boolean") throw invalid("now", "true or false", now);
+    const { now, payload, ...who } = readRetryOptions(readOptions(options, "the options of retry", RETRY_OPTIONS));
     const change = { id: readId(id), actor: this.#readActor(who) };
-    const answer = now ? await this.#retryNow(change) : await this.#retries.add(change);
+    const retry = (): Promise<ChangeAnswer> => (now ? this.#retryNow(change) : this.#retries.add(change));
+    const answer = payload === undefined ? await retry() : await this.#edit(change, payload);
     const waits = answer.kind === "refused" && RUN_NOW.from.includes(answer.status);
     return changed(id, answer, "retried", RETRY.from, waits && !now ? "; use { now: true } to start it at once" : "");
   }
@@ -138,6 +146,19 @@ export class Manager {
   async #retryNow(change: Change): Promise<ChangeAnswer> {
     const answer = await this.#runsNow.add(change);
     return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(change) : answer;
+  }
+
+  /** Alone in its call, so it waits for a transaction that holds the job. */
+  async #edit(change: Change, payload: unknown): Promise<ChangeAnswer> {
+    const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+    const job = await this.#finds.add(change.id);
+    if (job === null) return { kind: "missing" };
+    if (isInternalType(job.type)) {
+      throw new MillraceError("invalid_input", "the payload of an internal job cannot be changed", { field: "payload" });
+    }
+    await this.#parts.payloadChecks.get(job.type)?.(JSON.parse(text));
+    const [answer] = await this.#pending.add(this.#move({ ...RETRY, payload: text }, "edited", "job:retried", [change]));
+    return answer!;
   }
 
   #batcher<Item, Answer>(run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<Item, Answer> {
@@ -183,15 +204,17 @@ export class Manager {
     return answers;
   }
 
-  #moves(move: Move, action: ManualAction, event: "job:cancelled" | "job:retried"): Batcher<Change, ChangeAnswer> {
-    const run = async (changes: Change[]): Promise<ChangeAnswer[]> => {
-      const ids = changes.map(({ id }) => id);
-      const moved = await this.#parts.store.change(ids, move, { action, ...changes[0]!.actor });
-      const answers = announceChanges(this.#parts, moved, event);
-      if (event === "job:cancelled") tellEnded(this.#parts.announcer, answers);
-      return this.#audited(`job:${action}`, changes, answers);
-    };
-    return this.#batcher(this.#byActor(this.#lockedAlone(run)));
+  #moves(move: Move, action: ManualAction, event: MoveEvent): Batcher<Change, ChangeAnswer> {
+    return this.#batcher(this.#byActor(this.#lockedAlone((changes) => this.#move(move, action, event, changes))));
+  }
+
+  /** All changes have the same actor. */
+  async #move(move: Move, action: ManualAction, event: MoveEvent, changes: readonly Change[]): Promise<ChangeAnswer[]> {
+    const ids = changes.map(({ id }) => id);
+    const moved = await this.#parts.store.change(ids, move, { action, ...changes[0]!.actor });
+    const answers = announceChanges(this.#parts, moved, event);
+    if (event === "job:cancelled") tellEnded(this.#parts.announcer, answers);
+    return this.#audited(`job:${action}`, changes, answers);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
 import type { Settled } from "../core/lease.ts";
 import { settle } from "../core/lifecycle.ts";
+import { SCHEMAS_KEPT_MS } from "../core/payload-schema.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
@@ -26,6 +27,7 @@ export function createLeases(parts: WorkParts): Leases {
     extend: (leases, leaseMs) =>
       inBatches(leases, MAX_BATCH, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
     note: (notes) => inBatches(notes, MAX_BATCH, (batch) => note(parts, batch)),
+    publishSchemas: (schemas) => store.putSchemas(schemas, SCHEMAS_KEPT_MS),
     register: (worker, ttlMs) => store.register(worker, ttlMs),
     unregister: (workerId) => store.unregister(workerId),
     watch: (listener) => watch(parts, listener),

@@ -5,8 +5,8 @@ import type { WorkerInfo } from "./client.ts";
 import { readInternalOption } from "./filter.ts";
 
 /** Live workers, without internal ones unless the caller asks for them. */
-export async function listWorkers(store: Pick<Store, "workers">, options: unknown): Promise<WorkerInfo[]> {
-  return leaveOutInternal(await store.workers(), readInternalOption(options, "workers"));
+export async function listWorkers(store: Pick<Store, "workers">, options: unknown, verb = "workers"): Promise<WorkerInfo[]> {
+  return leaveOutInternal(await store.workers(), readInternalOption(options, verb));
 }
 
 /** The last workers that stopped or were lost in the last day; the same. */

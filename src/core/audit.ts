@@ -16,6 +16,7 @@ const MAX_DETAILS_LENGTH = 500;
 
 export const AUDIT_ACTIONS = [
   "job:retried",
+  "job:edited",
   "job:started",
   "job:cancelled",
   "job:removed",

@@ -23,6 +23,14 @@ export const ERROR_CODES = [
 /** One of the codes that a MillraceError can have. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** One place of a payload that does not fit its schema. */
+export interface Issue {
+  /** `payload.to`, `payload.items[2].price`. */
+  readonly field: string;
+  /** What is wrong with it: `is required`, `must be integer`. */
+  readonly message: string;
+}
+
 /** What an error has besides its message. */
 export interface ErrorFacts {
   /** The field that was refused, as the caller named it: `priority`, `payload.to`. */
@@ -31,6 +39,8 @@ export interface ErrorFacts {
   readonly jobId?: string;
   /** How long to wait before you try again, for `queue_full`, `store_unavailable` and `rate_limited`. */
   readonly retryAfterMs?: number;
+  /** The places of a payload that a server refused by its schema: at most 20. `field` is the first. */
+  readonly issues?: readonly Issue[];
   readonly cause?: unknown;
 }
 
@@ -41,6 +51,7 @@ export class MillraceError extends Error {
   declare readonly field: string | undefined;
   declare readonly jobId: string | undefined;
   declare readonly retryAfterMs: number | undefined;
+  declare readonly issues: readonly Issue[] | undefined;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super(message, "cause" in facts ? { cause: facts.cause } : undefined);

@@ -178,6 +178,8 @@ const TOO_MANY_SNOOZES: AttemptError = {
 export interface Move {
   readonly from: readonly Status[];
   readonly transition: Transition;
+  /** The JSON text that becomes the payload; undefined keeps the present one. */
+  readonly payload?: string | undefined;
 }
 
 export const CANCEL: Move = {

@@ -1,5 +1,5 @@
-/** CHANGES BY HAND: who retried, started or cancelled a job, when, and why; and the lives of a job, which follow from them. */
-import { invalid } from "./errors.ts";
+/** CHANGES BY HAND: who retried, edited, started or cancelled a job, when, and why; and the lives of a job, which follow from them. */
+import { invalid, MillraceError } from "./errors.ts";
 import type { Attempt, Status } from "./job.ts";
 
 /** The longest name of who makes a change, and the longest reason, in characters. */
@@ -22,14 +22,24 @@ export interface ChangeOptions {
 
 export const CHANGE_OPTIONS = ["by", "reason"] as const satisfies (keyof ChangeOptions)[];
 
+/** How to retry a job. */
+export interface RetryOptions extends ChangeOptions {
+  /** Also starts a scheduled or retrying job at once. Cannot be combined with `payload`. */
+  readonly now?: boolean | undefined;
+  /** Replaces the payload of the job. Undefined keeps it. */
+  readonly payload?: unknown;
+}
+
+export const RETRY_OPTIONS = ["now", "payload", ...CHANGE_OPTIONS] as const satisfies (keyof RetryOptions)[];
+
 /** Who made a change, and why; null if nobody said. */
 export interface Actor {
   readonly by: string | null;
   readonly reason: string | null;
 }
 
-export const MANUAL_ACTIONS = ["retried", "started", "cancelled"] as const;
-/** What was done by hand: `started` is a scheduled or retrying job that was started at once. */
+export const MANUAL_ACTIONS = ["retried", "edited", "started", "cancelled"] as const;
+/** What was done by hand: `edited` is a retry with another payload; `started` is a scheduled or retrying job that was started at once. */
 export type ManualAction = (typeof MANUAL_ACTIONS)[number];
 
 /** A change by hand, as a store is told of it. */
@@ -59,6 +69,20 @@ export function readActor({ by, reason }: { readonly by?: unknown; readonly reas
   };
 }
 
+/** Checks how to retry a job. Throws `invalid_input`. */
+export function readRetryOptions<Given extends { readonly now?: unknown; readonly payload?: unknown }>(
+  given: Given,
+): Given & { readonly now: boolean } {
+  const { now = false, payload } = given;
+  if (typeof now !== "boolean") throw invalid("now", "true or false", now);
+  if (now && payload !== undefined) {
+    throw new MillraceError("invalid_input", "payload and now cannot be combined: only a job that has ended gets another payload", {
+      field: "payload",
+    });
+  }
+  return { ...given, now };
+}
+
 /** Whether this can be the name of who makes changes. */
 export function isActor(given: unknown): given is string {
   return isText(given, MAX_ACTOR_LENGTH);
@@ -76,8 +100,13 @@ function isText(given: unknown, longest: number): given is string {
   return typeof given === "string" && given.length > 0 && given.length <= longest;
 }
 
+/** Whether the change began a new life of the job. */
+export function startsLife({ action }: ManualChange): boolean {
+  return action === "retried" || action === "edited";
+}
+
 /** The attempts, each with its life: those after the n-th retry by hand belong to life n + 1. Counts from the changes that the job still has. */
 export function withLives(attempts: readonly Attempt[], changes: readonly ManualChange[]): JobAttempt[] {
-  const ends = changes.filter(({ action }) => action === "retried").map(({ attempt }) => attempt);
+  const ends = changes.filter(startsLife).map(({ attempt }) => attempt);
   return attempts.map((attempt) => ({ ...attempt, life: 1 + ends.filter((end) => end < attempt.number).length }));
 }

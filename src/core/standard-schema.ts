@@ -5,8 +5,14 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Standard JSON Schema: the schema of the input as JSON Schema. Not every library has it; it throws if there is none. */
+    readonly jsonSchema?:
+      { readonly input: (options: { readonly target: typeof JSON_SCHEMA_TARGET }) => Record<string, unknown> } | undefined;
   };
 }
+
+/** The version of JSON Schema that we ask for. */
+export const JSON_SCHEMA_TARGET = "draft-2020-12";
 
 export type StandardResult<Output> =
   { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };

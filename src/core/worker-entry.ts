@@ -19,6 +19,8 @@ export interface WorkerEntry {
   readonly perMinute: number;
   /** Handlers that ignored their abort and still run. */
   readonly abandoned: number;
+  /** The digests of the JSON Schemas that it published, by type. Absent if it has none. */
+  readonly schemas?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */

@@ -3,6 +3,7 @@ import type { AuditAction } from "../core/audit.ts";
 /** Each kind of change, as the page shows it. */
 export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
   "job:retried": "Job retried",
+  "job:edited": "Job edited and retried",
   "job:started": "Job started now",
   "job:cancelled": "Job cancelled",
   "job:removed": "Job deleted",

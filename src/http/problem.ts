@@ -1,5 +1,5 @@
 /** PROBLEMS: error code -> status and body (RFC 9457). Clients see neither stacks nor messages of a store. */
-import { MillraceError } from "../core/errors.ts";
+import { type Issue, MillraceError } from "../core/errors.ts";
 import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
 import { withoutDate } from "../core/time-words.ts";
@@ -81,10 +81,10 @@ const RETRIED: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 function libraryProblem(error: MillraceError, requestId: string, inputStatus: number | undefined): ProblemAnswer {
-  const { code, field, jobId, retryAfterMs } = error;
+  const { code, field, jobId, retryAfterMs, issues } = error;
   const named = field === undefined ? undefined : fieldOnTheWire(field);
   const detail = HIDDEN.has(code) ? hiddenDetail(code) : wordsOnTheWire(error.message, field, named);
-  return problem(code, detail, requestId, { field: named, jobId, retryAfterMs, inputStatus });
+  return problem(code, detail, requestId, { field: named, jobId, retryAfterMs, issues, inputStatus });
 }
 
 interface ProblemFacts {
@@ -92,6 +92,7 @@ interface ProblemFacts {
   readonly jobId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly issues?: readonly Issue[] | undefined;
   readonly inputStatus?: number | undefined;
 }
 
@@ -103,6 +104,7 @@ function problem(code: ProblemCode, detail: string, requestId: string, facts: Pr
   if (facts.field !== undefined) body.field = facts.field;
   if (facts.jobId !== undefined) body.job_id = facts.jobId;
   if (retryAfterMs !== undefined) body.retry_after_ms = retryAfterMs;
+  if (facts.issues !== undefined) body.issues = [...facts.issues];
   const headers: Record<string, string> = { ...facts.headers };
   if (retryAfterMs !== undefined) headers["Retry-After"] = String(Math.ceil(retryAfterMs / 1000));
   return { status, headers, body };

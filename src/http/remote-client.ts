@@ -13,10 +13,12 @@ import type {
 } from "../client/client.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import { textsIn } from "../core/json-source.ts";
 import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import type { JobOptions } from "../core/job-options.ts";
+import { readRetryOptions } from "../core/manual-change.ts";
 import { readCreate, readSettingNames } from "../core/queue.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -147,11 +149,12 @@ export function createRemoteClient(options: RemoteOptions): Client {
       return changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, query, repeatable: true }));
     },
     async retry(id, retryOptions) {
-      const { query, given } = changeQuery(retryOptions, "the options of retry", ["now"]);
-      const { now = false } = given;
-      if (typeof now !== "boolean") throw invalid("now", "true or false", now);
+      const { query, given } = changeQuery(retryOptions, "the options of retry", ["now", "payload"]);
+      const { now, payload } = readRetryOptions(given);
       const asked = { now: now ? "true" : undefined, ...query };
-      return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", { params: { id: readId(id) }, query: asked, repeatable: false }));
+      const body = payload === undefined ? {} : { body: wireText({}, { payload: encodeJson(payload, "payload", MAX_PAYLOAD_BYTES) }) };
+      const request = { params: { id: readId(id) }, query: asked, ...body, repeatable: false };
+      return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", request));
     },
     async remove(id, options) {
       const query = { purge: "true", ...changeQuery(options, "the options of remove").query };
@@ -198,6 +201,10 @@ export function createRemoteClient(options: RemoteOptions): Client {
     async workers(workerOptions) {
       const query = queryOf(workerOptions, "the options of workers");
       return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
+    },
+    async types(typeOptions) {
+      const query = queryOf(typeOptions, "the options of types");
+      return (await transport.ask("GET /api/v1/types", { query, repeatable: true })).body.types;
     },
     async formerWorkers(workerOptions) {
       const query = queryOf(workerOptions, "the options of formerWorkers");

@@ -7,6 +7,7 @@ import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import { MAX_WAIT_MS } from "./contract/leases.ts";
 import type { HandledTypes } from "./handled-types.ts";
+import type { PayloadCheck } from "./payload-check.ts";
 import type { AnswerFrom, BodyIn, ParamsIn, QueryIn, RouteName } from "./contract.ts";
 
 /** The input of a route, already checked. */
@@ -59,6 +60,7 @@ export interface RouteParts {
   readonly clock: Clock;
   /** Null if this process runs no jobs itself. */
   readonly handledTypes: HandledTypes | null;
+  readonly payloadCheck: PayloadCheck;
 }
 
 /**

@@ -16,6 +16,7 @@ import { Dashboard } from "./dashboard.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import { Admission } from "./admission.ts";
 import { HandledTypes } from "./handled-types.ts";
+import { PayloadCheck } from "./payload-check.ts";
 import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
 import { upgradeListener } from "./live/upgrade.ts";
@@ -141,7 +142,10 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
       ? null
       : new Dashboard(new SignIn({ admission, sessions, ended, clock, basePath }), new StaticPage(options.dashboard.folder));
   const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
-  const routes = prepareRoutes({ client, clock, handledTypes, hub, version, isReady, isWell, figures }, dashboard);
+  const routes = prepareRoutes(
+    { client, clock, handledTypes, payloadCheck: new PayloadCheck(client, clock), hub, version, isReady, isWell, figures },
+    dashboard,
+  );
   const { fetch } = createApp(routes, answerer, basePath, dashboard);
   return {
     fetch: async (request, env) => fetch(request, env),

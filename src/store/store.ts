@@ -40,6 +40,7 @@ import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLev
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
 import type { Manual, ManualChange } from "../core/manual-change.ts";
+import type { SchemaText } from "../core/payload-schema.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { FormerWorker, WorkerEntry } from "../core/worker-entry.ts";
@@ -125,6 +126,9 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
+   * With `move.payload`, each job that was moved has that payload from the same commit on: no claim sees the new life with the old payload.
+   * A key stays with its job and keeps the fingerprint of the first payload, because it identifies the request that made the job: that
+   * request sent again is answered `known` with the job as it is now, and the same key with the new payload is a `conflict`.
    * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
    * says. It keeps the latest MAX_MANUAL_CHANGES of them.
    */
@@ -215,7 +219,7 @@ export interface Store extends Feed, Shared {
    * counted either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to
    * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
    * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
-   * unused, expired marks, and entries of the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
+   * unused, expired marks and schemas, and entries of the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -316,6 +320,15 @@ interface Shared {
 
   /** Whether each of these names is marked now. Sees every mark whose call was answered before. */
   marked(names: readonly string[]): Promise<boolean[]>;
+
+  /**
+   * Keeps JSON Schemas of payloads, each under its digest, until `ttlMs` from now. Keeping one again starts its time anew. The digest is made
+   * from the text, so two processes that write one digest write the same text.
+   */
+  putSchemas(schemas: readonly SchemaText[], ttlMs: number): Promise<void>;
+
+  /** The texts with these digests, or null for each that is not kept. Sees every one whose call was answered before. */
+  readSchemas(digests: readonly string[]): Promise<(string | null)[]>;
 
   /** Adds entries to the audit, each with the time and the next number. A repeat may double them. */
   writeAudit(entries: readonly NewAuditEntry[]): Promise<void>;

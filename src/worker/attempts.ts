@@ -148,5 +148,6 @@ const NO_HANDLER = {
     throw new Error(`this worker has no handler for jobs of type ${job.type}`);
   },
   schema: undefined,
+  jsonSchema: null,
   backoff: undefined,
 };

@@ -1,5 +1,6 @@
 import type { Backoff, HandledJob, Handler, Handlers } from "../client/client.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { MAX_PUBLISHED_SCHEMAS, schemaOf, type SchemaText } from "../core/payload-schema.ts";
 import { isName, NAME_RULE } from "../core/read-fields.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 
@@ -10,11 +11,14 @@ const ANY_TYPE = "*";
 export interface Handled {
   readonly handler: Handler;
   readonly schema: StandardSchemaV1 | undefined;
+  readonly jsonSchema: SchemaText | null;
   readonly backoff: Backoff | undefined;
 }
 
 export interface HandlerTable {
   readonly types: readonly string[] | "*";
+  /** The JSON Schemas of its payloads, by type, as far as they are known: the first MAX_PUBLISHED_SCHEMAS. */
+  readonly schemas: ReadonlyMap<string, SchemaText>;
   find(type: string): Handled | undefined;
 }
 
@@ -29,7 +33,9 @@ export function readHandlers(handlers: Handlers): HandlerTable {
   if (byType.size === 0) throw refusal("handlers must have at least one handler; got none");
 
   const rest = byType.get(ANY_TYPE);
-  return { types: rest === undefined ? [...byType.keys()] : "*", find: (type) => byType.get(type) ?? rest };
+  const types = rest === undefined ? [...byType.keys()] : "*";
+  const known = [...byType].flatMap(([type, { jsonSchema }]) => (jsonSchema === null ? [] : [[type, jsonSchema] as const]));
+  return { types, schemas: new Map(known.slice(0, MAX_PUBLISHED_SCHEMAS)), find: (type) => byType.get(type) ?? rest };
 }
 
 function readObject(handlers: unknown): [string, Handled][] {
@@ -38,7 +44,7 @@ function readObject(handlers: unknown): [string, Handled][] {
   }
   return Object.entries(handlers).map(([type, handler]: [string, unknown]) => {
     if (type !== ANY_TYPE && !isName(type)) throw invalid("handlers", `an object whose keys are types (${NAME_RULE}) or "*"`, type);
-    return [type, { handler: readHandler(type, handler), schema: undefined, backoff: undefined }];
+    return [type, { handler: readHandler(type, handler), schema: undefined, jsonSchema: null, backoff: undefined }];
   });
 }
 
@@ -49,7 +55,7 @@ function readHandledJob(item: unknown, index: number): [string, Handled] {
   }
   if (!isName(definition.type)) throw invalid(`handlers[${index}].type`, NAME_RULE, definition.type);
   const { type, input: schema, backoff } = definition;
-  return [type, { handler: readHandler(type, handler), schema, backoff }];
+  return [type, { handler: readHandler(type, handler), schema, jsonSchema: schemaOf(schema, definition.jsonSchema), backoff }];
 }
 
 function readHandler(type: string, handler: unknown): Handler {

@@ -5,6 +5,7 @@ import { MAX_RUNNING_SHOWN } from "../core/work-limits.ts";
 import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempts } from "./attempts.ts";
+import type { HandlerTable } from "./handlers.ts";
 
 const ID_BYTES = 9;
 
@@ -15,18 +16,27 @@ export class WorkerCard {
   readonly #clock: Clock;
   readonly #queues: readonly string[];
   readonly #types: readonly string[] | "*";
+  /** Part of each entry; empty if it publishes no schemas. */
+  readonly #schemas: Pick<WorkerEntry, "schemas">;
   readonly #host = hostname();
   readonly #startedAt: number;
   readonly #rate = new Rate();
   #processed = 0;
 
-  constructor(clock: Clock, queues: readonly string[], types: readonly string[] | "*", fill: (bytes: Uint8Array) => void = randomFillSync) {
+  constructor(
+    clock: Clock,
+    queues: readonly string[],
+    { types, schemas }: Pick<HandlerTable, "types" | "schemas">,
+    fill: (bytes: Uint8Array) => void = randomFillSync,
+  ) {
     const bytes = Buffer.alloc(ID_BYTES);
     fill(bytes);
     this.id = `w-${bytes.toString("base64url")}`;
     this.#clock = clock;
     this.#queues = queues;
     this.#types = types;
+    const digests = Array.from(schemas, ([type, { digest }]) => [type, digest] as const);
+    this.#schemas = digests.length === 0 ? {} : { schemas: Object.fromEntries(digests) };
     this.#startedAt = clock.now();
   }
 
@@ -51,6 +61,7 @@ export class WorkerCard {
       processed: this.#processed,
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),
       abandoned,
+      ...this.#schemas,
     };
   }
 }

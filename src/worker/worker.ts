@@ -26,6 +26,7 @@ import type { Attempts } from "./attempts.ts";
 import { Exchanger } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
 import type { Renewer, RenewerFactory } from "./renewal/heartbeat.ts";
+import { schemaPublisher } from "./publish-schemas.ts";
 import { readWorkOptions, type WorkSettings } from "./options.ts";
 import { Shutdown } from "./shutdown.ts";
 import { guarded, warn } from "./trouble.ts";
@@ -90,6 +91,8 @@ class JobWorker {
   readonly #settings: WorkSettings;
   readonly #renewer: Renewer;
   readonly #poll: Loop;
+  /** Null if there is nothing to publish. */
+  readonly #publishing: Loop | null;
   #hintedBeat: Timer | null = null;
   #hintedBeatAt = -Infinity;
   #unwatch: () => void = () => {};
@@ -103,7 +106,7 @@ class JobWorker {
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;
-    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
+    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers, env.fillRandom);
     this.#renewer = env.renewer({
       leaseMs: settings.leaseMs,
       onTrouble,
@@ -124,6 +127,7 @@ class JobWorker {
       onClosed: () => void this.stop({ grace: 0 }).catch(() => {}),
     });
     this.attempts = this.exchanger.attempts;
+    this.#publishing = schemaPublisher(client.leases, handlers.schemas, clock);
     // With jitter, so that the polls of many workers spread.
     const look = (): number => Math.min(pollMs * (0.75 + random() / 2), this.exchanger.look(pollMs));
     this.#poll = new Loop({ clock, turn: look, onError: () => pollMs });
@@ -141,6 +145,7 @@ class JobWorker {
       else if (this.#serves(hint.queue)) this.exchanger.wake();
     });
     this.#poll.start();
+    this.#publishing?.start();
   }
 
   #serves(queue: string): boolean {
@@ -178,6 +183,7 @@ class JobWorker {
   async #stop(shutdown: Shutdown): Promise<void> {
     this.#unwatch();
     void this.#poll.stop();
+    void this.#publishing?.stop();
     void this.#renewer.beatNow();
     // If only the answer to a claim is missing, there is no need for the grace period.
     const drained = this.exchanger.drain(() => shutdown.endAfter(0));

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { Event } from "../../src/core/event.ts";
+import { JsonText, jsonOf, payloadOf } from "../../src/core/json-text.ts";
 import { until } from "../faults/until.ts";
 import type { Promises } from "./client.ts";
 
@@ -78,6 +79,23 @@ export function manageSuite(promises: Promises): void {
         await expect(client.cancel(id, { reason })).rejects.toMatchObject({ code: "invalid_input", field: "reason" });
       }
       await expect(client.cancel(id, { because: "x" } as never)).rejects.toMatchObject({ code: "invalid_input", field: "because" });
+    });
+
+    promises("retry the same job with another payload, and keep a note of it", async (client) => {
+      const { id } = await client.enqueue("t", { to: "ann" });
+      await die(client, 1);
+      await expect(client.retry(id, { payload: { to: "bob" }, now: true })).rejects.toMatchObject({ field: "payload" });
+      await expect(client.retry(id, { payload: 1n })).rejects.toMatchObject({ code: "invalid_input", field: "payload" });
+      const text = new JsonText('{"to":9007199254740993}', undefined);
+      expect(await client.retry(id, { payload: text, reason: "mistyped" })).toMatchObject({ id, status: "pending" });
+      expect(jsonOf(payloadOf((await client.get(id))!))).toBe(text.text);
+      expect(await client.changes(id)).toMatchObject([{ action: "edited", from: "dead", reason: "mistyped" }]);
+      expect((await client.audit()).entries).toMatchObject([{ action: "job:edited", jobId: id, reason: "mistyped" }]);
+      await finish(client);
+      expect(await client.attempts(id)).toMatchObject([{ life: 1 }, { life: 2 }]);
+      await expect(client.retry(id, { payload: null })).rejects.toMatchObject({ code: "wrong_status" });
+      await expect(client.retry(MISSING_ID, { payload: null })).rejects.toMatchObject({ code: "not_found" });
+      expect(await client.get(id)).toMatchObject({ status: "completed" });
     });
 
     promises("start a scheduled job at once when told to", async (client) => {

@@ -1,4 +1,6 @@
 import { describe, expect } from "vitest";
+import * as z from "zod";
+import { defineJob } from "../../src/client/define-job.ts";
 import { Discard, RetryAfter, Snooze } from "../../src/core/control-errors.ts";
 import type { Client, LeasedJob } from "../../src/client/client.ts";
 import type { ClientSource } from "./client-sources.ts";
@@ -32,6 +34,25 @@ export function workSuite(promises: Promises, source: ClientSource): void {
       expect(await client.attempts(id)).toMatchObject([{ number: 1, workerId: worker.id, outcome: "completed", error: null }]);
       await worker.stop();
       expect(worker.state).toBe("stopped");
+    });
+
+    promises("publishes the JSON Schemas of its definitions", async (client) => {
+      const input = z.object({ to: z.string() });
+      const mail = defineJob({ type: "mail", input });
+      const sized = defineJob({ type: "sized", jsonSchema: { type: "string", title: "\u0000" } });
+      const unknown = defineJob({ type: "unknown", input: z.object({ at: z.date() }) });
+      client.work([mail.handle(() => null), sized.handle(() => null), unknown.handle(() => null)], { queues: ["b", "a"] });
+      client.work([mail.handle(() => null)], { queues: ["c"] });
+      client.work({ mail: () => null });
+      const served = { queues: ["a", "b"], workers: 1 };
+      await expect
+        .poll(() => client.types(), { timeout: 10_000 })
+        .toEqual([
+          { type: "mail", queues: ["a", "b", "c"], workers: 2, schema: expect.objectContaining({ required: ["to"] }) as unknown },
+          { type: "mail", queues: ["default"], workers: 1, schema: null },
+          { type: "sized", ...served, schema: { type: "string", title: "\u0000" } },
+          { type: "unknown", ...served, schema: null },
+        ]);
     });
 
     promises("retries what fails, and gives it up in the end", async (client) => {

@@ -22,7 +22,7 @@ describe.each(servers)("on %s", (_, storeUrl) => {
     await page.locator(`[data-job="${id}"] a[data-open]`).click();
     await page.getByRole("heading", { name: "email:send dead" }).waitFor();
     await eventually(() => page.getByRole("region", { name: "Payload" }).innerText()).toContain('to: "a@example.com"');
-    await page.getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await page.getByRole("heading", { name: "email:send pending" }).waitFor();
     await using _worker = client.work({ "email:send": (_payload, { log }) => log("sent this time") }, { queues: ["mail"] });
     await page.getByRole("heading", { name: "email:send completed" }).waitFor();

@@ -141,7 +141,7 @@ describe("a job", () => {
     await eventually(buttons).toEqual(["Cancel"]);
     await page.getByRole("button", { name: "Cancel" }).click();
     await eventually(buttons).toEqual(["Retry", "Delete"]);
-    await page.getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await eventually(() => client.get(id)).toMatchObject({ status: "pending" });
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
@@ -175,9 +175,9 @@ describe("a job", () => {
     await client.cancel(id);
     const page = await visit(`jobs/${id}`);
     await page.getByRole("button", { name: "Live updates: Live" }).click();
-    await page.getByRole("button", { name: "Retry" }).waitFor();
+    await page.getByRole("button", { name: "Retry", exact: true }).waitFor();
     await client.retry(id);
-    await page.getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await page.locator("[data-toast=failed]", { hasText: "is pending: only" }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).waitFor();
   });
@@ -195,6 +195,29 @@ describe("a job", () => {
     const [copy] = (await client.list()).jobs;
     expect(copy).toMatchObject({ type: "email:send", queue: "mail", priority: 10, tags: ["welcome"] });
     expect(copy?.id).not.toBe(id);
+  });
+
+  test("that has ended is edited and retried in place", async () => {
+    const { client, visit } = await open();
+    const { id } = await client.enqueue("email:send", { to: "nobody" });
+    await letDie(client, "email:send", "no such address");
+    const page = await visit(`jobs/${id}`);
+    await page.getByRole("button", { name: "Edit and retry" }).click();
+    const dialog = page.getByRole("dialog", { name: "Edit and retry" });
+    const payload = dialog.getByLabel("Payload");
+    await payload.fill("{");
+    await dialog.getByRole("button", { name: "Save and retry" }).click();
+    await dialog.getByText(/^Not JSON/).waitFor();
+    await payload.fill('{"to":"ann","n":9007199254740993}');
+    await dialog.getByLabel("Reason").fill("mistyped");
+    await dialog.getByRole("button", { name: "Save and retry" }).click();
+    await page.getByRole("heading", { name: "email:send pending" }).waitFor();
+    await eventually(() => page.getByRole("region", { name: "Payload" }).innerText()).toContain("n: 9007199254740993");
+    await page
+      .getByText(/Edited and retried by/)
+      .first()
+      .waitFor();
+    expect(await client.changes(id)).toMatchObject([{ action: "edited", reason: "mistyped", from: "dead" }]);
   });
 
   test("is copied as what one would type elsewhere", async () => {

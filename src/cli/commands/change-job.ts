@@ -2,9 +2,10 @@
 import type { Client } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
-import { defineCommand, reason, several, toggle } from "../command.ts";
+import { defineCommand, reason, several, text, toggle } from "../command.ts";
 import { EXIT, type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { failureOf } from "../failure.ts";
+import { readJson } from "../job-input.ts";
 import type { Session } from "../session.ts";
 
 const ids = several("id", "the id of a job; you can give several");
@@ -23,12 +24,22 @@ export const cancel = defineCommand({
 
 export const retry = defineCommand({
   about:
-    "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once.",
-  examples: ["millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab", "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now"],
+    "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once. With --payload, the job runs with that payload.",
+  examples: [
+    "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab",
+    "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now",
+    `millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --payload '{"to":"ann@example.com"}'`,
+  ],
   arguments: { ids },
-  options: { now: toggle("also start a scheduled or retrying job at once"), reason },
-  run: ({ ids: jobs, now, reason: why }, session) =>
-    changeEach(jobs, session, "retried", (client, id) => client.retry(id, { now, reason: why })),
+  options: {
+    now: toggle("also start a scheduled or retrying job at once"),
+    payload: text("<json>", "replace the payload by this JSON; @file reads a file, - reads stdin"),
+    reason,
+  },
+  async run({ ids: jobs, now, payload: given, reason: why }, session) {
+    const payload = given === undefined ? undefined : await readJson(given, "--payload", session);
+    return changeEach(jobs, session, "retried", (client, id) => client.retry(id, { now, payload, reason: why }));
+  },
 });
 
 /** Changes each job in turn and prints it. The exit code is that of the first failure. */

@@ -5,6 +5,7 @@ import type { Job, Progress } from "../../core/job.ts";
 import type { BodyTexts } from "../../core/json-text.ts";
 import type { LeaseAnswer } from "../../core/lease.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
+import type { JsonSchema, SchemaText } from "../../core/payload-schema.ts";
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { JobInput, PayloadAndOptions } from "./jobs.ts";
@@ -13,6 +14,8 @@ import type { JobInput, PayloadAndOptions } from "./jobs.ts";
 export interface JobDefinition<Input, Output = Input> {
   readonly type: string;
   readonly input: StandardSchemaV1<Input, Output> | undefined;
+  /** What workers publish instead of the JSON Schema that `input` makes of itself. */
+  readonly jsonSchema?: JsonSchema | undefined;
   /** Defaults for all jobs of this type. */
   readonly options: JobOptions;
   /** The delay before the n-th retry after an error of the handler, instead of `retryDelay`. */
@@ -162,6 +165,8 @@ export interface Leases {
   settleWithin(tx: unknown, report: Report): Promise<Exclude<LeaseAnswer, "locked">>;
   extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]>;
   note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]>;
+  /** Publishes JSON Schemas of payloads. Which type has which, the worker's entry says. */
+  publishSchemas(schemas: readonly SchemaText[]): Promise<void>;
   register(worker: WorkerEntry, ttlMs: number): Promise<void>;
   unregister(workerId: string): Promise<void>;
   /** Calls back when there may be work in a queue, or when leases may have ended. Only a hint: workers must still poll. */

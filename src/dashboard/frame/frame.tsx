@@ -20,6 +20,7 @@ import { TopBar } from "./top-bar.tsx";
 
 const ShortcutSheet = lazy(() => import("./shortcut-sheet.tsx"));
 const EnqueueDialog = lazy(() => import("../enqueue/enqueue-dialog.tsx"));
+const EditDialog = lazy(() => import("../enqueue/edit-dialog.tsx"));
 
 export function Frame(): ReactElement {
   const { isRefused } = useWatched(session);
@@ -96,6 +97,7 @@ function Overlays(): ReactElement | null {
       {open.kind === "palette" && <Palette />}
       {open.kind === "shortcuts" && <ShortcutSheet onClose={closeOverlay} />}
       {open.kind === "enqueue" && <EnqueueDialog draft={open.draft} onClose={closeOverlay} />}
+      {open.kind === "edit" && <EditDialog job={open.job} onClose={closeOverlay} />}
     </Suspense>
   );
 }

@@ -55,7 +55,9 @@ const Attempt = Type.Object({
 
 const ManualChange = Type.Object({
   at: Time,
-  action: Type.Enum([...MANUAL_ACTIONS], { description: "started: it was scheduled or retrying, and was started at once." }),
+  action: Type.Enum([...MANUAL_ACTIONS], {
+    description: "edited: retried with another payload. started: it was scheduled or retrying, and was started at once.",
+  }),
   ...ACTOR,
   from: Type.Enum([...STATUSES], { description: "The status before." }),
   attempt: Type.Integer({ minimum: 0, description: "Attempts started until then." }),
@@ -192,16 +194,19 @@ export const jobRoutes = {
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/jobs/{id}/retry": {
-    summary: "Retry a dead, failed or cancelled job",
+    summary: "Retry a dead, failed or cancelled job, as it is or with another payload",
     scope: "admin",
     query: closed({ now: flag, ...REASON }),
+    body: closed({ payload: Type.Optional(Type.Unknown({ description: "any JSON: replaces the payload of the job" })) }),
+    bodyIsOptional: true,
+    keepsText: { fields: ["payload"] },
     answers: {
       200: {
         when: "The job is pending. With now, a scheduled or retrying job also starts at once. A repeated request answers 409: the job has not ended.",
         is: Changed,
       },
     },
-    problems: ["invalid_input", "not_found", "wrong_status"],
+    problems: ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type", "not_found", "wrong_status"],
   },
   "GET /api/v1/jobs/{id}/explain": {
     summary: "Explain why a job is not running",
@@ -216,7 +221,7 @@ export const jobRoutes = {
     problems: ["invalid_input", "not_found"],
   },
   "GET /api/v1/jobs/{id}/changes": {
-    summary: "List who retried, started or cancelled a job by hand",
+    summary: "List who retried, edited, started or cancelled a job by hand",
     scope: "read",
     answers: {
       200: { when: `In order; the latest ${MAX_MANUAL_CHANGES}.`, is: Type.Object({ changes: Type.Array(ManualChange) }) },

@@ -3,6 +3,7 @@ import { type Static, Type } from "typebox";
 import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
+import { MAX_PUBLISHED_SCHEMAS, SCHEMA_DIGEST, SCHEMA_RULE } from "../../core/payload-schema.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
 import { MAX_LISTED_FORMER_WORKERS } from "../../core/worker-entry.ts";
@@ -103,9 +104,24 @@ const ENTRY = {
   abandoned: Count,
 };
 
+const Schemas = Type.Record(Type.String({ pattern: NAME.source }), Type.String({ pattern: SCHEMA_DIGEST.source }), {
+  maxProperties: MAX_PUBLISHED_SCHEMAS,
+  description: `an object of at most ${MAX_PUBLISHED_SCHEMAS} types, each with the digest of its published schema`,
+});
+
+const HandledType = Type.Object({
+  type: Type.String({ description: "A type, or * for any." }),
+  queues: Type.Array(Type.String()),
+  workers: Type.Integer({ minimum: 1, description: "How many live workers." }),
+  schema: nullable(
+    Type.Record(Type.String(), Type.Unknown(), { description: "The JSON Schema of its payload; null if they publish none." }),
+  ),
+});
+
 const Worker = Type.Object({
   id: Name,
   ...ENTRY,
+  schemas: nullable(Schemas),
   // Includes internal queues, whose names callers cannot send.
   queues: Type.Array(Type.String()),
   started_at: Time,
@@ -218,10 +234,44 @@ export const leaseRoutes = {
     },
     problems: ["invalid_input"],
   },
+  "GET /api/v1/types": {
+    summary: "List the types that live workers handle, with the JSON Schemas of their payloads",
+    scope: "read",
+    query: closed({ internal: Internal }),
+    answers: {
+      200: {
+        when: "By type. Workers that publish another schema for the same type are an item of their own.",
+        is: Type.Object({ types: Type.Array(HandledType) }),
+      },
+    },
+    problems: ["invalid_input"],
+  },
+  "POST /api/v1/schemas": {
+    summary: "Publish JSON Schemas of payloads, for 24 hours each",
+    scope: "work",
+    body: closed({
+      schemas: Type.Array(Type.Unknown({ description: SCHEMA_RULE }), {
+        maxItems: MAX_PUBLISHED_SCHEMAS,
+        description: `a list of at most ${MAX_PUBLISHED_SCHEMAS} JSON Schemas`,
+      }),
+    }),
+    maxBody: MAX_BATCH_BYTES,
+    answers: {
+      200: {
+        when: "Kept. A worker says in its entry which type has which digest.",
+        is: Type.Object({ digests: Type.Array(Type.String()) }),
+      },
+    },
+    problems: INPUT_PROBLEMS,
+  },
   "PUT /api/v1/workers/{worker}": {
     summary: "Register or update a worker; the entry expires after its ttl",
     scope: "work",
-    body: closed({ ...ENTRY, ttl: Type.Optional(duration('a time of at most 24 hours, in milliseconds or as "15s"')) }),
+    body: closed({
+      ...ENTRY,
+      schemas: Type.Optional(Schemas),
+      ttl: Type.Optional(duration('a time of at most 24 hours, in milliseconds or as "15s"')),
+    }),
     answers: { 200: { when: "Written.", is: Type.Object({ ...Message, worker_id: Name, ttl: Milliseconds }) } },
     problems: INPUT_PROBLEMS,
     servedToTheEnd: true,

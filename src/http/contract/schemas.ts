@@ -285,6 +285,11 @@ export const Problem = Type.Object({
   job_id: Type.Optional(Type.String()),
   job: Type.Optional(Type.Unknown({ description: "The job that has the idempotency key." })),
   retry_after_ms: Type.Optional(Milliseconds),
+  issues: Type.Optional(
+    Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
+      description: "The places of a payload that do not fit its schema; field is the first.",
+    }),
+  ),
 });
 export type ProblemWire = Static<typeof Problem>;
 

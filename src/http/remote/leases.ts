@@ -2,6 +2,7 @@
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
 import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
+import type { SchemaText } from "../../core/payload-schema.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { inBatches } from "../../lib/slices.ts";
@@ -69,6 +70,11 @@ export class RemoteLeases implements Leases {
       });
       return body.results.map(resultOf);
     });
+  }
+
+  async publishSchemas(schemas: readonly SchemaText[]): Promise<void> {
+    const body = `{"schemas":[${schemas.map(({ text }) => text).join(",")}]}`;
+    await this.#transport.ask("POST /api/v1/schemas", { body, repeatable: true });
   }
 
   async register(worker: WorkerEntry, ttlMs: number): Promise<void> {

@@ -31,12 +31,13 @@ export function isProblem(body: unknown): body is ProblemWire {
   return typeof code === "string" && typeof detail === "string";
 }
 
-export function errorOf({ code, detail, field, job_id, retry_after_ms }: ProblemWire): MillraceError {
+export function errorOf({ code, detail, field, job_id, retry_after_ms, issues }: ProblemWire): MillraceError {
   const named = field === undefined ? undefined : fieldOfTheLibrary(field);
   const facts: { -readonly [K in keyof ErrorFacts]: ErrorFacts[K] } = {};
   if (named !== undefined) facts.field = named;
   if (job_id !== undefined) facts.jobId = job_id;
   if (retry_after_ms !== undefined) facts.retryAfterMs = retry_after_ms;
+  if (issues !== undefined) facts.issues = issues;
   const message = field === undefined || named === undefined || field === named ? detail : detail.replaceAll(field, named);
   return new MillraceError(codeOf(code), message, facts);
 }

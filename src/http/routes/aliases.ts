@@ -9,11 +9,13 @@ import { readNewJob } from "./new-job.ts";
 const DEFAULT_TYPE = "default";
 const MAX_DEAD = 1000;
 
-export function aliasHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof aliasRoutes> {
+export function aliasHandlers({ client, handledTypes, payloadCheck }: RouteParts): Handlers<keyof typeof aliasRoutes> {
   return {
     async "POST /jobs"({ body, call }) {
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
-      const job = await enqueueOne(client, body.type ?? DEFAULT_TYPE, payload, options);
+      const { type = DEFAULT_TYPE, queue } = body;
+      await payloadCheck.check({ type, queue }, payload);
+      const job = await enqueueOne(client, type, payload, options);
       const accepted = { job_id: job.id, status: job.status };
       if (!job.created) {
         const original = enqueuedText(job, payload, false);

@@ -23,10 +23,12 @@ type BatchResult = AnswerFrom<"POST /api/v1/jobs/batch">["results"][number];
 const REPLAYED = { "Idempotent-Replayed": "true" };
 const checkNewJob = inputCheck(namesOf(NewJob));
 
-export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyof typeof jobRoutes> {
+export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts): Handlers<keyof typeof jobRoutes> {
   return {
     async "POST /api/v1/jobs"({ body, call }) {
       const { payload, options } = readNewJob(body, call.header("idempotency-key"));
+      const checked = payloadCheck.check(body, payload);
+      if (checked !== undefined) await checked;
       const job = await enqueueOne(client, body.type, payload, options);
       const looking = job.created ? handledTypes?.noticeOf(job) : undefined;
       const notice = looking === undefined ? undefined : await looking;
@@ -41,7 +43,9 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
       if (body.jobs.length > MAX_BATCH) {
         throw new WireError("body_too_large", `a batch may have at most ${MAX_BATCH} jobs; got ${body.jobs.length}`, { field: "jobs" });
       }
-      return ok(written(await enqueueBatch({ client, handledTypes }, body.jobs, prefersMinimal(call.header("prefer")), requestId)));
+      return ok(
+        written(await enqueueBatch({ client, handledTypes, payloadCheck }, body.jobs, prefersMinimal(call.header("prefer")), requestId)),
+      );
     },
 
     async "GET /api/v1/jobs"({ query }) {
@@ -72,7 +76,9 @@ export function jobHandlers({ client, handledTypes }: RouteParts): Handlers<keyo
 
     async "POST /api/v1/jobs/{id}/retry"(input) {
       const { id } = input.params;
-      const job = await client.retry(id, { now: input.query.now, ...changeOptionsOf(input) });
+      const payload = input.body?.payload;
+      if (payload !== undefined) await payloadCheck.check(await requireJob(client, id), payload);
+      const job = await client.retry(id, { now: input.query.now, payload, ...changeOptionsOf(input) });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 
@@ -123,7 +129,7 @@ async function withOtherJob(client: Client, error: unknown): Promise<unknown> {
 
 /** Checks each job by itself: a refused one does not affect the others. Returns the JSON text of all results. */
 async function enqueueBatch(
-  { client, handledTypes }: Pick<RouteParts, "client" | "handledTypes">,
+  { client, handledTypes, payloadCheck }: Pick<RouteParts, "client" | "handledTypes" | "payloadCheck">,
   jobs: readonly unknown[],
   minimal: boolean,
   requestId: string,
@@ -134,15 +140,17 @@ async function enqueueBatch(
     results[index] = stringifyJson({ status, error: body } satisfies BatchResult);
   };
   const sound: { readonly index: number; readonly input: Parameters<Client["enqueueMany"]>[0][number] }[] = [];
-  jobs.forEach((job, index) => {
+  for (const [index, job] of jobs.entries()) {
     try {
       checkNewJob(job);
       const { payload, options } = readNewJob(job as NewJobWire, null);
+      const checked = payloadCheck.check(job as NewJobWire, payload);
+      if (checked !== undefined) await checked;
       sound.push({ index, input: { ...options, type: (job as NewJobWire).type, payload } });
     } catch (error) {
       refuse(index, error);
     }
-  });
+  }
   const answers = await client.enqueueMany(sound.map(({ input }) => input));
   let conflicts = 0;
   const finish = async (answer: EnqueueResult, at: number): Promise<void> => {

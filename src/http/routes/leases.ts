@@ -4,10 +4,11 @@ import { invalid, MillraceError } from "../../core/errors.ts";
 import { MAX_LOG_LINE_BYTES } from "../../core/job.ts";
 import { utf8Length } from "../../core/json.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
+import { readSchema } from "../../core/payload-schema.ts";
 import { isName, NAME_RULE, readDuration } from "../../core/read-fields.ts";
 import { BEAT_MS, readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
-import type { BodyIn } from "../contract.ts";
+import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { Grants } from "../grants.ts";
 import { LongPolls } from "../long-polls.ts";
 import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
@@ -55,6 +56,16 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
 
     async "GET /api/v1/workers/former"({ query }) {
       return ok({ workers: (await client.formerWorkers(query)).map(toFormerWire) });
+    },
+
+    async "GET /api/v1/types"({ query }) {
+      return ok({ types: (await client.types(query)) as AnswerFrom<"GET /api/v1/types">["types"] });
+    },
+
+    async "POST /api/v1/schemas"({ body }) {
+      const schemas = body.schemas.map((schema, index) => readSchema(schema, `schemas[${index}]`));
+      await leases.publishSchemas(schemas);
+      return ok({ digests: schemas.map(({ digest }) => digest) });
     },
 
     async "PUT /api/v1/workers/{worker}"({ params: { worker }, body: { ttl = DEFAULT_TTL_MS, ...entry } }) {

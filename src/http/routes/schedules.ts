@@ -12,7 +12,7 @@ import { fieldsToCamelCase, toTime } from "../wire/values.ts";
 
 type ScheduleBody = BodyIn<"PUT /api/v1/schedules/{name}">;
 
-export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof scheduleRoutes> {
+export function scheduleHandlers({ client, payloadCheck }: RouteParts): Handlers<keyof typeof scheduleRoutes> {
   return {
     async "GET /api/v1/schedules"() {
       return ok(writtenOf({ schedules: (await client.schedules.list()).map(toScheduleWire) }));
@@ -20,10 +20,15 @@ export function scheduleHandlers({ client }: RouteParts): Handlers<keyof typeof 
 
     async "POST /api/v1/schedules"(input) {
       const { name, ...body } = input.body;
+      await payloadCheck.check({ queue: body.queue, type: body.type }, body.payload);
       const schedule = await client.schedules.create({ ...scheduleFields(body), name } as ScheduleInput, changeOptionsOf(input));
       return { status: 201, body: writtenOf(toScheduleWire(schedule)) };
     },
-    "PUT /api/v1/schedules/{name}": (input) => upsert(client, input.params.name, input.body, changeOptionsOf(input)),
+
+    async "PUT /api/v1/schedules/{name}"(input) {
+      await payloadCheck.check({ queue: input.body.queue, type: input.body.type }, input.body.payload);
+      return upsert(client, input.params.name, input.body, changeOptionsOf(input));
+    },
 
     async "POST /api/v1/schedules/preview"({ body: { count, ...timing } }) {
       const runs = await client.schedules.preview(fieldsToCamelCase(timing) as ScheduleTiming, count);

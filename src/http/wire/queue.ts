@@ -90,6 +90,7 @@ export function toEntryWire(entry: WorkerEntry): EntryWire {
     processed: entry.processed,
     per_minute: entry.perMinute,
     abandoned: entry.abandoned,
+    ...(entry.schemas === undefined ? {} : { schemas: entry.schemas }),
   };
 }
 
@@ -109,15 +110,23 @@ export function fromEntryWire(id: string, wire: EntryWire): WorkerEntry {
     processed: wire.processed,
     perMinute: wire.per_minute,
     abandoned: wire.abandoned,
+    ...(wire.schemas === undefined ? {} : { schemas: wire.schemas }),
   };
 }
 
 export function toWorkerWire(worker: WorkerInfo): WorkerWire {
-  return { id: worker.id, ...toEntryWire(worker), started_at: toTime(worker.startedAt), heartbeat_at: toTime(worker.heartbeatAt) };
+  return {
+    id: worker.id,
+    ...toEntryWire(worker),
+    schemas: worker.schemas ?? null,
+    started_at: toTime(worker.startedAt),
+    heartbeat_at: toTime(worker.heartbeatAt),
+  };
 }
 
-export function fromWorkerWire(wire: WorkerWire): WorkerInfo {
-  return { ...fromEntryWire(wire.id, wire), heartbeatAt: fromTime(wire.heartbeat_at) };
+export function fromWorkerWire({ schemas, ...wire }: WorkerWire): WorkerInfo {
+  const entry = fromEntryWire(wire.id, schemas === null ? wire : { ...wire, schemas });
+  return { ...entry, heartbeatAt: fromTime(wire.heartbeat_at) };
 }
 
 export function toFormerWire({ heartbeatAt, end, endedAt, ...entry }: FormerWorker): FormerWire {

@@ -10,6 +10,7 @@ import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } fr
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
 import { formerWorkers, livingWorkers, readAudit, registerWorker, spendShare, unregisterWorker, writeAudit } from "./shared.ts";
+import { putSchemas, readSchemas } from "./schemas.ts";
 import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
@@ -79,6 +80,8 @@ const VERBS: Verbs<Context> = {
   spend: (memory, spends) => spends.map((spend) => spendShare(memory, spend)),
   mark: ({ shared, now }, name, ttlMs) => shared.marks.set(name, true, now + ttlMs),
   marked: ({ shared, now }, names) => names.map((name) => shared.marks.has(name, now)),
+  putSchemas,
+  readSchemas,
   writeAudit,
   readAudit,
 };

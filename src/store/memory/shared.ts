@@ -13,6 +13,8 @@ export class Shared {
   /** When each allowance will be unused again. */
   readonly allowances = new Expiring<number>();
   readonly marks = new Expiring<true>();
+  /** The text of each schema by its digest. */
+  readonly schemas = new Expiring<string>();
   /** The oldest first. */
   readonly audit: AuditEntry[] = [];
   auditNumber = 0;
@@ -23,6 +25,7 @@ export class Shared {
       this.workers.sweep(now, limit, { ms: FORMER_WORKERS_MS, most: MAX_FORMER_WORKERS }) +
       this.allowances.sweep(now, limit) +
       this.marks.sweep(now, limit) +
+      this.schemas.sweep(now, limit) +
       this.#sweepAudit(now, limit)
     );
   }

@@ -62,7 +62,7 @@ export async function logsOf(context: Context, id: string, after: number, limit:
 async function change(
   context: Context,
   batch: readonly string[],
-  { from, transition }: Move,
+  { from, transition, payload }: Move,
   manual: Manual | undefined,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
@@ -71,6 +71,7 @@ async function change(
     numbers(from.map((status) => STATE[status])),
     JSON.stringify(encodeTransition(transition)),
     manual === undefined ? null : encodeManual(manual),
+    payload ?? null,
   ];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
   return askForChanges(context, batch.length, ask, onUnknown);

@@ -18,6 +18,7 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { migrate } from "./migrations.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
+import { putSchemas, readSchemas } from "./schemas.ts";
 import {
   formerWorkers,
   livingWorkers,
@@ -168,6 +169,8 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  putSchemas,
+  readSchemas,
   writeAudit,
   readAudit,
 };

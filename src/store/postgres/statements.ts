@@ -78,7 +78,7 @@ const calls = (s: string, digest: string) => ({
   exchange: `select * from ${s}.exchange_${digest}(${parameters(12)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
   note: `select ${s}.note_${digest}(${parameters(3)})`,
-  change: `select * from ${s}.change_${digest}(${parameters(6)})`,
+  change: `select * from ${s}.change_${digest}(${parameters(7)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,
@@ -403,17 +403,24 @@ const others = (s: string, digest: string) => ({
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
+    , schemas as (${dropSome(`${s}.payload_schema`, `expires_at <= ${NOW}`)})
     , audit as (${dropSome(
       `${s}.audit`,
       `at < ${NOW} - ${AUDIT_KEPT_MS} or number <= (select max(number) from ${s}.audit) - ${MAX_AUDIT_ENTRIES} order by number`,
     )})
     select (select count(*) from moved) + (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
-      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)
+      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks) + (select count(*) from schemas)
       + (select count(*) from audit)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
   /** In: now, names. Out: those that are marked. */
   readMarks: `select name from ${s}.mark where name = any($2::text[]) and expires_at > ${NOW}`,
+  /** In: now, digests in order, texts, time to live. In order, so that two calls never wait for each other's rows. */
+  putSchemas: `insert into ${s}.payload_schema (digest, text, expires_at)
+    select i.digest, i.text, ${NOW} + $4::bigint from unnest($2::text[], $3::text[]) i(digest, text)
+    on conflict (digest) do update set expires_at = excluded.expires_at`,
+  /** In: now, digests. */
+  readSchemas: `select digest, text from ${s}.payload_schema where digest = any($2::text[]) and expires_at > ${NOW}`,
   /** In: now, entries. */
   writeAudit: `insert into ${s}.audit (at, entry) select ${NOW}, e.entry from unnest($2::text[]) with ordinality e(entry, ord) order by e.ord`,
   /** In: before (null: any), limit. Out: the newest first. */

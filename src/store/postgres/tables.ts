@@ -295,6 +295,12 @@ export const STEPS: readonly Step[] = [
   create index lane_counted on ${schema}.lane (counted_as, queue);`,
     isAdditive: true,
   },
+  // To 11: the JSON Schemas of payloads that workers publish.
+  {
+    sql: (schema) => `
+  create table ${schema}.payload_schema (digest text collate "C" primary key, text text not null, expires_at bigint not null);`,
+    isAdditive: true,
+  },
 ];
 
 /** The tables of changing rows, and the states in each. */

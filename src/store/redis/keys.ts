@@ -4,7 +4,7 @@
  * A queue belongs to one of 1,024 partitions, by its name, and a job's id carries that partition. Everything that a transition may touch
  * has the hash tag of one partition, so on a Cluster it is in one slot and one script can change it:
  *
- *   <prefix>:{17}:j                hash    id → body, written once
+ *   <prefix>:{17}:j                hash    id → body, written once; only an edit by hand writes another payload
  *   <prefix>:{17}:s                hash    id → state record; missing until something changes the job
  *   <prefix>:{17}:l, :n            hash    "queue type" → number of the lane, and back
  *   <prefix>:{17}:w:<lane>         zset    pending jobs by rank, ties by sequence
@@ -67,6 +67,11 @@ export class Keys {
   /** The time until which the mark is set. */
   mark(name: string): string {
     return `${this.prefix}:mark:${name}`;
+  }
+
+  /** The time until which a schema of payloads is kept, a space, and its text; the key expires then. */
+  schema(digest: string): string {
+    return `${this.prefix}:schema:${digest}`;
   }
 
   /** The beginning of a partition's key names; scripts add the rest. */

@@ -42,6 +42,7 @@ export async function changeJobs(
     transition.result ?? "",
     encodeErrorText(transition.error),
     manual === undefined ? "" : encodeManual(manual),
+    move.payload ?? "",
     ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {

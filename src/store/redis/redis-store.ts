@@ -15,6 +15,7 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates, readCounters } from "./queues.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
+import { putSchemas, readSchemas } from "./schemas.ts";
 import { Session } from "./session.ts";
 import {
   formerWorkers,
@@ -126,6 +127,8 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  putSchemas,
+  readSchemas,
   writeAudit,
   readAudit,
 };

@@ -18,6 +18,7 @@ import {
   READ_ATTEMPTS,
   READ_LOGS,
   READ_MANUAL_CHANGES,
+  SET_PAYLOAD,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
@@ -28,6 +29,7 @@ export function changeJob(tx: Transaction, id: string, move: Move, manual: Manua
   const was = statusOf(job.state);
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   applyTransition(tx, job, move.transition, null);
+  if (move.payload !== undefined) tx.on.run(SET_PAYLOAD, move.payload, job.seq);
   if (manual !== undefined) addManualChange(tx, job, manual);
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
 }

@@ -180,6 +180,8 @@ export const STEPS: readonly string[] = [
       (select old.queue, facet.key, facet.value, old.seq from json_each(old.extra, '$.facets') as facet);
   end;
   `,
+  // The JSON Schemas of payloads that workers publish.
+  "create table millrace_payload_schema (digest text primary key, text text not null, expires_at int not null)",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -13,6 +13,7 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
+import { putSchemas, readSchemas } from "./schemas.ts";
 import {
   formerWorkers,
   livingWorkers,
@@ -121,6 +122,8 @@ const VERBS: Verbs<Writer> = {
   spend: withoutSync((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
   mark: durably(setMark),
   marked: reading(readMarks),
+  putSchemas: durably(putSchemas),
+  readSchemas: reading(readSchemas),
   writeAudit: durably(writeAudit),
   readAudit: reading(readAudit),
 };

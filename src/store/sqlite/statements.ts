@@ -166,6 +166,9 @@ export const APPLY_TRANSITION = `update millrace_job
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** In: payload, seq. */
+export const SET_PAYLOAD = "update millrace_job set payload = ? where seq = ?";
+
 /** In: seq. Out: the changes by hand, one line each, or null. */
 export const READ_MANUAL_CHANGES = "select manual_changes from millrace_job where seq = ?";
 /** In: the lines before, or null; now, state, attempt, the caller's part; seq. */
@@ -342,6 +345,9 @@ export const DROP_UNUSED_ALLOWANCES =
 
 /** In: now, limit. */
 export const DROP_OLD_MARKS = "delete from millrace_mark where name in (select name from millrace_mark where expires_at <= ? limit ?)";
+/** In: now, limit. */
+export const DROP_OLD_SCHEMAS =
+  "delete from millrace_payload_schema where rowid in (select rowid from millrace_payload_schema where expires_at <= ? limit ?)";
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -397,6 +403,12 @@ export const WRITE_ALLOWANCE = "insert or replace into millrace_allowance (name,
 export const PUT_MARK = "insert or replace into millrace_mark (name, expires_at) values (?, ?)";
 /** In: name. */
 export const READ_MARK = "select expires_at from millrace_mark where name = ?";
+
+/** In: digest, text, expires_at. */
+export const PUT_SCHEMA = `insert into millrace_payload_schema (digest, text, expires_at) values (?, ?, ?)
+  on conflict do update set expires_at = excluded.expires_at`;
+/** In: digest, now. */
+export const READ_SCHEMA = "select text from millrace_payload_schema where digest = ? and expires_at > ?";
 
 // ── Audit ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -252,13 +252,14 @@ const note = command(
 // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const OPEN_LATER: Move = { ...OPEN, transition: { ...OPEN.transition, to: "scheduled", delayMs: 1_000 } };
-const MOVES = { cancel: CANCEL, retry: RETRY, "run now": RUN_NOW, open: OPEN, "open later": OPEN_LATER };
+const MOVES = { cancel: CANCEL, retry: RETRY, edit: RETRY, "run now": RUN_NOW, open: OPEN, "open later": OPEN_LATER };
 
 /** Ids of any job, and once more of those that a move is for. */
 function likely(model: Model, kind: ChangeKind | "remove"): string[] {
   const wanted = {
     cancel: ["running"],
     retry: ["dead", "failed", "cancelled"],
+    edit: ["dead", "failed", "cancelled"],
     "run now": ["scheduled", "retrying"],
     open: ["blocked"],
     "open later": ["blocked"],
@@ -268,19 +269,24 @@ function likely(model: Model, kind: ChangeKind | "remove"): string[] {
   return [...model.reference.known, ...fitting, ...fitting, ...fitting];
 }
 
-const ACTIONS = { cancel: "cancelled", retry: "retried", "run now": "started", open: null, "open later": null } as const;
+const ACTIONS = { cancel: "cancelled", retry: "retried", edit: "edited", "run now": "started", open: null, "open later": null } as const;
 /** Who does it by hand, and why; sometimes it is not done by hand. */
 const actor = fc.constantFrom(null, { by: null, reason: null }, { by: "ann", reason: 'line 1\nline 2 \u0000 \ud800 "' });
 
 function change(kind: ChangeKind): Command {
-  const input = fc.record({ picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), actor });
-  return command(kind, input, async ({ picks, actor }, model, world) => {
+  const input = fc.record({
+    picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
+    actor,
+    text: fc.constantFrom("1", "2", '"\\u0000"'),
+  });
+  return command(kind, input, async ({ picks, actor, text }, model, world) => {
     const ids = picks.map((pick) => pickFrom(likely(model, kind), pick) ?? world.newId());
     const action = ACTIONS[kind];
     const manual = action === null || actor === null ? undefined : { action, ...actor };
-    const answers = await world.store.change(ids, MOVES[kind], manual);
+    const payload = kind === "edit" ? text : undefined;
+    const answers = await world.store.change(ids, { ...MOVES[kind], payload }, manual);
     ids.forEach((id, index) => {
-      const expected = model.reference.change(id, kind, manual);
+      const expected = model.reference.change(id, kind, manual, payload);
       happened(`${kind} ${expected.kind}`);
       expect(answers[index], `the answer to ${kind} ${id}`).toMatchObject(expected);
     });
@@ -440,6 +446,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [1, reclaim],
   [2, change("cancel")],
   [2, change("retry")],
+  [1, change("edit")],
   [1, change("run now")],
   [2, change("open")],
   [1, change("open later")],

@@ -58,7 +58,7 @@ export interface Report {
   readonly ifExpired: boolean;
 }
 
-export type ChangeKind = "cancel" | "retry" | "run now" | "open" | "open later";
+export type ChangeKind = "cancel" | "retry" | "edit" | "run now" | "open" | "open later";
 export type ModelChange = { kind: "ok"; was: Status } | { kind: "refused"; status: Status } | { kind: "missing" };
 
 const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
@@ -318,7 +318,7 @@ export class Reference {
 
   // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  change(id: string, kind: ChangeKind, manual?: Manual): ModelChange {
+  change(id: string, kind: ChangeKind, manual?: Manual, payload?: string): ModelChange {
     const job = this.jobs.get(id);
     if (job === undefined) return { kind: "missing" };
     const { record } = job;
@@ -326,13 +326,15 @@ export class Reference {
     const allowed = {
       cancel: !ENDED.includes(was),
       retry: ["dead", "failed", "cancelled"].includes(was),
+      edit: ["dead", "failed", "cancelled"].includes(was),
       "run now": ["scheduled", "retrying"].includes(was),
       open: was === "blocked",
       "open later": was === "blocked",
     };
     if (!allowed[kind]) return { kind: "refused", status: was };
     if (kind === "cancel") this.#cancel(job);
-    else if (kind === "retry") this.#startAgain(job);
+    else if (kind === "retry" || kind === "edit") this.#startAgain(job);
+    if (payload !== undefined) record.payload = payload;
     if (kind !== "cancel") {
       record.runAt = this.now + (kind === "open later" ? 1_000 : 0);
       this.#enter(job, kind === "open later" ? "scheduled" : "pending");

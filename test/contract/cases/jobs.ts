@@ -55,6 +55,7 @@ export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly 
   "POST /api/v1/jobs/{id}/retry": [
     { status: 200, ask: async (world) => ({ params: { id: await world.dead() } }) },
     { status: 200, ask: async (world) => ({ params: { id: await world.later() }, query: "now=true" }) },
+    { status: 200, ask: async (world) => ({ params: { id: await world.dead() }, json: { payload: { n: 2 } } }) },
     { status: 409, code: "wrong_status", ask: ofCompleted },
   ],
   "GET /api/v1/jobs/{id}/explain": [{ status: 200, ask: ofWaiting }],

@@ -1,3 +1,4 @@
+import { readSchema } from "../../../src/core/payload-schema.ts";
 import type { leaseRoutes } from "../../../src/http/contract/leases.ts";
 import type { Case, World } from "../case.ts";
 
@@ -67,6 +68,23 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
       },
     },
   ],
-  "PUT /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" }, json: ENTRY }) }],
+  "GET /api/v1/types": [
+    {
+      status: 200,
+      async ask({ client: { leases } }) {
+        const schema = readSchema({ type: "object" }, "schema");
+        await leases.publishSchemas([schema]);
+        await leases.register({ ...WORKER, schemas: { task: schema.digest } }, 60_000);
+        return {};
+      },
+    },
+  ],
+  "POST /api/v1/schemas": [
+    { status: 200, ask: () => ({ json: { schemas: [{ type: "object" }] } }) },
+    { status: 422, code: "invalid_input", ask: () => ({ json: { schemas: [7] } }) },
+  ],
+  "PUT /api/v1/workers/{worker}": [
+    { status: 200, ask: () => ({ params: { worker: "w1" }, json: { ...ENTRY, schemas: { task: "x".repeat(22) } } }) },
+  ],
   "DELETE /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" } }) }],
 };

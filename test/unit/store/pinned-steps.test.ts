@@ -18,6 +18,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "e33a0b5a2a8a8554",
       "c826779a747c2b54",
       "aa10185aa9356e3d",
+      "5b736f6173d22e56",
     ],
   },
   SQLite: {
@@ -31,6 +32,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "c651aa268c56b0b0",
       "29890e33ceb0f4c2",
       "c8fff239b4e37ee7",
+      "04a7fff83a0695f5",
     ],
   },
 };

@@ -17,7 +17,7 @@ describe("handlers", () => {
     const backoff = (): number => 5;
     const table = readHandlers([defineJob({ type: "a", backoff }).handle(nothing)]);
     expect(table.types).toEqual(["a"]);
-    expect(table.find("a")).toEqual({ handler: nothing, schema: undefined, backoff });
+    expect(table.find("a")).toEqual({ handler: nothing, schema: undefined, jsonSchema: null, backoff });
   });
 
   test('"*" claims any type and handles those that have no handler of their own', () => {

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import type { Job, JobError } from "../../../core/job.ts";
-import type { JobAttempt, ManualChange } from "../../../core/manual-change.ts";
+import { type JobAttempt, type ManualChange, startsLife } from "../../../core/manual-change.ts";
 import { changeWords } from "../../change-words.ts";
 import { NOTHING } from "../../format.ts";
 import { CopyButton } from "../../parts/bits.tsx";
@@ -48,7 +48,7 @@ export function Attempts({ history, job }: { readonly history: JobHistory; reado
   const { attempts, changes } = history;
   const latest = attempts.at(-1);
   const lives = [...Map.groupBy(attempts.toReversed(), ({ life }) => life)];
-  const retries = changes.filter(({ action }) => action === "retried");
+  const retries = changes.filter(startsLife);
   return (
     <Card title="Attempts" flush aside={<span className="text-xs text-muted-foreground">{attempts.length} in total</span>}>
       {lives.map(([life, ofLife], index) => (

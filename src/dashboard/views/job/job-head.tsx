@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
-import { ClipboardCopy, CopyPlus, Terminal } from "lucide-react";
+import { ClipboardCopy, CopyPlus, PencilLine, Terminal } from "lucide-react";
 import type { ReactElement } from "react";
+import { isInternalType } from "../../../core/internal.ts";
 import type { Job } from "../../../core/job.ts";
 import { COPY_FORMATS, requestLike } from "../../copy-as.ts";
 import { copyText } from "../../copy-text.ts";
@@ -105,6 +106,11 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
               {ACTION_WORDS[action]}
             </Button>
           ))}
+          {isValid("retry", job.status) && !isInternalType(job.type) && (
+            <Button icon={PencilLine} onClick={() => overlay.set({ kind: "edit", job })}>
+              Edit and retry
+            </Button>
+          )}
           <Button icon={CopyPlus} onClick={duplicate}>
             Duplicate and edit
           </Button>

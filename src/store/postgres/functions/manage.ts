@@ -59,12 +59,13 @@ const answerLeftOut = (s: string): string => `
  *
  * `p_careful`: does not wait for rows of jobs or keys that others hold; after a few looks they are left out.
  * `p_manual`: the caller's part of a change by hand; null: it is none.
+ * `p_payload`: the new payload; null: the present one stays.
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string, digest: string): string => `
 create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json,
-  p_manual text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+  p_manual text, p_payload text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
@@ -139,6 +140,10 @@ begin
       delete from ${s}.key k using ${s}.job j, ${s}.lane l
         where j.id = any(v_keyless) and j.id = any(v_moved) and l.id = j.lane and k.queue = l.queue and k.key = j.key and k.job = j.id;
       update ${s}.job set key = null where id = any(v_keyless) and id = any(v_moved);
+    end if;
+
+    if p_payload is not null then
+      update ${s}.job set payload = p_payload where id = any(v_moved);
     end if;
 
     return query

@@ -39,8 +39,8 @@ end
 
 /**
  * Applies a move.
- * In: now; the states it applies to; delay or ""; run time or ""; result; error; the caller's part of a change by hand, or ""; its shape;
- * ids.
+ * In: now; the states it applies to; delay or ""; run time or ""; result; error; the caller's part of a change by hand, or ""; the
+ * new payload, or ""; its shape; ids.
  * Out: { answers, lanes, hints }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
  * and result.
  */
@@ -55,10 +55,10 @@ export const CHANGE: Script = script(
   FORGET,
   ALWAYS,
   `
-local from, delay, runMs, result, error, manual, shape =
-  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], readShape(8)
+local from, delay, runMs, result, error, manual, payload, shape =
+  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], readShape(9)
 local answers, ids, records = {}, {}, {}
-for index = 8 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
+for index = 9 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = mget('j', ids)
 for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -92,7 +92,10 @@ for index, id in ipairs(ids) do
       local after = transition(id, record, shape, delay, runMs, result, error, nil, losesKey(id, body, state, over))
       records[id] = after
       if manual ~= '' then keepManualChange(id, state, attempt) end
-      answers[index] = { state, summary(body, after) }
+      local shown, shownRecord = summary(body, after)
+      -- What lists show of a body is all before its payload.
+      if payload ~= '' then redis.call('HSET', B .. 'j', id, shown .. payload) end
+      answers[index] = { state, shown, shownRecord }
     end
   end
 end

@@ -95,6 +95,13 @@ export const MARK: Script = plainScript(
   `redis.call('SET', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), 'PX', ARGV[2])`,
 );
 
+/** Keeps a schema of payloads, which expires by itself. In: now; time to live; text. */
+export const PUT_SCHEMA: Script = plainScript(
+  "putSchema",
+  TIME,
+  `redis.call('SET', KEYS[1], string.format('%.0f ', now + tonumber(ARGV[2])) .. ARGV[3], 'PX', ARGV[2])`,
+);
+
 /**
  * Adds entries to the audit: "number time JSON" each. `last` keeps the last number, so that numbers rise even if all entries are gone.
  * In: now; JSON …

@@ -1,0 +1,82 @@
+/** EDITS THE PAYLOAD of a job that has ended, and retries that same job. */
+import { RotateCw } from "lucide-react";
+import { type FormEvent, type ReactElement, useState } from "react";
+import { MillraceError } from "../../core/errors.ts";
+import type { Job } from "../../core/job.ts";
+import { payloadOf, prettyJson } from "../../core/json-text.ts";
+import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
+import { act } from "../act.ts";
+import { client } from "../api.ts";
+import { shortId } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextArea, TextField } from "../parts/field.tsx";
+import { messageOf } from "../parts/notices.tsx";
+import { readJson } from "./draft.ts";
+
+interface EditDialogProps {
+  readonly job: Job;
+  readonly onClose: () => void;
+}
+
+export default function EditDialog({ job, onClose }: EditDialogProps): ReactElement {
+  const [text, setText] = useState(() => prettyJson(payloadOf(job)));
+  const [reason, setReason] = useState("");
+  const [payloadProblem, setPayloadProblem] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+
+  const refuse = (error: unknown): void => {
+    const isAboutPayload = error instanceof MillraceError && error.field?.startsWith("payload") === true;
+    (isAboutPayload ? setPayloadProblem : setProblem)(messageOf(error));
+  };
+  const retry = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const payload = readJson(text, setPayloadProblem);
+    if (payload === undefined) return;
+    setPayloadProblem(undefined);
+    setProblem(undefined);
+    setBusy(true);
+    const options = { payload, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) };
+    const retried = await act(
+      () => client.retry(job.id, options),
+      () => `${job.type} …${shortId(job.id)} is queued for retry with the new payload`,
+      { onFailure: refuse },
+    );
+    setBusy(false);
+    if (retried !== undefined) onClose();
+  };
+
+  return (
+    <Dialog
+      title="Edit and retry"
+      onClose={onClose}
+      wide
+      problem={problem}
+      footer={
+        <>
+          <Button look="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button look="primary" icon={RotateCw} type="submit" form="edit" disabled={isBusy}>
+            Save and retry
+          </Button>
+        </>
+      }
+    >
+      <form id="edit" onSubmit={(event) => void retry(event)} className="space-y-4 p-4">
+        <p className="text-muted-foreground">
+          This job, with the same id, gets this payload and is retried. The present payload is not kept.
+        </p>
+        <TextArea label="Payload" rows={12} value={text} onChange={setText} problem={payloadProblem} hint="Any JSON, up to 1 MiB." />
+        <TextField
+          label="Reason"
+          value={reason}
+          onChange={setReason}
+          maxLength={MAX_REASON_LENGTH}
+          hint="Optional. It is kept with the change."
+        />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { Client } from "../../../src/client/client.ts";
+import { defineJob } from "../../../src/client/define-job.ts";
+import type { JsonSchema } from "../../../src/core/payload-schema.ts";
+import { PayloadCheck } from "../../../src/http/payload-check.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { until } from "../../faults/until.ts";
+import { openApi } from "./open-api.ts";
+
+const mail = defineJob({ type: "mail", input: z.object({ to: z.email(), n: z.int().optional(), tags: z.array(z.string()).default([]) }) });
+
+/** Starts a worker, and waits until its schemas are known. */
+async function publish(client: Client, jsonSchema?: JsonSchema): Promise<void> {
+  const before = (await client.types()).length;
+  const job = jsonSchema === undefined ? mail : defineJob({ type: "mail", jsonSchema });
+  client.work([job.handle(() => null)], { queues: ["a"] });
+  await until(async () => {
+    const types = await client.types();
+    return types.length > before && types.every(({ schema }) => schema !== null);
+  });
+}
+
+describe("a payload", () => {
+  test("that does not fit the schema of the worker is refused, with every place", async () => {
+    const { ask, client } = await openApi();
+    await publish(client);
+    const bad = { type: "mail", queue: "a", payload: { n: 1.5, tags: ["x", 2] } };
+    const refused = await ask("POST /api/v1/jobs", { json: bad });
+    expect(refused.status).toBe(422);
+    expect(refused.body).toMatchObject({
+      code: "invalid_input",
+      field: "payload.to",
+      detail: "payload.to is required (and 2 other places): the payload does not fit the schema that workers publish for type mail",
+      issues: [
+        { field: "payload.to", message: "is required" },
+        { field: "payload.n", message: "must be integer" },
+        { field: "payload.tags[1]", message: "must be string" },
+      ],
+    });
+    const good = { ...bad, payload: { to: "ann@example.com" } };
+    expect(await ask("POST /api/v1/jobs", { json: good })).toMatchObject({ status: 201 });
+    const batch = await ask("POST /api/v1/jobs/batch", { json: { jobs: [bad, good, { ...bad, queue: "b" }] } });
+    expect(batch.body).toMatchObject({ results: [{ status: 422, error: { field: "payload.to" } }, { status: 201 }, { status: 201 }] });
+    expect((await ask("POST /jobs", { json: bad })).status).toBe(400);
+    const schedule = { ...bad, every: "1h" };
+    expect((await ask("PUT /api/v1/schedules/{name}", { params: { name: "s" }, json: schedule })).status).toBe(422);
+    expect((await ask("POST /api/v1/schedules", { json: { ...schedule, name: "s" } })).status).toBe(422);
+    const { id } = await client.enqueue("mail", {}, { queue: "a", delay: "1h" });
+    await client.cancel(id);
+    expect((await ask("POST /api/v1/jobs/{id}/retry", { params: { id }, json: { payload: {} } })).status).toBe(422);
+    expect((await ask("POST /api/v1/jobs/{id}/retry", { params: { id }, json: { payload: good.payload } })).status).toBe(200);
+  });
+
+  test("fits if one of several versions takes it, or if a worker without a schema does", async () => {
+    const { ask, client } = await openApi();
+    await publish(client);
+    const json = { type: "mail", queue: "a", payload: { phone: 7 } };
+    expect(await ask("POST /api/v1/jobs", { json })).toMatchObject({ status: 422 });
+    await publish(client, { type: "object", required: ["phone"], properties: { phone: { type: "integer", format: "email" } } });
+    // The lookup before was a moment ago: a refusal may rest on it for a second.
+    await expect.poll(async () => (await ask("POST /api/v1/jobs", { json })).status, { timeout: 10_000 }).toBe(201);
+    const text = { ...json, payload: "text" };
+    expect(await ask("POST /api/v1/jobs", { json: text })).toMatchObject({ status: 422 });
+    client.work({ "*": () => null }, { queues: ["*"] });
+    await until(async () => (await client.types()).some(({ type }) => type === "*"));
+    await expect.poll(async () => (await ask("POST /api/v1/jobs", { json: text })).status, { timeout: 10_000 }).toBe(201);
+  });
+
+  test("is accepted if the schema cannot be applied, or cannot be found in time", async () => {
+    const { ask, client } = await openApi();
+    await publish(client, { type: "string", pattern: "(" });
+    expect(await ask("POST /api/v1/jobs", { json: { type: "mail", queue: "a", payload: "x" } })).toMatchObject({ status: 201 });
+    const silent = new PayloadCheck({ types: () => new Promise(() => {}) }, systemClock);
+    await silent.check({ type: "mail" }, 1);
+  });
+});
