@@ -61,7 +61,8 @@ export function queueSuite(engine: Engine): void {
     });
 
     keeps("keeps a value of every setting that is not the default, and takes the default back", async (world) => {
-      const other = ({ usual, kind }: QueueSetting): SettingValue => (kind === "flag" ? !usual : Number(usual ?? 0) + 7);
+      const other = ({ usual, kind }: QueueSetting): SettingValue =>
+        kind === "flag" ? !usual : kind === "text" ? "other" : Number(usual ?? 0) + 7;
       const settings = settingsFrom(other);
       expect(Object.keys(settings)).toEqual(Object.keys(QUEUE_DEFAULTS));
       await world.store.configure("a", settings);
