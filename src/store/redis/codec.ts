@@ -11,6 +11,7 @@ import {
   type Status,
   usualMaxLost,
 } from "../../core/job.ts";
+import type { Facets } from "../../core/facets.ts";
 import { countsTimes } from "../../core/counters.ts";
 import { isPlainEnd, type Outcome, type Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
@@ -22,6 +23,9 @@ import { ATTEMPT, DUE, HEAD, HEAD_FLAG, KEY, LENGTH_DIGITS, LINE, RECORD, RECORD
 
 /** States as scripts take them: ",4,5,". */
 export const statesOf = (statuses: readonly Status[]): string => `,${statuses.map((status) => STATE[status]).join()},`;
+
+/** A filter as scripts take it: "" if it is absent. */
+export const jsonOf = (filter: unknown): string => (filter === undefined ? "" : JSON.stringify(filter));
 
 /** A reply of a script: integers are numbers, texts are bytes. */
 export type Reply = Buffer | number | null | readonly Reply[];
@@ -42,7 +46,15 @@ interface Extra {
   tags?: readonly string[];
   meta?: string;
   webhookUrl?: string;
+  /** The last one, because scripts cut it out. */
+  facets?: Facets;
 }
+
+/**
+ * How facets begin in that line. Nothing else in it looks like this: a text in JSON has no bare quotes, and the value of a facet is a text,
+ * even if its field has this name.
+ */
+export const FACETS_BEGIN = '"facets":{';
 
 const USUAL = { maxRetries: 3, retryDelayMs: 1000, timeoutMs: 30_000 } as const;
 const NO_EXTRA: Extra = {};
@@ -53,17 +65,23 @@ export function encodeBody(job: NewJob): string {
 }
 
 function encodeExtra(job: NewJob): string {
-  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl } = job;
+  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, facets } = job;
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
   const losesAsUsual = maxLost === usualMaxLost(maxRetries);
-  if (isUsual && losesAsUsual && tags.length === 0 && meta === null && webhookUrl === null) return "";
+  if (isUsual && losesAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
   if (!losesAsUsual) extra.maxLost = maxLost;
   if (tags.length > 0) extra.tags = tags;
   if (meta !== null) extra.meta = meta;
   if (webhookUrl !== null) extra.webhookUrl = webhookUrl;
+  if (facets !== null) extra.facets = facets;
   return JSON.stringify(extra);
+}
+
+/** What its body has, as flags of the body's head. */
+export function encodeFlags({ idempotencyKey, facets }: NewJob): string {
+  return String((idempotencyKey === null ? 0 : HEAD_FLAG.keyed) + (facets === null ? 0 : HEAD_FLAG.faceted));
 }
 
 /** "d<ms>", "r<time>", "b" for a blocked job, or "" for now. */
@@ -184,6 +202,7 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     webhookUrl: extra.webhookUrl ?? null,
     tags: extra.tags ?? [],
     meta: extra.meta ?? null,
+    facets: extra.facets ?? null,
     workerId: null,
     fence: 0,
     createdAt,

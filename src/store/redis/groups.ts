@@ -1,48 +1,85 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { FacetTally } from "../../core/facet-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
-import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
-import { listOf, numberOf, readLanes, statesOf, textOf } from "./codec.ts";
+import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { jsonOf, listOf, numberOf, readLanes, type Reply, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
 import { findJobs } from "./manage.ts";
-import { GROUPS } from "./statements/groups.ts";
+import { FACET_VALUES, GROUPS } from "./statements/groups.ts";
+import type { Script } from "./statements/script.ts";
 
-/** This script only reads, so it may look at more than one that writes. */
+/** These scripts only read, so they may look at more than one that writes. */
 const STRETCH = 500;
 
-/** Groups dead letters by error. Each partition has them by their end; if there are too many, only the latest of each. */
+/** Which dead letters are counted, and how. */
+interface Counting {
+  readonly query: Omit<GroupQuery, "limit">;
+  readonly script: Script;
+  /** What the script takes in addition. */
+  readonly args: readonly string[];
+  /** Takes a row: its name, the type of its jobs, and what follows name and lane. */
+  readonly add: (name: string, type: string, row: readonly Reply[]) => void;
+}
+
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
-  const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
-  const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition, query)));
-  const filled = partitions.map((partition, index) => ({ partition, size: sizes[index]! })).filter(({ size }) => size > 0);
-  const isTooMuch = filled.reduce((sum, { size }) => sum + size, 0) > MAX_CANDIDATES;
-  const share = isTooMuch ? Math.floor(MAX_CANDIDATES / filled.length) : MAX_CANDIDATES;
   const tally = new ErrorTally();
-  await Promise.all(filled.map(({ partition }) => countErrors(context, partition, share, query, tally)));
+  const isTooMuch = await countLatest(context, {
+    query,
+    script: GROUPS,
+    args: [],
+    add: (group, type, [count, first, last, sample]) =>
+      tally.add({
+        group,
+        type,
+        count: numberOf(count),
+        firstSeenAt: numberOf(first),
+        lastSeenAt: numberOf(last),
+        sampleJobId: longId(sample as Buffer),
+      }),
+  });
   const { groups, isMore } = tally.top(query.limit);
   const ids = groups.map(({ sampleJobId }) => sampleJobId);
   const errors = (await findJobs(context, ids)).map((job) => job?.error);
   return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
 }
 
-async function countDead({ session, keys }: Context, partition: number, query: GroupQuery): Promise<number> {
+export async function countFacetValues(context: Context, query: FacetQuery): Promise<FacetValues> {
+  const tally = new FacetTally();
+  const isTooMuch = await countLatest(context, {
+    query,
+    script: FACET_VALUES,
+    args: [query.field, query.group ?? ""],
+    add: (value, _type, [count]) => tally.add(value === "" ? null : value, numberOf(count)),
+  });
+  return tally.top(query.limit, isTooMuch);
+}
+
+/** Each partition has dead letters by their end. If there are too many, only the latest of each are counted: returns whether that is so. */
+async function countLatest(context: Context, counting: Counting): Promise<boolean> {
+  const { query } = counting;
+  const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
+  const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition, query)));
+  const filled = partitions.map((partition, index) => ({ partition, size: sizes[index]! })).filter(({ size }) => size > 0);
+  const isTooMuch = filled.reduce((sum, { size }) => sum + size, 0) > MAX_CANDIDATES;
+  const share = isTooMuch ? Math.floor(MAX_CANDIDATES / filled.length) : MAX_CANDIDATES;
+  await Promise.all(filled.map(({ partition }) => countIn(context, partition, share, counting)));
+  return isTooMuch;
+}
+
+async function countDead({ session, keys }: Context, partition: number, query: Counting["query"]): Promise<number> {
   return numberOf(await session.command("ZCOUNT", `${keys.partition(partition)}:x`, ...endsOf(query)));
 }
 
 /** The wanted time of the end, as bounds of a sorted set. */
-function endsOf({ endedFrom, endedTo }: GroupQuery): [from: string, to: string] {
+function endsOf({ endedFrom, endedTo }: Counting["query"]): [from: string, to: string] {
   return [endedFrom === undefined ? "-inf" : String(endedFrom), endedTo === undefined ? "+inf" : `(${endedTo}`];
 }
 
-async function countErrors(
-  { session, keys }: Context,
-  partition: number,
-  share: number,
-  query: GroupQuery,
-  tally: ErrorTally,
-): Promise<void> {
-  const { priority, from = "", to = "", tag = "" } = query;
+async function countIn({ session, keys }: Context, partition: number, share: number, counting: Counting): Promise<void> {
+  const { query, script, args, add } = counting;
+  const { priority, from = "", to = "", tag = "", facets } = query;
   const filter = [
     statesOf([...new Set(query.status)]),
     String(priority?.min ?? ""),
@@ -50,26 +87,20 @@ async function countErrors(
     String(from),
     String(to),
     tag,
+    jsonOf(facets),
     ...endsOf(query),
   ];
   for (let passed = 0; passed < share;) {
     const stretch = Math.min(STRETCH, share - passed);
-    const reply = await session.run(GROUPS, keys.partition(partition), [String(passed), String(stretch), ...filter]);
+    const reply = await session.run(script, keys.partition(partition), [String(passed), String(stretch), ...filter, ...args]);
     const [rows, looked, lanes] = listOf(reply);
     const names = readLanes(lanes);
     for (const row of listOf(rows)) {
-      const [group, lane, count, first, last, sample] = listOf(row);
+      const [name, lane, ...rest] = listOf(row);
       const { type, queue } = names.get(numberOf(lane))!;
       if (leavesOut(query, queue)) continue;
       if ((query.type !== undefined && type !== query.type) || (query.queue !== undefined && queue !== query.queue)) continue;
-      tally.add({
-        group: textOf(group),
-        type,
-        count: numberOf(count),
-        firstSeenAt: numberOf(first),
-        lastSeenAt: numberOf(last),
-        sampleJobId: longId(sample as Buffer),
-      });
+      add(textOf(name), type, rest);
     }
     if (numberOf(looked) < stretch) return;
     passed += stretch;

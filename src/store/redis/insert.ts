@@ -2,7 +2,19 @@ import type { NewJob } from "../../core/job.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import { statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
-import { digits, encodeBody, encodeKey, encodeWhen, listOf, numberOf, readJob, readLanes, type Reply, textOf } from "./codec.ts";
+import {
+  digits,
+  encodeBody,
+  encodeFlags,
+  encodeKey,
+  encodeWhen,
+  listOf,
+  numberOf,
+  readJob,
+  readLanes,
+  type Reply,
+  textOf,
+} from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
 import { KIND_DIGITS } from "./layout.ts";
@@ -78,7 +90,7 @@ export function encodeJobs(jobs: readonly NewJob[]): string[] {
   const described: string[] = [];
   const args: string[] = [];
   for (const job of jobs) {
-    const kind = [job.queue, job.type, String(job.priority), encodeWhen(job), job.idempotencyKey === null ? "" : "1"];
+    const kind = [job.queue, job.type, String(job.priority), encodeWhen(job), encodeFlags(job)];
     const name = kind.join(" ");
     let number = kinds.get(name);
     if (number === undefined) {

@@ -113,7 +113,7 @@ export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4 } as co
  * of which scripts know only the first line end: the payload follows it.
  */
 export const HEAD = new Layout({ created: "I6", flags: "B", priority: "b", lane: "I3", seq: "I7" });
-export const HEAD_FLAG = { scheduled: 1, keyed: 2 } as const;
+export const HEAD_FLAG = { scheduled: 1, keyed: 2, faceted: 4 } as const;
 export const DUE = new Layout({ runAt: "I6" });
 export const KEY = new Layout({ ttl: "I6", length: "B" });
 

@@ -5,9 +5,10 @@ import { partitionOf } from "../../core/partition.ts";
 import { searchFor } from "../../core/search.ts";
 import { comesBefore, decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import { listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
+import { jsonOf, listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
+import { queueState } from "./queues.ts";
 import {
   COUNT,
   COUNT_BY_STATE,
@@ -170,7 +171,7 @@ function readStretch({ session, keys }: Context, source: Source, query: ListQuer
 
 /** The arguments of the scripts that look through jobs. */
 function argsOf({ after, line, queues }: Source, filter: Filter, want: number, most: number): string[] {
-  const { type, queue, priority, tag, from, to, internal, endedFrom, endedTo, q } = filter;
+  const { type, queue, priority, from, to, internal, endedFrom, endedTo, q } = filter;
   const states = statesOf([...new Set(statusesOf(filter) ?? STATUSES)]);
   const [min, max, since, before, endsFrom, endsBefore] = [priority?.min, priority?.max, from, to, endedFrom, endedTo].map((value) =>
     value === undefined ? "" : String(value),
@@ -178,7 +179,7 @@ function argsOf({ after, line, queues }: Source, filter: Filter, want: number, m
   const place = after === "start" || after === null ? { at: "", seq: "" } : { at: String(after.at), seq: String(after.seq) };
   const begins = line === "created" ? place.seq : place.at;
   const bound = String(Math.min(most, q === undefined ? MOST_LOOKED_AT : MOST_SEARCHED));
-  const wanted = [type ?? "", queue ?? "", min!, max!, since!, tag === undefined ? "" : JSON.stringify(tag), internal === true ? "1" : ""];
+  const wanted = [type ?? "", queue ?? "", min!, max!, since!, jsonOf(filter.tag), jsonOf(filter.facets), internal === true ? "1" : ""];
   const args = [begins, before!, states, String(want), bound, ...wanted, endsFrom!, endsBefore!, ...textsOf(q)];
   return line === "created" ? args : [...args, LETTER[line], place.seq, ...queues];
 }
@@ -190,16 +191,28 @@ function textsOf(q: string | undefined): string[] {
   return [text, inJson, /^[0-9a-f-]+$/.test(text) ? "1" : ""];
 }
 
-/** Filters that scripts cannot apply are applied here to what they return. */
+/** If a facet of a queue is wanted, counts in its index. If it has too many jobs, but few of the wanted statuses, counts in their lines. */
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
+  const { queue, facets, from, to } = filter;
+  const statuses = statusesOf(filter);
+  if (statuses === undefined || from !== undefined || to !== undefined) return countIn(context, filter, "created");
+  if (queue === undefined || facets === undefined) return countIn(context, filter, "state");
+  const inFacet = await countIn(context, filter, "created");
+  if (!inFacet.isCapped) return inFacet;
+  const wanted = (await queueState(context, queue)).counts.filter(({ status }) => statuses.includes(status));
+  const isFew = wanted.reduce((sum, { count }) => sum + count, 0) <= MAX_CANDIDATES;
+  return isFew ? countIn(context, filter, "state") : inFacet;
+}
+
+/** Filters that scripts cannot apply are applied here to what they return. */
+async function countIn(context: Context, filter: Filter, order: "created" | "state"): Promise<{ count: number; isCapped: boolean }> {
   const { tag, group, q, from, to } = filter;
-  const isDated = from !== undefined || to !== undefined;
-  if (tag !== undefined || group !== undefined || (q !== undefined && isDated)) {
-    const { jobs, cursor } = await listJobs(context, { ...filter, sort: isDated ? "created" : "state", limit: MAX_CANDIDATES });
+  if (tag !== undefined || group !== undefined || (q !== undefined && (from !== undefined || to !== undefined))) {
+    const { jobs, cursor } = await listJobs(context, { ...filter, sort: order, limit: MAX_CANDIDATES });
     return { count: jobs.length, isCapped: cursor !== null };
   }
   const status = statusesOf(filter);
-  const groups = status === undefined || isDated ? [{ line: "created" as const, status }] : linesOf(status);
+  const groups = order === "created" ? [{ line: "created" as const, status }] : linesOf(status!);
   const looked = new Looked();
   let count = 0;
   for (const { line, status } of groups) {

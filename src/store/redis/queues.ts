@@ -1,6 +1,14 @@
 import { MillraceError } from "../../core/errors.ts";
 import { partitionOf } from "../../core/partition.ts";
-import { QUEUE_SETTINGS, type QueueChange, type QueueSetting, type QueueSettings, settingIn, settingsFrom } from "../../core/queue.ts";
+import {
+  QUEUE_SETTINGS,
+  type QueueChange,
+  type QueueSetting,
+  type QueueSettings,
+  settingIn,
+  settingsFrom,
+  type SettingValue,
+} from "../../core/queue.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import { type CounterCell, counterRows, FIELDS_PER_TYPE, readField, readTallyCell, readTyped } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
@@ -74,7 +82,7 @@ export async function queueStates(context: Context): Promise<QueueState[]> {
   return states;
 }
 
-async function queueState({ session, keys }: Context, name: string): Promise<QueueState> {
+export async function queueState({ session, keys }: Context, name: string): Promise<QueueState> {
   const base = keys.partition(partitionOf(name));
   const [settings, tallies] = await Promise.all([
     session.command("HGETALL", `${base}:q:${name}`),
@@ -102,8 +110,14 @@ function readSettings(fields: ReadonlyMap<string, string>): QueueSettings {
     const stored = fields.get(fieldOf(setting));
     if (stored === undefined) return setting.usual;
     if (stored === "") return null;
+    if (setting.kind === "text") return stored;
     return setting.kind === "flag" ? stored !== "0" : Number(stored);
   });
+}
+
+function encodeSetting(value: SettingValue): string {
+  if (value === null) return "";
+  return typeof value === "string" ? value : String(Number(value));
 }
 
 export async function configureQueue({ session, keys, feed, registry }: Context, queue: string, change: QueueChange): Promise<void> {
@@ -111,7 +125,7 @@ export async function configureQueue({ session, keys, feed, registry }: Context,
   const fields = paused === undefined ? [] : [["paused", paused ? "1" : "0"]];
   for (const setting of QUEUE_SETTINGS) {
     const value = settingIn(change, setting);
-    if (value !== undefined) fields.push([fieldOf(setting), value === null ? "" : String(Number(value))]);
+    if (value !== undefined) fields.push([fieldOf(setting), encodeSetting(value)]);
   }
   const call = (registered: string): Promise<Reply> =>
     session.run(CONFIGURE, keys.partition(partitionOf(queue)), [queue, registered, ...fields.flat()]);

@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import type { Driver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { RedisFeed } from "./feed.ts";
-import { groupErrors } from "./groups.ts";
+import { countFacetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
 import { openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
@@ -101,6 +101,7 @@ const VERBS: Verbs<Context> = {
   find: findJobs,
   list: listJobs,
   errorGroups: groupErrors,
+  facetValues: countFacetValues,
   count: countMatches,
   attempts: attemptsOf,
   manualChanges: manualChangesOf,

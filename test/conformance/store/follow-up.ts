@@ -41,6 +41,14 @@ export function followUpSuite(engine: Engine): void {
       expect((await world.store.queues()).map(({ name }) => name).sort()).toEqual(["default", QUEUE]);
     });
 
+    keeps("enters the index of its facets", async (world) => {
+      const settlement = followed(await world.running(HOOK));
+      const followUp = { ...settlement.followUp!, facets: { job_id: "globex" } };
+      expect(await send(world, { ...settlement, followUp })).toEqual(["ok"]);
+      const { jobs } = await world.store.list({ queue: QUEUE, internal: true, facets: followUp.facets, limit: 10 });
+      expect(jobs).toMatchObject([{ id: followUp.id, facets: followUp.facets }]);
+    });
+
     keeps("rings work in its queue", async (world) => {
       const lease = await world.running(HOOK);
       const heard = new Promise<void>((resolve) =>

@@ -186,6 +186,13 @@ export function scheduleSuite(engine: Engine): void {
       expect(await world.store.dueSchedules(10)).toMatchObject({ schedules: [], nextInMs: MINUTE_MS });
     });
 
+    keeps("puts the job into the index of its facets", async (world) => {
+      const job = jobOf(world, { payload: { customer: "globex" }, fields: ["customer"] });
+      expect(await world.store.tick([tickOf(world, await put(world, "a"), { job })])).toEqual(["ticked"]);
+      const { jobs } = await world.store.list({ queue: "cron", facets: { customer: "globex" }, limit: 10 });
+      expect(jobs).toMatchObject([{ id: job.id, facets: { customer: "globex" } }]);
+    });
+
     keeps("T03, T04: any number of processes may tick at once: one job a tick", async (world) => {
       const other = await world.elsewhere();
       await put(world, "a");

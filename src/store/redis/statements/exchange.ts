@@ -2,6 +2,7 @@ import { COUNTER, MARKS_PER_FENCE, STATE, tallyCell } from "../../numbers.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { SHAPE_NAMES } from "../codec.ts";
 import { ENDED, HEAD, HEAD_FLAG, isSet, KIND_DIGITS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+import { FACETS } from "./facets.ts";
 import { INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
@@ -333,8 +334,8 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
 export const EXCHANGE: Script = script("exchange", ...PARTS, BODY, "writeLedger()", ANSWER);
 
 /**
- * Inserts the follow-up jobs of applied settlements. After BODY, p is at a comma-separated list of their numbers, followed by one job for
- * each number.
+ * Inserts the follow-up jobs of applied settlements. After BODY and FACETS: p is at a comma-separated list of their numbers, followed
+ * by one job for each number.
  */
 const FOLLOW = `
 local work = rings.work
@@ -364,4 +365,4 @@ end
  * In: as above; then the numbers of the settlements with follow-up jobs, separated by commas, and a job for each as INSERT_JOBS reads them.
  *     The queues of these jobs are registered.
  */
-export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FOLLOW, ANSWER);
+export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FACETS, FOLLOW, ANSWER);

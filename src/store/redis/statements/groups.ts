@@ -1,24 +1,21 @@
 import { GROUP_AT, GROUP_LENGTH } from "../../stored-error.ts";
 import { HEAD, MEMBER, RECORD } from "../layout.ts";
+import { FACETS, wantedFacets } from "./facets.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * Counts dead and failed jobs by error group and lane, one stretch per call, last ended first. Reads a body only if a filter needs it.
+ * Looks at dead and failed jobs, one stretch per call, last ended first. Reads a body only if a filter needs it. Between this part and
+ * COUNT_ALL stands `count(id, lane, over, group)`, which is called for each job that matches; the group is "" without an error.
  *
- * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag
- *     (each "": any); the range of their end, as bounds of a sorted set.
- * Out: { (group, lane, count, first end, last end, id of the last) …, how many were looked at, lanes }
+ * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag,
+ *     facets as JSON (each "": any); the range of their end, as bounds of a sorted set.
+ * Out: { rows, how many were looked at, lanes }; a row is { name, lane, count … }
  */
-export const GROUPS: Script = script(
-  "groups",
-  TIME,
-  RECORDS,
-  LANES,
-  `
+const MATCHING = `
 local skip, most, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local lowest, highest, from, to, tag = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
-local asksBody = from or to or tag ~= ''
+local asksBody = from or to or tag ~= '' or wantedFacets
 
 local function isTagged(body)
   local _, _, text = keyIn(body)
@@ -37,30 +34,67 @@ local function isMeant(id, state, priority)
   local body = redis.call('HGET', B .. 'j', id)
   local created = ${HEAD.open("body", "created")}
   if (from and created < from) or (to and created >= to) then return false end
-  return tag == '' or isTagged(body)
+  return hasFacets(body) and (tag == '' or isTagged(body))
 end
 
-local members = redis.call('ZREVRANGEBYSCORE', B .. 'x', ARGV[11], ARGV[10], 'LIMIT', skip, most)
+local rows, rowOf = {}, {}
+-- The row of a name in a lane, made of these values if there is none.
+local function rowFor(name, lane, ...)
+  local key = lane .. ' ' .. name
+  local row = rowOf[key]
+  if not row then
+    laneOf(lane)
+    row = { name, lane, 0, ... }
+    rowOf[key] = row
+    rows[#rows + 1] = row
+  end
+  row[3] = row[3] + 1
+  return row
+end
+`;
+
+const COUNT_ALL = `
+local members = redis.call('ZREVRANGEBYSCORE', B .. 'x', ARGV[12], ARGV[11], 'LIMIT', skip, most)
 local ids = {}
 for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
-local records, groups, rows = mget('s', ids), {}, {}
+local records = mget('s', ids)
 for index, id in ipairs(ids) do
   local state, priority, number, over, wl, pl, el, at = ${RECORD.open("records[index]", "state", "priority", "lane", "over", "wl", "pl", "el")}
-  if el > 0 and isMeant(id, state, priority) then
-    local group = sub(records[index], at + wl + pl + ${GROUP_AT - 1}, at + wl + pl + ${GROUP_AT + GROUP_LENGTH - 2})
-    local key = group .. number
-    local row = groups[key]
-    if not row then
-      laneOf(number)
-      row = { group, number, 0, over, over, id }
-      groups[key] = row
-      rows[#rows + 1] = row
-    end
-    row[3] = row[3] + 1
-    if over < row[4] then row[4] = over end
-    if over > row[5] then row[5], row[6] = over, id end
+  if isMeant(id, state, priority) then
+    local group = el > 0 and sub(records[index], at + wl + pl + ${GROUP_AT - 1}, at + wl + pl + ${GROUP_AT + GROUP_LENGTH - 2}) or ''
+    count(id, number, over, group)
   end
 end
 return { rows, #members, laneNames() }
+`;
+
+const PARTS = [TIME, RECORDS, LANES, FACETS, wantedFacets("ARGV[10]"), MATCHING];
+
+/** By error group. A row is { group, lane, count, first end, last end, id of the last }. */
+export const GROUPS: Script = script(
+  "groups",
+  ...PARTS,
+  `
+local function count(id, lane, over, group)
+  if group == '' then return end
+  local row = rowFor(group, lane, over, over, id)
+  if over < row[4] then row[4] = over end
+  if over > row[5] then row[5], row[6] = over, id end
+end
 `,
+  COUNT_ALL,
+);
+
+/** By the value of a facet. In, after the others: the field; an error group, or "" for any. A row is { value or "", lane, count }. */
+export const FACET_VALUES: Script = script(
+  "facetValues",
+  ...PARTS,
+  `
+local field, wantedGroup = ARGV[13], ARGV[14]
+local function count(id, lane, _, group)
+  if wantedGroup ~= '' and group ~= wantedGroup then return end
+  rowFor(facetsIn(redis.call('HGET', B .. 'j', id))[field] or '', lane)
+end
+`,
+  COUNT_ALL,
 );

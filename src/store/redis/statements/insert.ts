@@ -1,7 +1,8 @@
 import { COUNTER, KEPT_STATES, LEVELS, STATE, tallyCells } from "../../numbers.ts";
-import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
 import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
+import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, isSet, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
 import { WAITING } from "../../../core/job.ts";
+import { FACETS } from "./facets.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -16,9 +17,9 @@ const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
 export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, ${LENGTH_FROM - 1})`;
 
 /**
- * After LEDGER. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
+ * After LEDGER and FACETS. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
  *
- * In, from p: number of kinds, (queue, type, priority, when, "1" if keyed) each; jobs, one argument each: digits for the kind, the id,
+ * In, from p: number of kinds, (queue, type, priority, when, flags of its head) each; jobs, one argument each: digits for the kind, the id,
  *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so a job is only one.
  *   when: "" now, "d<ms>" after that time, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
  * Jobs of a kind differ only in id, sequence, key and body, and are counted together.
@@ -45,13 +46,14 @@ local function readKinds()
       byName[name] = { queue = queueOf(ARGV[at]), name = name, set = {}, length = 0 }
       given[#given + 1] = byName[name]
     end
-    local runAt, isBlocked, keyed = timeOf(ARGV[at + 3]), ARGV[at + 3] == 'b', ARGV[at + 4] == '1'
+    local runAt, isBlocked, flags = timeOf(ARGV[at + 3]), ARGV[at + 3] == 'b', tonumber(ARGV[at + 4])
     local state, letter = ${STATE.pending}, 'P'
     if isBlocked then state, letter = ${STATE.blocked}, 'B' elseif runAt > now then state, letter = ${STATE.scheduled}, 'S' end
     kinds[string.format('%0${KIND_DIGITS}d', index)] = {
       lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
-      isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, keyed = keyed, times = 0,
-      flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + (keyed and ${HEAD_FLAG.keyed} or 0)
+      isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, times = 0,
+      keyed = ${isSet("flags", HEAD_FLAG.keyed)}, faceted = ${isSet("flags", HEAD_FLAG.faceted)},
+      flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + flags
     }
   end
   first = p + 1 + 5 * tonumber(ARGV[p])
@@ -207,6 +209,18 @@ local function prepareKinds()
   end
 end
 
+-- Jobs by the index of their facets.
+local byFacet = {}
+local function enterFacets(queue, body, seq, member)
+  for field, value in pairs(facetsIn(body)) do
+    local key = facetIndex(queue, field, value)
+    local set = byFacet[key] or {}
+    byFacet[key] = set
+    set[#set + 1] = seq
+    set[#set + 1] = member
+  end
+end
+
 -- base is the sequence of the first job; places, if given, tells how far behind it each other one is.
 local function storeAll(base, last, places)
   if created == 0 then return end
@@ -231,6 +245,7 @@ local function storeAll(base, last, places)
     else
       bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, ${LENGTH_FROM})
     end
+    if kind.faceted then enterFacets(kind.queue.name, bodies[2 * place], seq, packed .. id) end
     if kind.isPending then
       local lane = kind.lane
       local set, length = lane.set, lane.length
@@ -263,6 +278,7 @@ local function storeAll(base, last, places)
   many('HSET', B .. 's', records)
   many('ZADD', B .. 'b', blocked)
   index(ids, seqs, already)
+  for key, set in pairs(byFacet) do many('ZADD', key, set) end
   writeLedger()
 end
 
@@ -289,6 +305,7 @@ export const INSERT: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  FACETS,
   INSERT_JOBS,
   `
 p = 5

@@ -2,12 +2,22 @@ import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
 import { SHAPE_NAMES } from "../codec.ts";
-import { holderId, RECORD } from "../layout.ts";
+import { HEAD, HEAD_FLAG, holderId, isSet, RECORD } from "../layout.ts";
+import { FACETS } from "./facets.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
+/** After RECORDS. */
+export const OWN_KEY = `
+-- The holder of a key if it is this job.
+local function ownKey(id, field)
+  local found = redis.call('HGET', B .. 'k', field)
+  return found and ${holderId("found")} == id and found or nil
+end
+`;
+
 /**
- * After RECORDS and LEDGER: removes all of a job except its key, which is left to the caller. It also clears the creation index: an empty
+ * After LEDGER and FACETS: removes all of a job except its key, which is left to the caller. It also clears the creation index: an empty
  * list disappears, and its entry in the zset with it.
  */
 export const FORGET = `
@@ -21,6 +31,11 @@ local function forget(id, body, record)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
   if hasManualChanges then redis.call('HDEL', B .. 'u', id) end
+  if ${isSet(`string.byte(body, ${HEAD.at.flags + 1})`, HEAD_FLAG.faceted)} then
+    for field, value in pairs(facetsIn(body)) do
+      redis.call('ZREM', facetIndex(laneOf(lane).queue.name, field, value), ${RECORD.cut("record", "seq")} .. id)
+    end
+  end
   if ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
   local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
   if chunk then
@@ -28,12 +43,6 @@ local function forget(id, body, record)
     if redis.call('EXISTS', B .. 'i:' .. chunk) == 0 then redis.call('ZREM', B .. 'g', chunk) end
   end
   move(laneOf(lane).queue, priority, state, nil)
-end
-
--- The holder of a key if it is this job.
-local function ownKey(id, field)
-  local found = redis.call('HGET', B .. 'k', field)
-  return found and ${holderId("found")} == id and found or nil
 end
 `;
 
@@ -52,7 +61,7 @@ export const CHANGE: Script = script(
   LEDGER,
   TRANSITION,
   SUMMARY,
-  FORGET,
+  OWN_KEY,
   ALWAYS,
   `
 local from, delay, runMs, result, error, manual, payload, shape =
@@ -116,6 +125,8 @@ export const REMOVE: Script = script(
   LANES,
   LEDGER,
   SUMMARY,
+  FACETS,
+  OWN_KEY,
   FORGET,
   ALWAYS,
   `

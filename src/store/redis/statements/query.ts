@@ -3,6 +3,7 @@ import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
 import { ENDED, HEAD, MEMBER, RECORD } from "../layout.ts";
+import { FACETS, wantedFacets } from "./facets.ts";
 import { COUNT_BEFORE, isOneOf, LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -61,10 +62,11 @@ local function show(id, body, record, at)
 end
 `;
 
-/** Shows all jobs; with a tag, those that may have it: it is searched for in the JSON that has the tags. */
+/** Shows all jobs with the wanted facets; with a tag, those that may have it: it is searched for in the JSON that has the tags. */
 const SHOW_ALL = `
 local tag = ARGV[12]
 local function placeOf(_, body)
+  if not hasFacets(body) then return nil end
   if tag == '' then return 0 end
   local _, _, from = keyIn(body)
   return string.find(sub(body, from, string.find(body, '\\n', from, true)), tag, 1, true) and 0
@@ -77,11 +79,12 @@ ${SHOW}
 const SHOW_NONE = `
 local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
 local function show(id, body)
-  if from or to then
+  if from or to or wantedFacets then
     body = body or redis.call('HGET', B .. 'j', id)
     local created = ${HEAD.open("body", "created")}
     isOver = from and created < from
     if isOver or (to and created >= to) then return isOver end
+    if not hasFacets(body) then return false end
   end
   shown = shown + 1
   return false
@@ -105,7 +108,7 @@ end
  * again. It stops after reading a number of bytes of bodies.
  */
 const FIND_TEXT = `
-local text, inJson, isLikeId = ARGV[16], ARGV[17], ARGV[18] == '1'
+local text, inJson, isLikeId = ARGV[17], ARGV[18], ARGV[19] == '1'
 local find, lower, format = string.find, string.lower, string.format
 local typeHas, triples, values, spent = {}, {}, {}, 0
 for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
@@ -132,6 +135,7 @@ end
 -- 1: the text stands in the payload; 0: perhaps elsewhere; nil: nowhere.
 local function placeOf(id, body, record)
   spent = spent + #body
+  if not hasFacets(body) then return nil end
   local _, _, from = keyIn(body)
   local line = find(body, '\\n', from, true)
   if find(lower(sub(body, line + 1, line + ${SEARCHED_PAYLOAD_BYTES})), text, 1, true) then return 1 end
@@ -147,8 +151,8 @@ end
 const WANTED = `
 local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
-local leavesOut, isOwn = ARGV[13] ~= '1', {}
-local endedFrom, endedTo = tonumber(ARGV[14]), tonumber(ARGV[15])
+local leavesOut, isOwn = ARGV[14] ~= '1', {}
+local endedFrom, endedTo = tonumber(ARGV[15]), tonumber(ARGV[16])
 local jobs, looked, passed, shown, isState, isOver = {}, 0, 0, 0, {}, false
 for state in string.gmatch(ARGV[4], '%d+') do isState[tonumber(state)] = true end
 
@@ -185,11 +189,12 @@ end
 `;
 
 /**
- * Looks at jobs by falling sequence, from below a given one. Skips a job by its state before reading its body, which may be large.
+ * Looks at jobs by falling sequence, from below a given one: at all jobs, at those with a facet, or at those of the wanted states. Skips a
+ * job by its state before reading its body, which may be large.
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to look at, at
- *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; "1" to include internal
- *     jobs; ended from, or ""; ended before, or "".
+ *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; facets as JSON, or "";
+ *     "1" to include internal jobs; ended from, or ""; ended before, or "".
  * Out: { jobs as (id, body, record, 1 if the payload has the search text, 0) without payload and result …, below which sequence to go on
  *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: internal jobs
  *     and jobs in other states }
@@ -212,7 +217,19 @@ local function placesToPick()
     if not places[place] then size = size + redis.call('ZCARD', B .. place) end
     places[place] = true
   end
-  return size <= ${MAX_CANDIDATES} and places or nil
+  if size <= ${MAX_CANDIDATES} then return places, size end
+end
+
+-- The index of one of the wanted facets: the one with the fewest jobs.
+local function facetToWalk()
+  if queue == '' then return nil end
+  local best, fewest, name
+  for field, value in pairs(wantedFacets or {}) do
+    local key = facetIndex(queue, field, value)
+    local size = redis.call('ZCARD', key)
+    if not best or size < fewest then best, fewest, name = key, size, field end
+  end
+  return best, fewest, name
 end
 
 local function pick(places, below)
@@ -237,54 +254,80 @@ local function pick(places, below)
   return answer(nil)
 end
 
--- How many chunks begin before the time; sequence and time of creation rise together.
-local function chunksBefore(time)
-  local low, high = 0, redis.call('ZCARD', B .. 'g')
+-- How many entries of a sorted set are below a sequence and, if given, have a job that was created before a time; both rise together.
+local function countOlder(key, idOf, below, before)
+  local low, high = 0, redis.call('ZCOUNT', key, '-inf', '(' .. string.format('%.0f', below))
+  if not before then return high end
   while low < high do
     local middle = math.floor((low + high) / 2)
-    local chunk = redis.call('ZRANGE', B .. 'g', middle, middle)[1]
-    local body = redis.call('HGET', B .. 'j', redis.call('LINDEX', B .. 'i:' .. chunk, 0))
-    if ${HEAD.open("body", "created")} < time then low = middle + 1 else high = middle end
+    local body = redis.call('HGET', B .. 'j', idOf(redis.call('ZRANGE', key, middle, middle)[1]))
+    if not body or ${HEAD.open("body", "created")} < before then low = middle + 1 else high = middle end
   end
   return low
 end
 
-local function walk(below, before)
-  local unseen = isState[${STATE.scheduled}] or isState[${STATE.pending}]
-  local left = redis.call('ZCOUNT', B .. 'g', '-inf', '(' .. string.format('%.0f', below))
-  if before then left = math.min(left, chunksBefore(before)) end
-  local first = below < 2 ^ 53
-  while left > 0 do
+-- Reads all jobs in stretches, the newest first: ids by rising sequence, and the lowest sequence. The first may have some above the place.
+local function allJobs(below, before)
+  local left = countOlder(B .. 'g', function (chunk) return redis.call('LINDEX', B .. 'i:' .. chunk, 0) end, below, before)
+  return function ()
+    if left == 0 then return nil end
     left = left - 1
     local found = redis.call('ZRANGE', B .. 'g', left, left, 'WITHSCORES')
-    local ids = redis.call('LRANGE', B .. 'i:' .. found[1], 0, -1)
+    return redis.call('LRANGE', B .. 'i:' .. found[1], 0, -1), tonumber(found[2])
+  end
+end
+
+-- The same with the jobs of a sorted set by sequence.
+local function jobsIn(key, below, before)
+  local left = countOlder(key, function (member) return ${MEMBER.rest("member")} end, below, before)
+  return function ()
+    if left == 0 then return nil end
+    local from = math.max(0, left - 100)
+    local members, ids = redis.call('ZRANGE', key, from, left - 1), {}
+    left = from
+    for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
+    return ids, (${MEMBER.open("members[1]", "seq")})
+  end
+end
+
+local function walk(stretches, below)
+  local unseen = isState[${STATE.scheduled}] or isState[${STATE.pending}]
+  local first = below < 2 ^ 53
+  for ids, lowest in stretches do
     local records = mget('s', ids)
     for index = #ids, 1, -1 do
       local id, record, body = ids[index], records[index], nil
       if not record and (unseen or first) then
         body = redis.call('HGET', B .. 'j', id)
-        record = fresh(body)
+        record = body and fresh(body)
       end
       local seq
       if record then seq = ${RECORD.open("record", "seq")} end
-      if not first or seq < below then
+      if not first or not seq or seq < below then
         looked = looked + 1
-        -- Without a record it waits, and such jobs are not wanted.
+        -- Without a record it waits, and such jobs are not wanted; or it is gone.
         if not record then passed = passed + 1
         elseif isWanted(record) and show(id, body, record) then return answer(seq) end
         if looked >= most and seq then return answer(seq) end
       end
     end
     first = false
-    if looked >= most then return answer(tonumber(found[2])) end
+    if looked >= most then return answer(lowest) end
   end
   return answer(nil)
 end
 
-local below = tonumber(ARGV[2]) or 2 ^ 53
-local places = placesToPick()
+local below, before = tonumber(ARGV[2]) or 2 ^ 53, tonumber(ARGV[3])
+local places, few = placesToPick()
+local facet, fewer, field = facetToWalk()
+if facet and (not places or fewer <= few) then
+  -- All jobs of the index have it: there is no need to read their bodies for it.
+  wantedFacets[field] = nil
+  if not next(wantedFacets) then wantedFacets = nil end
+  return walk(jobsIn(facet, below, before), below)
+end
 if places then return pick(places, below) end
-return walk(below, tonumber(ARGV[3]))
+return walk(allJobs(below, before), below)
 `;
 
 /**
@@ -296,8 +339,8 @@ return walk(below, tonumber(ARGV[3]))
  * Out: as above, but of each job also by what it is sorted, and the place to go on after is two numbers.
  */
 const LINES = `
-local letter, isLatestFirst = ARGV[19], ARGV[19] == 'E'
-local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[20])
+local letter, isLatestFirst = ARGV[20], ARGV[20] == 'E'
+local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[21])
 if isLatestFirst and endedTo and (not startAt or endedTo <= startAt) then startAt, startSeq = endedTo, 0 end
 local CHUNK = 100
 
@@ -389,11 +432,11 @@ local function linesOf()
   local function add(read) lines[#lines + 1] = { read = read, items = {}, first = 1, isOpen = true } end
   if letter == 'E' then
     if ${KEPT_STATES.map((state) => `isState[${state}]`).join(" or ")} then
-      for index = 21, #ARGV do add(endedEntries(B .. 'e:' .. ARGV[index])) end
+      for index = 22, #ARGV do add(endedEntries(B .. 'e:' .. ARGV[index])) end
     end
     if ${STAYING_STATES.map((state) => `isState[${state}]`).join(" or ")} then add(falling(B .. 'x')) end
   elseif letter == 'P' then
-    for index = 21, #ARGV do
+    for index = 22, #ARGV do
       local named = type ~= '' and { redis.call('HGET', B .. 'l', ARGV[index] .. ' ' .. type) } or redis.call('SMEMBERS', B .. 'a:' .. ARGV[index])
       for _, lane in ipairs(named) do
         if lane then add(rising(B .. 'w:' .. lane)) end
@@ -438,14 +481,15 @@ while true do
 end
 `;
 
-const SEEN = [TIME, RECORDS, LANES, SUMMARY, WANTED];
+const COUNTED = [TIME, RECORDS, LANES, FACETS, wantedFacets("ARGV[13]"), WANTED];
+const SEEN = [...COUNTED, SUMMARY];
 
 export const LIST: Script = script("list", ...SEEN, SHOW_ALL, WAYS);
 export const LIST_BY_STATE: Script = script("listByState", ...SEEN, COUNT_BEFORE, SHOW_ALL, LINES);
 
 /** The same without jobs: only counts them. */
-export const COUNT: Script = script("count", TIME, RECORDS, LANES, WANTED, SHOW_NONE, WAYS);
-export const COUNT_BY_STATE: Script = script("countByState", TIME, RECORDS, LANES, WANTED, COUNT_BEFORE, SHOW_NONE, LINES);
+export const COUNT: Script = script("count", ...COUNTED, SHOW_NONE, WAYS);
+export const COUNT_BY_STATE: Script = script("countByState", ...COUNTED, COUNT_BEFORE, SHOW_NONE, LINES);
 
 /** The same for jobs with a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
 export const SEARCH: Script = script("search", ...SEEN, FIND_TEXT, SHOW, WAYS);

@@ -1,5 +1,6 @@
 import { PARTITIONS } from "../../../core/partition.ts";
 import { isSet, SCHEDULE, SCHEDULE_FLAG } from "../layout.ts";
+import { FACETS } from "./facets.ts";
 import { idIn, INSERT_JOBS } from "./insert.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { plainScript, type Script, script } from "./script.ts";
@@ -171,6 +172,7 @@ export const TICK: Script = script(
   LANES,
   LEDGER,
   SCHEDULE_RECORDS,
+  FACETS,
   INSERT_JOBS,
   `
 p = 8

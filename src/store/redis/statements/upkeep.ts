@@ -3,7 +3,8 @@ import { KEPT_FOR_A_TIME } from "../../../core/job.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { firstFieldOf, KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
 import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
-import { FORGET } from "./manage.ts";
+import { FACETS } from "./facets.ts";
+import { FORGET, OWN_KEY } from "./manage.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -92,6 +93,8 @@ export const PRUNE: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  FACETS,
+  OWN_KEY,
   FORGET,
   ALWAYS,
   `

@@ -1,8 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Facets } from "../../../../src/core/facets.ts";
+import type { NewJob } from "../../../../src/core/job.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { MAX_CANDIDATES } from "../../../../src/store/store.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis.ts";
-import { jobOf, openAt } from "./open.ts";
+import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { shortId } from "../../../../src/store/redis/ids.ts";
+import { jobOf, openAt, prefix } from "./open.ts";
 
 let server: RedisServer;
 beforeAll(async () => void (server = await startRedis()));
@@ -27,4 +32,57 @@ test("a list over several partitions gets further with each page, however many j
   }
   expect(found).toEqual([wanted.id]);
   await store.close();
+});
+
+describe("a list by facets", () => {
+  test("finds exactly the jobs with this value, whatever else is in the bodies and in the names of keys", async () => {
+    const store = await openAt(server.url);
+    const text = '"facets":{"meta":"x"}}';
+    const meta = JSON.stringify({ facets: { meta: "x" }, text });
+    const all: [Partial<NewJob>, Facets][] = [
+      [
+        { tags: [text], meta, webhookUrl: text },
+        { facets: "{", meta: "y" },
+      ],
+      [{}, { meta: "x" }],
+      [{}, { "meta/x": "1/2" }],
+      [{}, { "meta/x": "1%2F2" }],
+      [{ queue: "default:a" }, { b: "c d" }],
+      [{ queue: "default" }, { b: "c  d" }],
+      [{}, { "\u0001": 'a"\\\n\u2028 é😀{}' }],
+    ];
+    const jobs = all.map(([wishes, facets]) => jobOf({ ...wishes, facets }));
+    await store.insert([...jobs, jobOf({ tags: [text], meta, webhookUrl: text })]);
+    for (const { id, queue, facets } of jobs) {
+      for (const [field, value] of Object.entries(facets!)) {
+        for (const query of [{ queue }, {}]) {
+          const found = await store.list({ ...query, facets: { [field]: value }, limit: 10 });
+          expect(found.jobs).toMatchObject([{ id, facets }]);
+          expect(await store.count({ ...query, facets: { [field]: value } })).toEqual({ count: 1, isCapped: false });
+        }
+      }
+    }
+    await store.close();
+  });
+
+  test("skips jobs that an older version removed and left in the index", async () => {
+    const name = prefix();
+    const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
+    const facets = { customer: "globex" };
+    const jobs = Array.from({ length: 5 }, () => jobOf({ facets }));
+    await store.insert(jobs);
+    const [gone, also, ...left] = jobs.toReversed().map(({ id }) => id);
+    await admin(server.ports[0]!, (redis) => redis.hdel(`${name}:{${partitionOf("default")}}:j`, shortId(gone!), shortId(also!)));
+    const { createdAt } = (await store.find([left[0]!]))[0]!;
+    for (const query of [{}, { to: createdAt + 1 }, { status: ["pending"] as const }]) {
+      const first = await store.list({ queue: "default", facets, limit: 2, ...query });
+      expect(first.jobs.map(({ id }) => id)).toEqual(left.slice(0, 2));
+      const second = await store.list({ queue: "default", facets, limit: 2, cursor: first.cursor!, ...query });
+      expect(second.jobs.map(({ id }) => id)).toEqual(left.slice(2));
+      expect(second.cursor).toBeNull();
+    }
+    expect(await store.list({ queue: "default", facets, status: ["dead"], limit: 2 })).toEqual({ jobs: [], cursor: null });
+    expect(await store.count({ queue: "default", facets })).toEqual({ count: 3, isCapped: false });
+    await store.close();
+  });
 });

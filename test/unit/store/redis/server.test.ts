@@ -258,7 +258,7 @@ describe("a server", () => {
     const name = prefix();
     const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
     await server.empty();
-    await store.insert([jobOf({ idempotencyKey: "k" }), jobOf({ delayMs: 1_000, queue: "a.b:c" })]);
+    await store.insert([jobOf({ idempotencyKey: "k" }), jobOf({ delayMs: 1_000, queue: "a.b:c", facets: { "a/b": "c/d" } })]);
     await store.register(
       {
         id: "w",
@@ -287,7 +287,7 @@ describe("a server", () => {
     await server.empty();
     const store = await openAt(server.url);
     const round = async (): Promise<void> => {
-      await store.insert(Array.from({ length: 500 }, () => jobOf()));
+      await store.insert(Array.from({ length: 500 }, (_, index) => jobOf({ facets: { customer: `${index}`, region: "eu" } })));
       for (let leases = await claim(store); leases.length > 0; leases = await claim(store)) {
         await store.exchange(
           leases.map((lease) => settlementOf(lease, DONE)),
@@ -303,7 +303,7 @@ describe("a server", () => {
     // A minute or an hour may have begun meanwhile.
     const lasting = (keys: string[]): string[] => keys.filter((key) => !/:[mh]:\d+:/.test(key)).sort();
     expect(lasting(await run<string[]>("KEYS", "*"))).toEqual(lasting(before));
-    expect(lasting(before).filter((key) => /:(j|s|w:.*|r|e:.*|i:.*|g)$/.test(key))).toEqual([]);
+    expect(lasting(before).filter((key) => /:(j|s|w:.*|r|e:.*|i:.*|g|f:.*)$/.test(key))).toEqual([]);
     await store.close();
   });
 });
