@@ -95,6 +95,8 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({
         action: "cancel",
         filter: { tag: "x", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
+        limit: null,
+        spread: null,
         matched: 1,
         matchedIsCapped: false,
       });
@@ -135,6 +137,27 @@ export function bulkSuite(promises: Promises): void {
         ["retry", 0],
         ["cancel", 2],
       ]);
+    });
+
+    promises("retry the newest few first, then the others spread over a time", async (client) => {
+      const messages = Array.from({ length: 8 }, (_, index) => ({ type: "mail", message: `no user ${index}` }));
+      await die(client, messages);
+      const newest = (await client.list()).jobs.map(({ id }) => id);
+      const first = { action: "retry", all: true, limit: 3 } as const;
+      expect(await client.bulk.preview(first)).toMatchObject({ limit: 3, spread: null, matched: 3, matchedIsCapped: false });
+      expect(await run(client, first)).toMatchObject({ limit: 3, matched: 3, processed: 3, succeeded: 3 });
+      expect(new Set((await client.list({ status: "pending" })).jobs.map(({ id }) => id))).toEqual(new Set(newest.slice(0, 3)));
+      const rest = { action: "retry", all: true, spread: "10m" } as const;
+      expect(await run(client, rest)).toMatchObject({ limit: null, spread: 600_000, matched: 5, succeeded: 5 });
+      const jobs = (await client.list()).jobs.slice(3);
+      expect(jobs.map(({ status, retryCount }) => [status, retryCount])).toEqual([
+        ["pending", 0],
+        ...Array.from({ length: 4 }, () => ["scheduled", 0]),
+      ]);
+      // Two minutes between one and the next, but for the time that the operation itself took.
+      const due = jobs.map(({ scheduledAt }) => scheduledAt!);
+      const gaps = due.slice(1).map((at, index) => Math.round((at - due[index]!) / 60_000));
+      expect(gaps).toEqual([2, 2, 2, 2]);
     });
 
     promises("are jobs, but none of the user's: not in queues, figures and counts, and no operation touches one", async (client) => {
@@ -186,6 +209,9 @@ export function bulkSuite(promises: Promises): void {
       await refused({ action: "cancel", filter: { type: "not a type" } }, "filter.type");
       await refused({ action: "cancel", filter: { limit: 5 } }, "filter.limit");
       await refused({ action: "cancel", filter: { type: "a" }, all: "yes" }, "all");
+      await refused({ action: "cancel", filter: { type: "a" }, limit: 0 }, "limit");
+      await refused({ action: "cancel", filter: { type: "a" }, spread: "10m" }, "spread");
+      await refused({ action: "retry", filter: { type: "a" }, spread: "25h" }, "spread");
       for (const action of ["retry", "cancel", "delete"] as const) {
         for (const filter of [undefined, {}, { type: undefined }]) {
           await expect(client.bulk.start({ action, filter })).rejects.toMatchObject({ code: "invalid_input", field: "filter" });

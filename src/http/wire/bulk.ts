@@ -47,12 +47,21 @@ export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
   return { ...toMatchedWire(preview), dry_run: true };
 }
 
-function toMatchedWire({ action, filter, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
-  return { action, filter: fieldsToSnakeCase(withTimes(filter, toTime as Turn)), matched, matched_is_capped: matchedIsCapped };
+function toMatchedWire({ action, filter, limit, spread, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
+  const words = fieldsToSnakeCase(withTimes(filter, toTime as Turn));
+  return { action, filter: words, limit, spread, matched, matched_is_capped: matchedIsCapped };
 }
 
-export function fromPreviewWire({ action, filter, matched, matched_is_capped }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
-  return { action, filter: withTimes(fromFilterWire(filter), fromTime as Turn), matched, matchedIsCapped: matched_is_capped };
+export function fromPreviewWire({ filter, matched_is_capped, ...wire }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
+  const { action, limit, spread, matched } = wire;
+  return {
+    action,
+    filter: withTimes(fromFilterWire(filter), fromTime as Turn),
+    limit,
+    spread,
+    matched,
+    matchedIsCapped: matched_is_capped,
+  };
 }
 
 /** A filter as the client takes it. */

@@ -18,6 +18,8 @@ import { visible } from "../../safe-text.ts";
 import { useIsOperator } from "../../session.ts";
 
 const SHOWN = 5;
+/** How many jobs to retry first, to see whether the cause is gone. */
+const FIRST = 5;
 
 interface ErrorGroupsProps {
   readonly filter: JobFilter;
@@ -113,7 +115,12 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
         </span>
       </span>
       {isOperator && (
-        <span className="flex gap-1 max-sm:col-start-2">
+        <span className="flex flex-wrap gap-1 max-sm:col-start-2">
+          {group.count > FIRST && (
+            <Button onClick={() => void changeAll("retry", mine, FIRST)} title="Retry the newest, to see whether the cause is gone">
+              Retry {FIRST} first
+            </Button>
+          )}
           <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
             {isCapped ? "Retry all" : `Retry ${count(group.count)}`}
           </Button>
