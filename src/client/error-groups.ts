@@ -1,4 +1,4 @@
-import { ErrorTally, named } from "../core/error-tally.ts";
+import { ErrorTally, hoursAgo, named } from "../core/error-tally.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import type { JobError } from "../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES, type Store } from "../store/store.ts";
@@ -8,7 +8,10 @@ import { listJobs } from "./search.ts";
 const MAX_GROUPS = 100;
 
 /** Dead letters by error, among those that match every filter. */
-export async function groupErrors(store: Pick<Store, "find" | "list" | "errorGroups">, query: ListQuery): Promise<ErrorGroups> {
+export async function groupErrors(
+  store: Pick<Store, "find" | "list" | "errorGroups" | "schedules">,
+  query: ListQuery,
+): Promise<ErrorGroups> {
   const { q, group, ...others } = query;
   // A text needs what a list reads. Without one, the store groups and reads no jobs.
   if (q !== undefined) return groupListed(store, query);
@@ -23,7 +26,9 @@ export async function groupErrors(store: Pick<Store, "find" | "list" | "errorGro
  * Groups what the list finds, so that groups and list agree. Stops at MAX_CANDIDATES jobs found, or at a page that is not full but has a
  * cursor: such a page has looked at as many jobs as one call may.
  */
-async function groupListed(store: Pick<Store, "find" | "list">, query: ListQuery): Promise<ErrorGroups> {
+async function groupListed(store: Pick<Store, "find" | "list" | "schedules">, query: ListQuery): Promise<ErrorGroups> {
+  // No schedule is read: only the store's time.
+  const { now } = await store.schedules([]);
   const tally = new ErrorTally();
   const errors = new Map<string, JobError>();
   let page: Awaited<ReturnType<Store["list"]>>;
@@ -33,11 +38,11 @@ async function groupListed(store: Pick<Store, "find" | "list">, query: ListQuery
     for (const { id, type, error, completedAt: at } of page.jobs) {
       if (error === null || at === null) continue;
       errors.set(id, error);
-      tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+      const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
+      tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
     }
     cursor = page.cursor;
   } while (cursor !== null && page.jobs.length === MAX_PAGE && errors.size < MAX_CANDIDATES);
   const { groups, isMore } = tally.top(MAX_GROUPS);
-  const samples = groups.map(({ sampleJobId }) => errors.get(sampleJobId));
-  return { groups: named(groups, samples), isCapped: cursor !== null || isMore };
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: cursor !== null || isMore };
 }

@@ -11,8 +11,8 @@ export const GROUP: RegExp = /^[0-9a-f]{12}$/;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 500;
 
-export function withGroup({ name, message, stack, kind }: AttemptError): JobError {
-  return { group: errorGroup(name, message), name, message, stack, kind };
+export function withGroup({ name, message, stack, kind, version }: AttemptError): JobError {
+  return { group: errorGroup(name, message), name, message, stack, kind, ...(version === undefined ? {} : { version }) };
 }
 
 /** The fingerprint of an error: equal if name and message differ only in numbers, ids and quoted texts. */

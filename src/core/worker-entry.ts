@@ -19,6 +19,8 @@ export interface WorkerEntry {
   readonly perMinute: number;
   /** Handlers that ignored their abort and still run. */
   readonly abandoned: number;
+  /** The version of the application that it runs; absent if it has none. */
+  readonly version?: string | undefined;
 }
 
 /** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */

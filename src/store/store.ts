@@ -154,7 +154,8 @@ export interface Store extends Feed, Shared {
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
    * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
-   * groups, and each count means at least that many.
+   * groups, and each count means at least that many. What a group says (its trend by hour, when it was first seen and with which version) is
+   * of the jobs that were looked at.
    */
   errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
 

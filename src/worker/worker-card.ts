@@ -15,18 +15,24 @@ export class WorkerCard {
   readonly #clock: Clock;
   readonly #queues: readonly string[];
   readonly #types: readonly string[] | "*";
+  readonly #version: string | undefined;
   readonly #host = hostname();
   readonly #startedAt: number;
   readonly #rate = new Rate();
   #processed = 0;
 
-  constructor(clock: Clock, queues: readonly string[], types: readonly string[] | "*", fill: (bytes: Uint8Array) => void = randomFillSync) {
+  constructor(
+    clock: Clock,
+    { queues, types, version }: Pick<WorkerEntry, "queues" | "types" | "version">,
+    fill: (bytes: Uint8Array) => void = randomFillSync,
+  ) {
     const bytes = Buffer.alloc(ID_BYTES);
     fill(bytes);
     this.id = `w-${bytes.toString("base64url")}`;
     this.#clock = clock;
     this.#queues = queues;
     this.#types = types;
+    this.#version = version;
     this.#startedAt = clock.now();
   }
 
@@ -51,6 +57,7 @@ export class WorkerCard {
       processed: this.#processed,
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),
       abandoned,
+      version: this.#version,
     };
   }
 }

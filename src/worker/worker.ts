@@ -103,7 +103,8 @@ class JobWorker {
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;
-    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers.types, env.fillRandom);
+    const served = { queues: [...settings.queues.keys()], types: handlers.types, version: settings.version };
+    this.card = new WorkerCard(clock, served, env.fillRandom);
     this.#renewer = env.renewer({
       leaseMs: settings.leaseMs,
       onTrouble,

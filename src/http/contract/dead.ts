@@ -1,7 +1,8 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
 import { Type } from "typebox";
+import { TREND_HOURS } from "../../core/error-tally.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, Id, JOB_FILTER, JobPage, Message, PAGE, REASON, Time } from "./schemas.ts";
+import { closed, Count, Id, JOB_FILTER, JobPage, Message, nullable, PAGE, REASON, Time } from "./schemas.ts";
 
 const ErrorGroups = Type.Object({
   groups: Type.Array(
@@ -12,7 +13,15 @@ const ErrorGroups = Type.Object({
       count: Count,
       types: Type.Array(Type.String(), { description: "At most 20." }),
       first_seen_at: Time,
+      first_version: nullable(
+        Type.String({
+          description: "The version of the application that the first of these jobs failed with; null if its worker had none.",
+        }),
+      ),
       last_seen_at: Time,
+      trend: Type.Array(Count, {
+        description: `How many died in each of the last ${TREND_HOURS} hours, the earliest first: the last hour ends now.`,
+      }),
       sample_job_id: Id,
     }),
   ),

@@ -78,14 +78,16 @@ function withTimes(filter: JobFilter, turned: Turn): JobFilter {
 
 export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {
   return {
-    groups: groups.map(({ group, name, message, count, types, firstSeenAt, lastSeenAt, sampleJobId }) => ({
+    groups: groups.map(({ group, name, message, count, types, firstSeenAt, firstVersion, lastSeenAt, trend, sampleJobId }) => ({
       group,
       name,
       message,
       count,
       types: [...types],
       first_seen_at: toTime(firstSeenAt),
+      first_version: firstVersion,
       last_seen_at: toTime(lastSeenAt),
+      trend: [...trend],
       sample_job_id: sampleJobId,
     })),
     is_capped: isCapped,
@@ -94,14 +96,16 @@ export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroup
 
 export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): ErrorGroups {
   return {
-    groups: groups.map(({ group, name, message, count, types, first_seen_at, last_seen_at, sample_job_id }) => ({
+    groups: groups.map(({ group, name, message, count, types, first_seen_at, first_version, last_seen_at, trend, sample_job_id }) => ({
       group,
       name,
       message,
       count,
       types,
       firstSeenAt: fromTime(first_seen_at),
+      firstVersion: first_version,
       lastSeenAt: fromTime(last_seen_at),
+      trend,
       sampleJobId: sample_job_id,
     })),
     isCapped: is_capped,

@@ -88,6 +88,7 @@ export function toEntryWire(entry: WorkerEntry): EntryWire {
     processed: entry.processed,
     per_minute: entry.perMinute,
     abandoned: entry.abandoned,
+    version: entry.version,
   };
 }
 
@@ -107,6 +108,7 @@ export function fromEntryWire(id: string, wire: EntryWire): WorkerEntry {
     processed: wire.processed,
     perMinute: wire.per_minute,
     abandoned: wire.abandoned,
+    version: wire.version,
   };
 }
 

@@ -1,10 +1,10 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { type ErrorGroup, ErrorTally, hoursAgo, named } from "../../core/error-tally.ts";
 import { endedInTime, leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
 
 /** Groups the latest created dead letters by error. */
-export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const { bySequence } = jobs;
   const isMeant = matcherOf(query);
   const tally = new ErrorTally();
@@ -19,9 +19,9 @@ export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: Err
     }
     const { id, type, error, completedAt: at } = record;
     if (error === null || at === null || !isMeant(record, () => false)) continue;
-    tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+    const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
+    tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
   }
   const { groups, isMore } = tally.top(query.limit);
-  const errors = groups.map(({ sampleJobId }) => jobs.get(sampleJobId)?.record.error);
-  return { groups: named(groups, errors), isCapped: isCapped || isMore };
+  return { groups: named(groups, (id) => jobs.get(id)?.record.error), isCapped: isCapped || isMore };
 }

@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { type ErrorGroup, ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
 import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeText, numbers } from "./codec.ts";
@@ -19,9 +19,8 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
   const tally = await countErrors(context, query, states, share);
   const { groups, isMore } = tally.top(query.limit);
-  const ids = groups.map(({ sampleJobId }) => sampleJobId);
-  const errors = (await findJobs(context, ids)).map((job) => job?.error);
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
 }
 
 /** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
@@ -32,17 +31,26 @@ async function countWithin(context: Context, query: GroupQuery, states: string):
   return row![0] as number;
 }
 
-type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];
+type CountedRow = [
+  group: string,
+  type: string,
+  hours: number,
+  count: number,
+  first: number,
+  last: number,
+  firstJob: string,
+  sample: string,
+];
 
 async function countErrors(context: Context, query: GroupQuery, states: string, share: number): Promise<ErrorTally> {
   const { min = null, max = null } = query.priority ?? {};
   const tag = query.tag === undefined ? null : encodeText(query.tag);
   const { queue = null, from = null, to = null, type: wanted = null, internal = false, endedFrom = null, endedTo = null } = query;
-  const values = [states, share, queue, from, to, wanted, min, max, tag, internal, endedFrom, endedTo];
+  const values = [states, share, queue, from, to, wanted, min, max, tag, internal, endedFrom, endedTo, context.now()];
   const rows = await context.connections.call(context.sql.countErrors, values);
   const tally = new ErrorTally();
-  for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
-    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });
+  for (const [group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId] of rows as CountedRow[]) {
+    tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId });
   }
   return tally;
 }

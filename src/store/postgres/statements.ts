@@ -4,6 +4,7 @@
  */
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
+import { TREND_HOURS } from "../../core/error-tally.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -17,7 +18,8 @@ import { PLACES } from "./tables.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
-const NOW = "coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
+const nowOf = (given: string): string => `coalesce(${given}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+const NOW = nowOf("$1");
 
 export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof calls> &
@@ -164,10 +166,11 @@ const lists = (s: string) => ({
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /**
    * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest
-   * priority, tag (each null: any), whether to include internal jobs, ended from, ended before (each null: any). Out: error group, type, count, first and last end, the id of the
-   * last.
+   * priority, tag (each null: any), whether to include internal jobs, ended from, ended before (each null: any). now. Out: error group, type, hours since the
+   * end, count, first and last end, the ids of the first and of the last.
    */
-  countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
+  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$13")}) - s.ended_at) / ${HOUR_MS})), count(*), min(s.ended_at),
+      max(s.ended_at), (array_agg(s.id order by s.ended_at))[1], (array_agg(s.id order by s.ended_at desc))[1]
     from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
       and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
@@ -175,7 +178,7 @@ const lists = (s: string) => ({
     where s.error is not null and ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
-    group by 1, 2`,
+    group by 1, 2, 3`,
   /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (

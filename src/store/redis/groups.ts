@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { type ErrorGroup, ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -21,9 +21,8 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
   const tally = new ErrorTally();
   await Promise.all(filled.map(({ partition }) => countErrors(context, partition, share, query, tally)));
   const { groups, isMore } = tally.top(query.limit);
-  const ids = groups.map(({ sampleJobId }) => sampleJobId);
-  const errors = (await findJobs(context, ids)).map((job) => job?.error);
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
 }
 
 async function countDead({ session, keys }: Context, partition: number, query: GroupQuery): Promise<number> {
@@ -58,16 +57,18 @@ async function countErrors(
     const [rows, looked, lanes] = listOf(reply);
     const names = readLanes(lanes);
     for (const row of listOf(rows)) {
-      const [group, lane, count, first, last, sample] = listOf(row);
+      const [group, lane, hours, count, first, last, firstJob, sample] = listOf(row);
       const { type, queue } = names.get(numberOf(lane))!;
       if (leavesOut(query, queue)) continue;
       if ((query.type !== undefined && type !== query.type) || (query.queue !== undefined && queue !== query.queue)) continue;
       tally.add({
         group: textOf(group),
         type,
+        hoursAgo: numberOf(hours),
         count: numberOf(count),
         firstSeenAt: numberOf(first),
         lastSeenAt: numberOf(last),
+        firstJobId: longId(firstJob as Buffer),
         sampleJobId: longId(sample as Buffer),
       });
     }

@@ -1,4 +1,5 @@
 import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import type { JobError } from "../../core/job.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -10,15 +11,15 @@ import { COUNT_ENDED_WITHIN, COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./st
 import type { View } from "./transaction.ts";
 
 /** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
-export function groupErrors({ on, catalog }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ on, catalog, now }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
   const places = placesOf(on, catalog, query);
   const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
   const tally = new ErrorTally();
-  for (const { queue, state } of places) countErrors(on, catalog, query, [queue, state, share], tally);
+  for (const { queue, state } of places) countErrors(on, catalog, query, [queue, state, share], now, tally);
   const { groups, isMore } = tally.top(query.limit);
-  const errors = groups.map(({ sampleJobId }) => readError((on.get(ERROR_OF, idToBlob(sampleJobId))?.[0] ?? null) as string | null));
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  const errorOf = (id: string): JobError | null => readError((on.get(ERROR_OF, idToBlob(id))?.[0] ?? null) as string | null);
+  return { groups: named(groups, errorOf), isCapped: isTooMuch || isMore };
 }
 
 interface Place {
@@ -45,9 +46,9 @@ function countWithin(on: Connection, { endedFrom, endedTo }: GroupQuery, places:
   return places.reduce((sum, place) => (sum < most ? sum + countOf(place, most - sum) : sum), 0);
 }
 
-type Row = [group: string, lane: number, count: number, first: number, last: number, sample: string];
+type Row = [group: string, lane: number, hours: number, count: number, first: number, last: number, firstJob: string, sample: string];
 
-function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place: readonly number[], tally: ErrorTally): void {
+function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place: readonly number[], now: number, tally: ErrorTally): void {
   const { min = null, max = null } = query.priority ?? {};
   const rows = on.all(
     COUNT_ERRORS,
@@ -59,10 +60,11 @@ function countErrors(on: Connection, catalog: Catalog, query: GroupQuery, place:
     query.tag ?? null,
     query.endedFrom ?? null,
     query.endedTo ?? null,
+    now,
   ) as Row[];
-  for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows) {
+  for (const [group, lane, hoursAgo, count, firstSeenAt, lastSeenAt, first, sample] of rows) {
     const { type } = catalog.namesOf(lane);
     if (query.type !== undefined && type !== query.type) continue;
-    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId: hexToId(sample) });
+    tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId: hexToId(first), sampleJobId: hexToId(sample) });
   }
 }

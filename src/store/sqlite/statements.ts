@@ -5,8 +5,10 @@
  * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
  */
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
+import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
@@ -258,17 +260,18 @@ export const nextEnded = (limit: number): string => `select ended_at, seq, state
 
 /**
  * In: queue, state, how many of the last ended jobs to look at; then from, to, lowest and highest priority, tag, ended from, ended before
- * (each null: any).
- * Out: error group, lane, count, first and last end, the id of the last.
+ * (each null: any); now.
+ * Out: error group, lane, hours since the end, count, first and last end, the ids of the first and of the last.
  */
-export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
+export const COUNT_ERRORS = `select ${ERROR_GROUP}, lane, min(${TREND_HOURS}, max(0, (cast(?11 as integer) - ended_at) / ${HOUR_MS})), count(*),
+    min(ended_at), max(ended_at), substr(min(printf('%016d', ended_at) || ${idColumn("id")}), 17),
     substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
   from (select id, lane, priority, extra, created_at, ended_at, error from millrace_job indexed by millrace_ended
     where ${endedWithin("?1", "?2", "?9", "?10")} order by ended_at desc limit ?3)
   where error is not null and created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
     and priority >= coalesce(?6, priority) and priority <= coalesce(?7, priority)
     and (?8 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?8))
-  group by 1, 2`;
+  group by 1, 2, 3`;
 /** In: id. */
 export const ERROR_OF = "select error from millrace_job where id = ?";
 

@@ -11,6 +11,7 @@ import type { JobSearch } from "../../job-search.ts";
 import { JobLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
 import { Loaded } from "../../parts/notices.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useErrorGroups } from "../../queries.ts";
@@ -69,6 +70,13 @@ function Summary({ groups, isCapped }: { readonly groups: number; readonly isCap
   );
 }
 
+/** The numbers of a trend: only hours in which jobs died, because most are empty. */
+function trendWords(trend: readonly number[]): string {
+  const hours = trend.flatMap((died, index) => (died === 0 ? [] : [`${count(died)} ${trend.length - index} h ago`]));
+  const total = trend.reduce((sum, died) => sum + died, 0);
+  return `${counted(total, "job")} died in the last ${trend.length} hours${hours.length === 0 ? "" : `: ${hours.join(", ")}`}`;
+}
+
 interface GroupProps extends ErrorGroupsProps {
   readonly group: ErrorGroup;
   /** The count is of the latest dead letters only: there may be more. */
@@ -103,8 +111,10 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
         </Link>
         <span className="mt-1 flex flex-wrap items-center gap-x-3 text-xs text-muted-foreground">
           <span className="min-w-0 break-words">{group.types.join(", ")}</span>
+          <Sparkline values={group.trend} label={trendWords(group.trend)} />
           <span>
             first <Ago at={group.firstSeenAt} />
+            {group.firstVersion !== null && ` with version ${visible(group.firstVersion)}`}
           </span>
           <span>
             last <Ago at={group.lastSeenAt} />

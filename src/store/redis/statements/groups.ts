@@ -1,14 +1,16 @@
+import { TREND_HOURS } from "../../../core/error-tally.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../../stored-error.ts";
 import { HEAD, MEMBER, RECORD } from "../layout.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /**
- * Counts dead and failed jobs by error group and lane, one stretch per call, last ended first. Reads a body only if a filter needs it.
+ * Counts dead and failed jobs by error group, lane and hours since their end, one stretch per call, last ended first. Reads a body only if a filter needs it.
  *
  * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag
  *     (each "": any); the range of their end, as bounds of a sorted set.
- * Out: { (group, lane, count, first end, last end, id of the last) …, how many were looked at, lanes }
+ * Out: { (group, lane, hours, count, first end, last end, ids of the first and of the last) …, how many were looked at, lanes }
  */
 export const GROUPS: Script = script(
   "groups",
@@ -48,17 +50,18 @@ for index, id in ipairs(ids) do
   local state, priority, number, over, wl, pl, el, at = ${RECORD.open("records[index]", "state", "priority", "lane", "over", "wl", "pl", "el")}
   if el > 0 and isMeant(id, state, priority) then
     local group = sub(records[index], at + wl + pl + ${GROUP_AT - 1}, at + wl + pl + ${GROUP_AT + GROUP_LENGTH - 2})
-    local key = group .. number
+    local hours = math.min(${TREND_HOURS}, math.max(0, math.floor((now - over) / ${HOUR_MS})))
+    local key = group .. number .. ' ' .. hours
     local row = groups[key]
     if not row then
       laneOf(number)
-      row = { group, number, 0, over, over, id }
+      row = { group, number, hours, 0, over, over, id, id }
       groups[key] = row
       rows[#rows + 1] = row
     end
-    row[3] = row[3] + 1
-    if over < row[4] then row[4] = over end
-    if over > row[5] then row[5], row[6] = over, id end
+    row[4] = row[4] + 1
+    if over < row[5] then row[5], row[7] = over, id end
+    if over > row[6] then row[6], row[8] = over, id end
   end
 end
 return { rows, #members, laneNames() }
