@@ -1,17 +1,25 @@
-import { ErrorTally, hoursAgo, named } from "../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, hoursAgo, MAX_GROUPS, named } from "../core/error-tally.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import type { JobError } from "../core/job.ts";
 import { type ListQuery, MAX_CANDIDATES, type Store } from "../store/store.ts";
 import type { ErrorGroups } from "./client.ts";
+import { withMutes } from "./mutes.ts";
 import { listJobs } from "./search.ts";
 
-const MAX_GROUPS = 100;
+type Reads = Pick<Store, "find" | "list" | "errorGroups" | "schedules">;
+
+interface Found {
+  readonly groups: readonly FoundGroup[];
+  readonly isCapped: boolean;
+}
 
 /** Dead letters by error, among those that match every filter. */
-export async function groupErrors(
-  store: Pick<Store, "find" | "list" | "errorGroups" | "schedules">,
-  query: ListQuery,
-): Promise<ErrorGroups> {
+export async function groupErrors(store: Reads & Pick<Store, "mutes">, query: ListQuery): Promise<ErrorGroups> {
+  const { groups, isCapped } = await findGroups(store, query);
+  return { groups: await withMutes(store, groups), isCapped };
+}
+
+async function findGroups(store: Reads, query: ListQuery): Promise<Found> {
   const { q, group, ...others } = query;
   // A text needs what a list reads. Without one, the store groups and reads no jobs.
   if (q !== undefined) return groupListed(store, query);
@@ -26,7 +34,7 @@ export async function groupErrors(
  * Groups what the list finds, so that groups and list agree. Stops at MAX_CANDIDATES jobs found, or at a page that is not full but has a
  * cursor: such a page has looked at as many jobs as one call may.
  */
-async function groupListed(store: Pick<Store, "find" | "list" | "schedules">, query: ListQuery): Promise<ErrorGroups> {
+async function groupListed(store: Pick<Store, "find" | "list" | "schedules">, query: ListQuery): Promise<Found> {
   // No schedule is read: only the store's time.
   const { now } = await store.schedules([]);
   const tally = new ErrorTally();

@@ -1,7 +1,7 @@
 import { BULK_QUEUE, MAX_OPERATIONS_PAGE } from "../core/bulk.ts";
 import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
-import { GROUP } from "../core/error-group.ts";
+import { readGroup } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { DEFAULT_PAGE, type Filter, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
@@ -125,11 +125,6 @@ function rangeOf(level: PriorityLevel): { min: number; max: number } {
 
 function readTag(input: unknown): string {
   if (typeof input !== "string" || input === "" || input.length > MAX_TAG_LENGTH) throw invalid("tag", TAG_RULE, input);
-  return input;
-}
-
-function readGroup(input: unknown): string {
-  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "the id of an error group: 12 hexadecimal digits", input);
   return input;
 }
 

@@ -21,6 +21,8 @@ export const AUDIT_ACTIONS = [
   "job:removed",
   "dead:retried",
   "dead:purged",
+  "error:muted",
+  "error:unmuted",
   "bulk:started",
   "bulk:stopped",
   "queue:configured",

@@ -1,4 +1,5 @@
 import type { JobError } from "./job.ts";
+import type { Mute } from "./mute.ts";
 import { HOUR_MS } from "./time-units.ts";
 
 /** Dead letters whose errors differ only in numbers, ids and quoted texts. */
@@ -19,7 +20,15 @@ export interface ErrorGroup {
   readonly trend: readonly number[];
   /** The job that died last. */
   readonly sampleJobId: string;
+  /** Since when it is muted, by whom and why; null if it is not. */
+  readonly muted: Mute | null;
 }
+
+/** A group as stores find it. */
+export type FoundGroup = Omit<ErrorGroup, "muted">;
+
+/** How many groups a client asks for. */
+export const MAX_GROUPS = 100;
 
 /** How many hours a trend has. */
 export const TREND_HOURS = 24;
@@ -62,7 +71,7 @@ export class ErrorTally {
 }
 
 /** A group before the errors of its first and its last job are known. */
-export type CountedGroup = Omit<ErrorGroup, "name" | "message" | "firstVersion"> & { readonly firstJobId: string };
+export type CountedGroup = Omit<FoundGroup, "name" | "message" | "firstVersion"> & { readonly firstJobId: string };
 
 /** The jobs whose errors `named` asks for. */
 export function jobsToName(groups: readonly CountedGroup[]): string[] {
@@ -70,8 +79,8 @@ export function jobsToName(groups: readonly CountedGroup[]): string[] {
 }
 
 /** Adds what the errors of its first and its last job say of each group. */
-export function named(groups: readonly CountedGroup[], errorOf: (id: string) => JobError | null | undefined): ErrorGroup[] {
-  return groups.flatMap(({ firstJobId, ...found }): ErrorGroup[] => {
+export function named(groups: readonly CountedGroup[], errorOf: (id: string) => JobError | null | undefined): FoundGroup[] {
+  return groups.flatMap(({ firstJobId, ...found }): FoundGroup[] => {
     const error = errorOf(found.sampleJobId);
     // The sample was removed or retried meanwhile. The next call finds what is left of its group.
     if (error?.group !== found.group) return [];

@@ -46,6 +46,42 @@ export function bulkSuite(promises: Promises): void {
     });
   });
 
+  describe("a muted group", () => {
+    promises("comes last, needs no attention, and tells who muted it, until it is unmuted", async (client) => {
+      await die(client, [
+        { type: "mail", message: "no user 1" },
+        { type: "mail", message: "no user 2" },
+        { type: "mail", message: "disk full" },
+      ]);
+      const [users, disk] = (await client.dead.groups()).groups;
+      const alarm = async () => (await client.attention()).find(({ code }) => code === "dead_jobs") ?? null;
+      expect(users!.muted).toBeNull();
+      expect(await alarm()).toMatchObject({ count: 3 });
+      const muted = await client.dead.mute(users!.group, { for: "24h", reason: "fixed in 1.4.1" });
+      expect(muted).toMatchObject({ group: users!.group, reason: "fixed in 1.4.1", until: muted.at + 86_400_000 });
+      expect(await client.dead.mutes()).toEqual([muted]);
+      expect((await client.dead.groups()).groups).toEqual([disk, { ...users, muted }]);
+      expect((await client.dead.groups({ q: "user" })).groups).toEqual([{ ...users, muted }]);
+      expect(await alarm()).toMatchObject({ count: 1, severity: "bad" });
+      await client.dead.mute(disk!.group);
+      expect(await alarm()).toBeNull();
+      expect(await client.dead.unmute(disk!.group)).toBe(true);
+      expect(await client.dead.unmute(disk!.group)).toBe(false);
+      expect(await client.dead.mutes()).toEqual([muted]);
+      const entries = (await client.audit()).entries.map(({ action, reason, details }) => [action, reason, details]);
+      expect(entries).toEqual([
+        ["error:unmuted", null, `group=${disk!.group}`],
+        ["error:muted", null, `group=${disk!.group}`],
+        ["error:muted", "fixed in 1.4.1", `group=${users!.group} for=1d`],
+      ]);
+      for (const time of ["0s", "366d", "soon"]) {
+        await expect(client.dead.mute(users!.group, { for: time as "1s" })).rejects.toMatchObject({ code: "invalid_input", field: "for" });
+      }
+      await expect(client.dead.mute("nonsense")).rejects.toMatchObject({ code: "invalid_input", field: "group" });
+      await expect(client.dead.unmute("nonsense")).rejects.toMatchObject({ code: "invalid_input", field: "group" });
+    });
+  });
+
   describe("the filter failed_only", () => {
     promises("names failed jobs without dead ones, in lists, counts and what is changed", async (client) => {
       await die(client, [{ type: "mail", message: "boom" }]);

@@ -1,7 +1,9 @@
 /** BULK OPERATIONS AND ERROR GROUPS ON THE WIRE, both ways. */
 import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
 import { TIME_FIELDS } from "../../core/filter.ts";
+import type { Mute } from "../../core/mute.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
+import type { MuteWire } from "../contract/dead.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
 
@@ -76,9 +78,17 @@ function withTimes(filter: JobFilter, turned: Turn): JobFilter {
   return { ...filter, ...Object.fromEntries(times.map((name) => [name, turned(filter[name])])) };
 }
 
+export function toMuteWire({ group, at, until, by, reason }: Mute): MuteWire {
+  return { group, at: toTime(at), until: toTimeOrNull(until), by, reason };
+}
+
+export function fromMuteWire({ group, at, until, by, reason }: MuteWire): Mute {
+  return { group, at: fromTime(at), until: fromTimeOrNull(until), by, reason };
+}
+
 export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {
   return {
-    groups: groups.map(({ group, name, message, count, types, firstSeenAt, firstVersion, lastSeenAt, trend, sampleJobId }) => ({
+    groups: groups.map(({ group, name, message, count, types, firstSeenAt, firstVersion, lastSeenAt, trend, sampleJobId, muted }) => ({
       group,
       name,
       message,
@@ -89,6 +99,7 @@ export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroup
       last_seen_at: toTime(lastSeenAt),
       trend: [...trend],
       sample_job_id: sampleJobId,
+      muted: muted === null ? null : toMuteWire(muted),
     })),
     is_capped: isCapped,
   };
@@ -96,18 +107,21 @@ export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroup
 
 export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): ErrorGroups {
   return {
-    groups: groups.map(({ group, name, message, count, types, first_seen_at, first_version, last_seen_at, trend, sample_job_id }) => ({
-      group,
-      name,
-      message,
-      count,
-      types,
-      firstSeenAt: fromTime(first_seen_at),
-      firstVersion: first_version,
-      lastSeenAt: fromTime(last_seen_at),
-      trend,
-      sampleJobId: sample_job_id,
-    })),
+    groups: groups.map(
+      ({ group, name, message, count, types, first_seen_at, first_version, last_seen_at, trend, sample_job_id, muted }) => ({
+        group,
+        name,
+        message,
+        count,
+        types,
+        firstSeenAt: fromTime(first_seen_at),
+        firstVersion: first_version,
+        lastSeenAt: fromTime(last_seen_at),
+        trend,
+        sampleJobId: sample_job_id,
+        muted: muted === null ? null : fromMuteWire(muted),
+      }),
+    ),
     isCapped: is_capped,
   };
 }

@@ -1,10 +1,10 @@
-import { type ErrorGroup, ErrorTally, hoursAgo, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, hoursAgo, named } from "../../core/error-tally.ts";
 import { endedInTime, leavesOut, matcherOf } from "../../core/filter.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
 
 /** Groups the latest created dead letters by error. */
-export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
   const { bySequence } = jobs;
   const isMeant = matcherOf(query);
   const tally = new ErrorTally();

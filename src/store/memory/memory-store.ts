@@ -9,7 +9,17 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { formerWorkers, livingWorkers, readAudit, registerWorker, spendShare, unregisterWorker, writeAudit } from "./shared.ts";
+import {
+  formerWorkers,
+  livingWorkers,
+  muteGroup,
+  readAudit,
+  readMutes,
+  registerWorker,
+  spendShare,
+  unregisterWorker,
+  writeAudit,
+} from "./shared.ts";
 import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
@@ -78,6 +88,9 @@ const VERBS: Verbs<Context> = {
   spend: (memory, spends) => spends.map((spend) => spendShare(memory, spend)),
   mark: ({ shared, now }, name, ttlMs) => shared.marks.set(name, true, now + ttlMs),
   marked: ({ shared, now }, names) => names.map((name) => shared.marks.has(name, now)),
+  mute: muteGroup,
+  unmute: ({ shared }, group) => void shared.mutes.delete(group),
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
 import { STATE } from "../numbers.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeText, numbers } from "./codec.ts";
@@ -7,7 +7,7 @@ import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
 /** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
   const states = numbers(query.status.map((status) => STATE[status]));
   const [ended] = await context.connections.call(context.sql.countEnded, [
     talliesOf(query.status),

@@ -21,11 +21,14 @@ import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } f
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShares,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -167,6 +170,9 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  mute: muteGroup,
+  unmute: unmuteGroup,
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

@@ -5,6 +5,7 @@
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { TREND_HOURS } from "../../core/error-tally.ts";
+import { MAX_MUTES } from "../../core/mute.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -384,17 +385,28 @@ const others = (s: string, digest: string) => ({
     , news as (${dropSome(`${s}.news`, `at < ${NOW} - $5::bigint order by seq`)})
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
+    , mutes as (${dropSome(
+      `${s}.mute`,
+      `expires_at <= ${NOW} or name in (select name from ${s}.mute where expires_at is null or expires_at > ${NOW} order by at desc, name offset ${MAX_MUTES})`,
+    )})
     , audit as (${dropSome(
       `${s}.audit`,
       `at < ${NOW} - ${AUDIT_KEPT_MS} or number <= (select max(number) from ${s}.audit) - ${MAX_AUDIT_ENTRIES} order by number`,
     )})
     select (select count(*) from moved) + (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
       + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)
-      + (select count(*) from audit)`,
+      + (select count(*) from mutes) + (select count(*) from audit)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
   /** In: now, names. Out: those that are marked. */
   readMarks: `select name from ${s}.mark where name = any($2::text[]) and expires_at > ${NOW}`,
+  /** In: now, group, time to live (null: for ever), JSON. */
+  putMute: `insert into ${s}.mute select $2, n.now, n.now + $3::bigint, $4 from (select ${NOW} as now) n
+    on conflict (name) do update set at = excluded.at, expires_at = excluded.expires_at, entry = excluded.entry`,
+  /** In: group. */
+  dropMute: `delete from ${s}.mute where name = $1`,
+  /** In: now. Out: the latest first. */
+  readMutes: `select name, at, expires_at, entry from ${s}.mute where expires_at is null or expires_at > ${NOW} order by at desc, name limit ${MAX_MUTES}`,
   /** In: now, entries. */
   writeAudit: `insert into ${s}.audit (at, entry) select ${NOW}, e.entry from unnest($2::text[]) with ordinality e(entry, ord) order by e.ord`,
   /** In: before (null: any), limit. Out: the newest first. */

@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -12,7 +12,7 @@ import { GROUPS } from "./statements/groups.ts";
 const STRETCH = 500;
 
 /** Groups dead letters by error. Each partition has them by their end; if there are too many, only the latest of each. */
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
   const partitions = query.queue === undefined ? [...(await context.registry.partitions()).keys()] : [partitionOf(query.queue)];
   const sizes = await Promise.all(partitions.map((partition) => countDead(context, partition, query)));
   const filled = partitions.map((partition, index) => ({ partition, size: sizes[index]! })).filter(({ size }) => size > 0);

@@ -19,11 +19,14 @@ import { Session } from "./session.ts";
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShares,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -126,6 +129,9 @@ const VERBS: Verbs<Context> = {
   spend: spendShares,
   mark: setMark,
   marked: readMarks,
+  mute: muteGroup,
+  unmute: unmuteGroup,
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

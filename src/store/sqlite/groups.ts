@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, named } from "../../core/error-tally.ts";
 import type { JobError } from "../../core/job.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { STATE } from "../numbers.ts";
@@ -11,7 +11,7 @@ import { COUNT_ENDED_WITHIN, COUNT_ERRORS, ERROR_OF, TALLY_OF_STATE } from "./st
 import type { View } from "./transaction.ts";
 
 /** Groups dead letters by error. They are found by queue and end; if there are too many, only the latest of each queue. */
-export function groupErrors({ on, catalog, now }: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ on, catalog, now }: View, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
   const places = placesOf(on, catalog, query);
   const isTooMuch = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;

@@ -164,6 +164,8 @@ export const STEPS: readonly string[] = [
   "alter table millrace_job add column manual_changes text",
   // Who changed what by hand, in the whole store.
   "create table millrace_audit (number integer primary key autoincrement, at int not null, entry text not null)",
+  // Muted error groups. An expires_at of null: until somebody unmutes it.
+  "create table millrace_mute (name text primary key, at int not null, expires_at int, entry text not null) without rowid",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

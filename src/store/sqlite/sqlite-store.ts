@@ -16,11 +16,14 @@ import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } fr
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShare,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -120,6 +123,9 @@ const VERBS: Verbs<Writer> = {
   spend: withoutSync((tx, spends) => spends.map((spend) => spendShare(tx, spend))),
   mark: durably(setMark),
   marked: reading(readMarks),
+  mute: durably(muteGroup),
+  unmute: durably(unmuteGroup),
+  mutes: reading(readMutes),
   writeAudit: durably(writeAudit),
   readAudit: reading(readAudit),
 };

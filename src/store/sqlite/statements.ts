@@ -7,6 +7,7 @@
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
+import { MAX_MUTES } from "../../core/mute.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
@@ -390,6 +391,19 @@ export const WRITE_ALLOWANCE = "insert or replace into millrace_allowance (name,
 export const PUT_MARK = "insert or replace into millrace_mark (name, expires_at) values (?, ?)";
 /** In: name. */
 export const READ_MARK = "select expires_at from millrace_mark where name = ?";
+
+// ── Mutes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: group, at, expires_at (null: never), JSON. */
+export const PUT_MUTE = "insert or replace into millrace_mute (name, at, expires_at, entry) values (?, ?, ?, ?)";
+/** In: group. */
+export const DROP_MUTE = "delete from millrace_mute where name = ?";
+/** In: now. Out: the latest first. */
+export const READ_MUTES = `select name, at, expires_at, entry from millrace_mute where expires_at is null or expires_at > ?
+  order by at desc, name limit ${MAX_MUTES}`;
+/** In: now, limit. Drops expired ones, and those beyond the latest MAX_MUTES that have not expired. */
+export const DROP_OLD_MUTES = `delete from millrace_mute where name in (select name from millrace_mute where expires_at <= ?1 or name in
+  (select name from millrace_mute where expires_at is null or expires_at > ?1 order by at desc, name limit -1 offset ${MAX_MUTES}) limit ?2)`;
 
 // ── Audit ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,6 +15,7 @@ import {
   DROP_OLD_AUDIT,
   DROP_OLD_HOURS,
   DROP_OLD_MARKS,
+  DROP_OLD_MUTES,
   DROP_OLD_MINUTES,
   DROP_OLD_NEWS,
   DROP_UNUSED_ALLOWANCES,
@@ -127,6 +128,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
     tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
+    tx.on.run(DROP_OLD_MUTES, tx.now, limit) +
     tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit);
   return { removed };
 }

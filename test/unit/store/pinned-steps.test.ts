@@ -16,6 +16,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "306e8ce301297a62",
       "dcaeb0f10e0af4cc",
       "e33a0b5a2a8a8554",
+      "35a49a853e073da3",
     ],
   },
   SQLite: {
@@ -28,6 +29,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "1d69d455a4387b04",
       "c651aa268c56b0b0",
       "29890e33ceb0f4c2",
+      "48685776b4e81365",
     ],
   },
 };

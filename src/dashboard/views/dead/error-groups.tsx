@@ -1,12 +1,13 @@
 /** DEAD LETTERS BY ERROR: a thousand of them often have one cause. */
 import { Link } from "@tanstack/react-router";
-import { RotateCw, Trash2 } from "lucide-react";
+import { Bell, BellOff, RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { ErrorGroup, JobFilter } from "../../api.ts";
 import { changeAll } from "../../bulk.ts";
 import { counted } from "../../../core/counted.ts";
-import { count } from "../../format.ts";
+import { count, localTime } from "../../format.ts";
 import { useHeld } from "../../held.ts";
+import { muteGroup, unmuteGroup } from "../../mute.ts";
 import type { JobSearch } from "../../job-search.ts";
 import { JobLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
@@ -77,6 +78,19 @@ function trendWords(trend: readonly number[]): string {
   return `${counted(total, "job")} died in the last ${trend.length} hours${hours.length === 0 ? "" : `: ${hours.join(", ")}`}`;
 }
 
+function Muted({ mute: { until, by, reason } }: { readonly mute: NonNullable<ErrorGroup["muted"]> }): ReactElement {
+  return (
+    <span className="inline-flex items-center gap-1 font-medium text-foreground">
+      <BellOff aria-hidden className="size-3" />
+      <span>
+        muted{until !== null && <> until {localTime(until)}</>}
+        {by !== null && ` by ${visible(by)}`}
+        {reason !== null && `: ${visible(reason)}`}
+      </span>
+    </span>
+  );
+}
+
 interface GroupProps extends ErrorGroupsProps {
   readonly group: ErrorGroup;
   /** The count is of the latest dead letters only: there may be more. */
@@ -119,6 +133,7 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
           <span>
             last <Ago at={group.lastSeenAt} />
           </span>
+          {group.muted !== null && <Muted mute={group.muted} />}
           <span>
             e.g. <JobLink id={group.sampleJobId} />
           </span>
@@ -134,6 +149,12 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
           <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
             {isCapped ? "Retry all" : `Retry ${count(group.count)}`}
           </Button>
+          <IconButton
+            icon={group.muted === null ? BellOff : Bell}
+            label={group.muted === null ? "Mute this error" : "Unmute this error"}
+            className="size-8"
+            onClick={() => void (group.muted === null ? muteGroup(group) : unmuteGroup(group))}
+          />
           <IconButton
             icon={Trash2}
             label={`Delete ${isCapped ? "all dead letters" : counted(group.count, "dead letter")} with this error`}

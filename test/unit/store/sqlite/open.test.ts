@@ -55,7 +55,7 @@ describe("the file", () => {
     await old.close();
     const db = new DatabaseSync(path);
     db.exec("alter table millrace_job drop column lost_count; alter table millrace_job drop column max_lost; drop table millrace_mark");
-    db.exec("alter table millrace_job drop column manual_changes; drop table millrace_audit");
+    db.exec("alter table millrace_job drop column manual_changes; drop table millrace_audit; drop table millrace_mute");
     db.exec("update millrace_meta set value = 3 where name = 'schema'");
     db.close();
     const store = await openSqliteStore(`sqlite:${path}`, options);
