@@ -16,6 +16,8 @@ import {
   MAX_RETENTION_DAYS,
   MAX_SETTLE_MS,
   MIN_LEASE_MS,
+  VERSION,
+  VERSION_RULE,
 } from "./core/work-limits.ts";
 import { concurrency, rateLimit } from "./config/kinds.ts";
 import { choice, duration, type Kind, list, numeric, optional, type Setting, text, wholeNumber, yesOrNo } from "./config/setting.ts";
@@ -161,6 +163,15 @@ export const SETTINGS = {
     fallback: DEFAULT_SETTLE_MS,
     about: "How long a handler may take to end after its timeout or a cancel before its slot is freed.",
     reaches: { work: "settle" },
+  }),
+  appVersion: setting({
+    env: "APP_VERSION",
+    flag: "app-version",
+    group: "Workers",
+    kind: optional(text(VERSION_RULE, "<version>", VERSION)),
+    fallback: null,
+    about: "The version of your application: shown with its workers, and kept with each error.",
+    reaches: { work: "version" },
   }),
   lease: setting({
     env: "LEASE",

@@ -14,6 +14,7 @@ export type { AuditAction, AuditEntry, AuditPage, AuditQuery, NewAuditEntry } fr
 export type { BulkAction, BulkFailure, BulkStatus } from "./core/bulk.ts";
 export type { Duration } from "./core/duration.ts";
 export type { ErrorGroup } from "./core/error-tally.ts";
+export type { Mute, MuteOptions } from "./core/mute.ts";
 export type { Event } from "./core/event.ts";
 export type { Explanation, Reason } from "./core/explain.ts";
 export type { HandledType } from "./core/handled-type.ts";

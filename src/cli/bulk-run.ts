@@ -2,11 +2,18 @@
 import type { BulkOperation, BulkPreview, BulkRequest, Client } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { toOperationWire } from "../http/wire/bulk.ts";
+import { number, time } from "./command.ts";
 import { confirm } from "./confirm.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import { count, counted } from "../core/counted.ts";
 import { withProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
+
+/** Options of every operation that retries jobs. */
+export const RETRY_OPTIONS = {
+  limit: number("only that many jobs, the newest created"),
+  spread: time("retry them one after the other, evenly over this time (1s to 1d)"),
+} as const;
 
 export function matchedText({ matched, matchedIsCapped }: BulkPreview, one = "job"): string {
   return matchedIsCapped ? `at least ${counted(matched, one)}` : counted(matched, one);

@@ -23,6 +23,7 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Jobs", "retry", "Retry dead, failed or cancelled jobs", async () => (await import("./commands/change-job.ts")).retry),
   row("Jobs", "bulk", "Retry, cancel or delete all jobs that match", async () => (await import("./commands/bulk.ts")).bulk),
   row("Jobs", "dead-groups", "Show dead letters by error", async () => (await import("./commands/dead-groups.ts")).deadGroups),
+  row("Jobs", "errors", "Mute error groups", async () => (await import("./commands/errors.ts")).errors),
   row("Jobs", "facets", "Count failed jobs by a payload field", async () => (await import("./commands/facets.ts")).facets),
   row("Jobs", "retry-dead", "Retry all dead letters", async () => (await import("./commands/dead.ts")).retryDead),
   row("Jobs", "purge-dead", "Delete all dead letters", async () => (await import("./commands/dead.ts")).purgeDead),

@@ -90,6 +90,9 @@ function printAttempts(attempts: readonly JobAttempt[], output: Output): void {
     { title: "STARTED", text: ({ startedAt }) => age(startedAt, now), align: "right" },
     { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right" },
     { title: "WORKER", text: ({ workerId }) => workerId ?? NOTHING, shrinks: true },
+    ...(attempts.some(({ error }) => error?.version !== undefined)
+      ? [{ title: "VERSION", text: ({ error }: JobAttempt) => error?.version ?? NOTHING, shrinks: true } as const]
+      : []),
     { title: "ERROR", text: ({ error }) => (error === null ? NOTHING : `${error.kind}: ${error.message}`), shrinks: true },
   ];
   output.line("");

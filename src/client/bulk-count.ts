@@ -15,6 +15,11 @@ export interface Matched {
   readonly matchedIsCapped: boolean;
 }
 
+/** How many of these an operation with a limit changes. */
+export function atMost(limit: number | null, { matched, matchedIsCapped }: Matched): Matched {
+  return limit !== null && matched >= limit ? { matched: limit, matchedIsCapped: false } : { matched, matchedIsCapped };
+}
+
 /**
  * How many jobs match, except bulk operations, which are never changed. From the tallies if the filter names only status and queue; by one
  * count if that reaches the end; otherwise page by page, up to MAX_COUNTED jobs or MAX_PAGES pages.

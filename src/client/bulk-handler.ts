@@ -14,6 +14,7 @@ import {
   linesOf,
   MAX_FAILURES,
   readBulkLog,
+  spreadSteps,
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
@@ -37,6 +38,9 @@ export interface BulkPayload {
   readonly filter: object;
   readonly matched: number;
   readonly matched_is_capped: boolean;
+  /** How many jobs at most, and over which time they come due; absent in an operation that an older version started. */
+  readonly limit?: number | null;
+  readonly spread_ms?: number | null;
   /** Who started it, and why. Absent in an operation that an older version started. */
   readonly by?: string | null;
   readonly reason?: string | null;
@@ -60,7 +64,7 @@ export function bulkHandler(parts: BulkWorkParts): Handler<unknown, BulkResult> 
     for (let isOver = mark.batches > 0 && mark.cursor === null; !isOver; isOver = mark.cursor === null) {
       await othersTurn();
       ctx.signal.throwIfAborted();
-      const batch = await changeBatch(parts, action, query, ctx.job, actorOf(payload), mark);
+      const batch = await changeBatch(parts, payload, action, query, ctx.job, mark);
       const listed = batch.failures.slice(0, MAX_FAILURES - failures.length);
       failures.push(...listed);
       mark = batch.mark;
@@ -91,18 +95,19 @@ export function actorOf({ by = null, reason = null }: BulkPayload): Actor {
 
 async function changeBatch(
   parts: BulkWorkParts,
+  payload: BulkPayload,
   action: BulkAction,
   query: FieldFilter,
   operation: Job,
-  actor: Actor,
   mark: BulkMark,
 ): Promise<{ mark: BulkMark; failures: BulkFailure[] }> {
   // A job created in the same millisecond may be older than the operation.
   const to = Math.min(query.to ?? Infinity, operation.createdAt + 1);
-  const page = await listToChange(parts.store, { ...query, to, limit: BATCH, cursor: mark.cursor ?? undefined });
+  const left = (payload.limit ?? Infinity) - mark.processed;
+  const page = await listToChange(parts.store, { ...query, to, limit: Math.min(BATCH, left), cursor: mark.cursor ?? undefined });
   // An operation changes no operations, itself included.
   const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
-  const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, query.status ?? [], actor);
+  const answers = await changeInSteps(parts, payload, action, ids, query, mark);
   const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
   return {
     mark: {
@@ -110,10 +115,30 @@ async function changeBatch(
       succeeded: mark.succeeded + ids.length - failures.length,
       failed: mark.failed + failures.length,
       batches: mark.batches + 1,
-      cursor: page.cursor,
+      cursor: ids.length < left ? page.cursor : null,
     },
     failures,
   };
+}
+
+/** All at once; or, if they are spread over a time, those together that come due together. */
+async function changeInSteps(
+  parts: BulkWorkParts,
+  payload: BulkPayload,
+  action: BulkAction,
+  ids: readonly string[],
+  query: FieldFilter,
+  { processed: done }: BulkMark,
+): Promise<ChangeAnswer[]> {
+  const { matched, spread_ms: spreadMs = null } = payload;
+  const total = Math.max(1, matched);
+  const steps = spreadMs === null ? [{ jobs: ids.length, delayMs: 0 }] : spreadSteps(ids.length, { done, total, spreadMs });
+  const answers: ChangeAnswer[] = [];
+  for (const { jobs, delayMs } of steps) {
+    const some = ids.slice(answers.length, answers.length + jobs);
+    if (jobs > 0) answers.push(...(await changeJobs(parts, action, some, query.status ?? [], actorOf(payload), delayMs)));
+  }
+  return answers;
 }
 
 function failureOf(id: string, action: BulkAction, query: FieldFilter, answer: ChangeAnswer): BulkFailure | null {

@@ -1,13 +1,28 @@
 /** THE REQUEST OF A BULK OPERATION: read from the caller, stored as the payload of its job, and read again by its handler. */
-import { BULK_ACTIONS, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
+import {
+  BULK_ACTIONS,
+  BULK_FIELDS,
+  type BulkAction,
+  MAX_BULK_LIMIT,
+  MAX_SPREAD_MS,
+  MIN_SPREAD_MS,
+  SPREAD_RULE,
+  STATUSES_OF,
+} from "../core/bulk.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { TIME_FIELDS } from "../core/filter.ts";
 import type { Status } from "../core/job.ts";
-import { readFields } from "../core/read-fields.ts";
+import { demandInteger, readDuration, readFields } from "../core/read-fields.ts";
 import { statusWords } from "../core/status-filter.ts";
 import type { JobFilter } from "./client.ts";
 import { readJobFilter } from "./filter.ts";
 import type { FieldFilter } from "./where.ts";
+
+/** How many jobs at most, and over which time they come due; null: all, at once. */
+export interface Portion {
+  readonly limit: number | null;
+  readonly spreadMs: number | null;
+}
 
 export interface Wanted {
   readonly action: BulkAction;
@@ -20,8 +35,8 @@ export interface Wanted {
 const RETRIED_UNASKED: readonly Status[] = ["dead", "failed"];
 
 /** Reads a request. An empty filter needs `all: true`. Throws `invalid_input`. */
-export function readBulkRequest(input: unknown, isDry: boolean): Wanted {
-  const { action, filter, all = false } = readFields(input, "a bulk operation", ["action", "filter", "all"]);
+export function readBulkRequest(input: unknown, isDry: boolean): Wanted & Portion {
+  const { action, filter, all = false, limit, spread } = readFields(input, "a bulk operation", BULK_FIELDS);
   if (!isAction(action)) throw invalid("action", `one of ${BULK_ACTIONS.join(", ")}`, action);
   if (typeof all !== "boolean") throw invalid("all", "true or false", all);
   const wanted = readWanted(action, filter);
@@ -32,7 +47,15 @@ export function readBulkRequest(input: unknown, isDry: boolean): Wanted {
       field: "filter",
     });
   }
-  return wanted;
+  return { ...wanted, ...readPortion(action, limit ?? null, spread ?? null) };
+}
+
+function readPortion(action: BulkAction, limit: unknown, spread: unknown): Portion {
+  if (spread !== null && action !== "retry") throw invalid("spread", "absent: only a retry can be spread over a time", spread);
+  return {
+    limit: limit === null ? null : demandInteger(limit, "limit", 1, MAX_BULK_LIMIT),
+    spreadMs: spread === null ? null : readDuration(spread, "spread", SPREAD_RULE, MAX_SPREAD_MS, MIN_SPREAD_MS),
+  };
 }
 
 export function readWanted(action: BulkAction, filter: unknown): Wanted {

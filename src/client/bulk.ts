@@ -1,6 +1,7 @@
 /** BULK OPERATIONS of a client over a store: start, show, stop. bulk-handler.ts runs them. */
 import { auditEntry, detailsOf } from "../core/audit.ts";
 import { BULK_QUEUE, BULK_TYPE, bulkStatusOf, readBulkLog } from "../core/bulk.ts";
+import { formatDuration } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { isTerminal, type JobRecord, MAX_LOG_LINES, type NewJob, PLAIN_JOB, type Status } from "../core/job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
@@ -9,9 +10,9 @@ import { partitionOf } from "../core/partition.ts";
 import { tenBitsOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import { countMatching, type Matched } from "./bulk-count.ts";
+import { atMost, countMatching, type Matched } from "./bulk-count.ts";
 import { actorOf, type BulkPayload, type BulkResult } from "./bulk-handler.ts";
-import { readBulkRequest, type Wanted } from "./bulk-request.ts";
+import { type Portion, readBulkRequest, type Wanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { BulkOperation, BulkOperations, BulkPage } from "./client.ts";
 import { readBulkPage } from "./filter.ts";
@@ -31,14 +32,14 @@ export function createBulk(parts: BulkParts): BulkOperations {
   const { store } = parts;
   return {
     async preview(request) {
-      const wanted = readBulkRequest(request, true);
-      return { action: wanted.action, filter: wanted.filter, ...(await countMatching(store, wanted.query)) };
+      const { action, filter, query, limit, spreadMs: spread } = readBulkRequest(request, true);
+      return { action, filter, limit, spread, ...atMost(limit, await countMatching(store, query)) };
     },
     async start(request, options) {
       const wanted = readBulkRequest(request, false);
       const { id, ...who } = readOptions(options, "the options of a bulk operation", ["id", ...CHANGE_OPTIONS]);
       const actor = readActor(who, parts.actor);
-      const job = newOperation(readNewId(parts, id), wanted, await countMatching(store, wanted.query), actor);
+      const job = newOperation(readNewId(parts, id), wanted, atMost(wanted.limit, await countMatching(store, wanted.query)), actor);
       const known = await find(store, job.id);
       await store.insert([job]);
       parts.workUntilEnd(job.id);
@@ -54,8 +55,14 @@ export function createBulk(parts: BulkParts): BulkOperations {
   };
 }
 
-async function writeStart({ writeAudit }: BulkParts, id: string, { action, filter }: Wanted, actor: Actor): Promise<void> {
-  const details = detailsOf({ action, ...filter });
+async function writeStart({ writeAudit }: BulkParts, id: string, wanted: Wanted & Portion, actor: Actor): Promise<void> {
+  const { action, filter, limit, spreadMs } = wanted;
+  const details = detailsOf({
+    action,
+    limit: limit ?? undefined,
+    spread: spreadMs === null ? undefined : formatDuration(spreadMs),
+    ...filter,
+  });
   await writeAudit([auditEntry("bulk:started", actor, { jobId: id, queue: filter.queue ?? null, details })]);
 }
 
@@ -67,8 +74,9 @@ function readNewId({ makeId }: BulkParts, id: unknown): string {
   return given;
 }
 
-function newOperation(id: string, { action, filter }: Wanted, count: Matched, actor: Actor): NewJob {
-  const payload: BulkPayload = { action, filter, matched: count.matched, matched_is_capped: count.matchedIsCapped, ...actor };
+function newOperation(id: string, wanted: Wanted & Portion, { matched, matchedIsCapped }: Matched, actor: Actor): NewJob {
+  const { action, filter, limit, spreadMs: spread_ms } = wanted;
+  const payload: BulkPayload = { action, filter, limit, spread_ms, matched, matched_is_capped: matchedIsCapped, ...actor };
   return {
     id,
     type: BULK_TYPE,
@@ -118,12 +126,14 @@ async function listOperations(store: Store, input: unknown): Promise<BulkPage> {
 
 async function toOperation(store: Store, record: JobRecord): Promise<BulkOperation> {
   const payload = JSON.parse(record.payload) as BulkPayload;
-  const { action, filter, matched, matched_is_capped } = payload;
+  const { action, filter, limit = null, spread_ms: spread = null, matched, matched_is_capped } = payload;
   const { updatedAt, ...done } = await progressOf(store, record);
   return {
     id: record.id,
     action,
     filter,
+    limit,
+    spread,
     status: bulkStatusOf(record.status),
     matched,
     matchedIsCapped: matched_is_capped,

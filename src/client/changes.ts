@@ -1,7 +1,7 @@
 import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
 import type { Status } from "../core/job.ts";
-import { CANCEL, RETRY } from "../core/lifecycle.ts";
+import { CANCEL, retryAfter } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import type { Announcer, ClientParts } from "./announcer.ts";
@@ -37,11 +37,17 @@ export async function changeJobs(
   ids: string[],
   from: readonly Status[],
   actor: Actor,
+  /** For a retry: how long they wait first. */
+  delayMs = 0,
 ): Promise<ChangeAnswer[]> {
   const { store, announcer } = parts;
   switch (action) {
     case "retry":
-      return announceChanges(parts, await store.change(ids, { ...RETRY, from }, { action: "retried", ...actor }), "job:retried");
+      return announceChanges(
+        parts,
+        await store.change(ids, { ...retryAfter(delayMs), from }, { action: "retried", ...actor }),
+        "job:retried",
+      );
     case "cancel":
       return tellEnded(
         announcer,

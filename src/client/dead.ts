@@ -8,6 +8,7 @@ import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { groupErrors } from "./error-groups.ts";
 import { readDeadFilter, readDeadQuery } from "./filter.ts";
+import { createMutes } from "./mutes.ts";
 import { readOptions } from "./refusals.ts";
 import { listJobs, listToChange } from "./search.ts";
 import type { FieldQuery } from "./where.ts";
@@ -39,6 +40,7 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
     },
     retry: (filter, options) => change("retry", "dead:retried", filter, options),
     purge: (filter, options) => change("delete", "dead:purged", filter, options),
+    ...createMutes(parts),
   };
 }
 

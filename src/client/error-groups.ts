@@ -1,17 +1,26 @@
-import { ErrorTally, named } from "../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, hoursAgo, MAX_GROUPS, named } from "../core/error-tally.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import type { JobError } from "../core/job.ts";
 import { MAX_CANDIDATES, type Store } from "../store/store.ts";
 import type { ErrorGroups } from "./client.ts";
+import { withMutes } from "./mutes.ts";
 import { listAll } from "./search.ts";
 import { type FieldQuery, resolveWhere } from "./where.ts";
 
-const MAX_GROUPS = 100;
+type Reads = Pick<Store, "find" | "list" | "queues" | "errorGroups" | "schedules">;
 
-type Grouping = Pick<Store, "find" | "list" | "queues" | "errorGroups">;
+interface Found {
+  readonly groups: readonly FoundGroup[];
+  readonly isCapped: boolean;
+}
 
 /** Dead letters by error, among those that match every filter. */
-export async function groupErrors(store: Grouping, query: FieldQuery): Promise<ErrorGroups> {
+export async function groupErrors(store: Reads & Pick<Store, "mutes">, query: FieldQuery): Promise<ErrorGroups> {
+  const { groups, isCapped } = await findGroups(store, query);
+  return { groups: await withMutes(store, groups), isCapped };
+}
+
+async function findGroups(store: Reads, query: FieldQuery): Promise<Found> {
   const resolved = await resolveWhere(store, query);
   const { q, group, ...others } = resolved.query;
   // A text or a payload field needs what a list reads. Without one, the store groups and reads no jobs.
@@ -24,16 +33,18 @@ export async function groupErrors(store: Grouping, query: FieldQuery): Promise<E
 }
 
 /** Groups what the list finds, so that groups and list agree. */
-async function groupListed(store: Grouping, query: FieldQuery): Promise<ErrorGroups> {
+async function groupListed(store: Reads, query: FieldQuery): Promise<Found> {
+  // No schedule is read: only the store's time.
+  const { now } = await store.schedules([]);
   const tally = new ErrorTally();
   const errors = new Map<string, JobError>();
   const { jobs, isCapped } = await listAll(store, query, MAX_CANDIDATES, MAX_PAGE);
   for (const { id, type, error, completedAt: at } of jobs) {
     if (error === null || at === null) continue;
     errors.set(id, error);
-    tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+    const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
+    tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
   }
   const { groups, isMore } = tally.top(MAX_GROUPS);
-  const samples = groups.map(({ sampleJobId }) => errors.get(sampleJobId));
-  return { groups: named(groups, samples), isCapped: isCapped || isMore };
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isCapped || isMore };
 }

@@ -1,7 +1,7 @@
 import { BULK_QUEUE, MAX_OPERATIONS_PAGE } from "../core/bulk.ts";
 import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
-import { GROUP } from "../core/error-group.ts";
+import { readGroup } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { type Facets, FIELD_RULE, FIELD_VALUE_RULE, isField, MAX_FACETS, readFieldValue } from "../core/facets.ts";
 import { DEFAULT_PAGE, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
@@ -155,11 +155,6 @@ function readWhere(input: unknown): Facets | undefined {
     return [field, text];
   });
   return read.length === 0 ? undefined : Object.fromEntries(read);
-}
-
-function readGroup(input: unknown): string {
-  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "the id of an error group: 12 hexadecimal digits", input);
-  return input;
 }
 
 /** Reads a point in time; undefined if it is absent. Throws `invalid_input`. */

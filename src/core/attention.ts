@@ -49,8 +49,10 @@ export interface Situation {
     readonly pending: number;
     readonly dead: number;
   }[];
-  /** How many jobs ended dead or failed since midnight UTC. */
+  /** How many jobs ended dead or failed since midnight UTC, without those of muted errors. */
   readonly failedToday: number;
+  /** How many dead jobs have a muted error. */
+  readonly muted: number;
   /** Each queue and type with pending jobs, and when the longest due of them was due. */
   readonly lanes: readonly { readonly queue: string; readonly type: string; readonly runAt: number }[];
   /** Live workers, our own too. */
@@ -89,12 +91,14 @@ function finding(
   return { code, severity, message, hint, queue: null, type: null, count: 1, ...about };
 }
 
-function deadJobs({ queues, failedToday }: Situation): Finding[] {
-  const count = queues.reduce((sum, { dead }) => sum + dead, 0);
-  if (count === 0) return [];
+function deadJobs({ queues, failedToday, muted }: Situation): Finding[] {
+  const count = queues.reduce((sum, { dead }) => sum + dead, -muted);
+  if (count <= 0) return [];
   const message = `${counted(count, "dead job needs", "dead jobs need")} review`;
-  if (failedToday === 0) return [finding("dead_jobs", "warning", message, "none failed since midnight UTC", { count })];
-  return [finding("dead_jobs", "bad", message, `${counted(failedToday, "job")} failed for good since midnight UTC`, { count })];
+  const others = muted === 0 ? "" : `; ${grouped(muted)} more ${muted === 1 ? "has" : "have"} a muted error`;
+  if (failedToday === 0) return [finding("dead_jobs", "warning", message, `none failed since midnight UTC${others}`, { count })];
+  const hint = `${counted(failedToday, "job")} failed for good since midnight UTC${others}`;
+  return [finding("dead_jobs", "bad", message, hint, { count })];
 }
 
 /** Workers that users started, without those that servers run. */

@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = [
   "job:removed",
   "dead:retried",
   "dead:purged",
+  "error:muted",
+  "error:unmuted",
   "bulk:started",
   "bulk:stopped",
   "queue:configured",

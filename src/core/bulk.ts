@@ -6,9 +6,11 @@
  *   log       the progress: a mark after each batch, and the first jobs that could not be changed. A new attempt continues at the last mark
  *   result    the totals
  */
+import { formatDuration } from "./duration.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
 import { type Status, TERMINAL } from "./job.ts";
 import { CANCEL, RETRY } from "./lifecycle.ts";
+import { DAY_MS } from "./time-units.ts";
 
 export const BULK_TYPE: string = `${INTERNAL_TYPES}bulk`;
 export const BULK_QUEUE: string = `${INTERNAL_MARK}bulk`;
@@ -22,6 +24,15 @@ export const STATUSES_OF: Readonly<Record<BulkAction, readonly Status[]>> = { re
 
 /** The largest page of a list of operations, and its size by default. */
 export const MAX_OPERATIONS_PAGE = 100;
+
+/** The most jobs that the limit of an operation can name, and the shortest and longest time over which it can spread them. */
+export const MAX_BULK_LIMIT = 1_000_000;
+export const MIN_SPREAD_MS = 1000;
+export const MAX_SPREAD_MS: number = DAY_MS;
+export const SPREAD_RULE = `a time from ${formatDuration(MIN_SPREAD_MS)} to ${formatDuration(MAX_SPREAD_MS)}, such as "10m"`;
+
+/** The fields of a request. */
+export const BULK_FIELDS = ["action", "filter", "all", "limit", "spread"] as const;
 
 /** How many of the jobs that could not be changed are listed. */
 export const MAX_FAILURES = 100;
@@ -48,6 +59,24 @@ export const AT_THE_START: BulkMark = { processed: 0, succeeded: 0, failed: 0, b
 export interface BulkLog {
   readonly mark: BulkMark;
   readonly failures: readonly BulkFailure[];
+}
+
+/** How many jobs of a batch come due at different times, at most: each time is a call of its own. */
+const MAX_STEPS = 50;
+
+/**
+ * When the jobs of a batch come due, if all `total` of them are spread evenly over a time and `done` of them were before this batch: how many
+ * together, and after how long. If there are more jobs than were counted, they start over.
+ */
+export function spreadSteps(
+  size: number,
+  { done, total, spreadMs }: { readonly done: number; readonly total: number; readonly spreadMs: number },
+): { readonly jobs: number; readonly delayMs: number }[] {
+  const together = Math.max(1, Math.ceil(size / MAX_STEPS));
+  return Array.from({ length: Math.ceil(size / together) }, (_, step) => ({
+    jobs: Math.min(together, size - step * together),
+    delayMs: Math.floor((((done + step * together) % total) * spreadMs) / total),
+  }));
 }
 
 /** Whether to write a mark after this batch: ever more rarely, because a job keeps 1,000 log lines. Repeating batches changes no job twice. */

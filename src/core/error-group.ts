@@ -2,17 +2,24 @@
  * SIMILAR ERRORS. One cause can kill thousands of jobs with messages that differ only in ids, counts and names. A fingerprint of what is the
  * same puts them in one group. The transition that stores the error calculates it once.
  */
+import { invalid } from "./errors.ts";
 import type { AttemptError, JobError } from "./job.ts";
 
 /** The format of a fingerprint. */
 export const GROUP: RegExp = /^[0-9a-f]{12}$/;
 
+/** Reads the id of an error group. Throws `invalid_input`. */
+export function readGroup(input: unknown): string {
+  if (typeof input !== "string" || !GROUP.test(input)) throw invalid("group", "the id of an error group: 12 hexadecimal digits", input);
+  return input;
+}
+
 /** The part of a message that identifies its cause comes early, and a long message must not cost more than this. */
 const MAX_NAME = 100;
 const MAX_MESSAGE = 500;
 
-export function withGroup({ name, message, stack, kind }: AttemptError): JobError {
-  return { group: errorGroup(name, message), name, message, stack, kind };
+export function withGroup({ name, message, stack, kind, version }: AttemptError): JobError {
+  return { group: errorGroup(name, message), name, message, stack, kind, ...(version === undefined ? {} : { version }) };
 }
 
 /** The fingerprint of an error: equal if name and message differ only in numbers, ids and quoted texts. */

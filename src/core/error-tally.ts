@@ -1,4 +1,6 @@
 import type { JobError } from "./job.ts";
+import type { Mute } from "./mute.ts";
+import { HOUR_MS } from "./time-units.ts";
 
 /** Dead letters whose errors differ only in numbers, ids and quoted texts. */
 export interface ErrorGroup {
@@ -11,19 +13,41 @@ export interface ErrorGroup {
   /** The types of these jobs, up to 20. */
   readonly types: readonly string[];
   readonly firstSeenAt: number;
+  /** The version of the application that the job which died first failed with; null if its worker had none. */
+  readonly firstVersion: string | null;
   readonly lastSeenAt: number;
+  /** How many of these jobs died in each of the last 24 hours, the earliest first: the last hour ends now. */
+  readonly trend: readonly number[];
   /** The job that died last. */
   readonly sampleJobId: string;
+  /** Since when it is muted, by whom and why; null if it is not. */
+  readonly muted: Mute | null;
 }
 
-/** Jobs of one group and type, counted together. */
+/** A group as stores find it. */
+export type FoundGroup = Omit<ErrorGroup, "muted">;
+
+/** How many groups a client asks for. */
+export const MAX_GROUPS = 100;
+
+/** How many hours a trend has. */
+export const TREND_HOURS = 24;
+
+/** How many whole hours ago something ended: TREND_HOURS if it is longer ago than a trend shows. Stores count by it in SQL and Lua. */
+export function hoursAgo(at: number, now: number): number {
+  return Math.min(TREND_HOURS, Math.max(0, Math.floor((now - at) / HOUR_MS)));
+}
+
+/** Jobs of one group and type that ended in the same hour, counted together. */
 export interface Counted {
   readonly group: string;
   readonly type: string;
+  readonly hoursAgo: number;
   readonly count: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
-  /** The one that died last. */
+  /** The one that died first, and the one that died last. */
+  readonly firstJobId: string;
   readonly sampleJobId: string;
 }
 
@@ -46,26 +70,39 @@ export class ErrorTally {
   }
 }
 
-/** A group before the name and message of its sample job are known. */
-export type CountedGroup = Omit<ErrorGroup, "name" | "message">;
+/** A group before the errors of its first and its last job are known. */
+export type CountedGroup = Omit<FoundGroup, "name" | "message" | "firstVersion"> & { readonly firstJobId: string };
 
-/** Adds the name and message of each group's sample job. `errors` has the order of `groups`. */
-export function named(groups: readonly CountedGroup[], errors: readonly (JobError | null | undefined)[]): ErrorGroup[] {
-  return groups.flatMap((found, index): ErrorGroup[] => {
-    const error = errors[index];
+/** The jobs whose errors `named` asks for. */
+export function jobsToName(groups: readonly CountedGroup[]): string[] {
+  return [...new Set(groups.flatMap(({ firstJobId, sampleJobId }) => [sampleJobId, firstJobId]))];
+}
+
+/** Adds what the errors of its first and its last job say of each group. */
+export function named(groups: readonly CountedGroup[], errorOf: (id: string) => JobError | null | undefined): FoundGroup[] {
+  return groups.flatMap(({ firstJobId, ...found }): FoundGroup[] => {
+    const error = errorOf(found.sampleJobId);
     // The sample was removed or retried meanwhile. The next call finds what is left of its group.
-    return error?.group === found.group ? [{ ...found, name: error.name, message: error.message }] : [];
+    if (error?.group !== found.group) return [];
+    const first = errorOf(firstJobId);
+    const firstVersion = first?.group === found.group ? (first.version ?? null) : null;
+    return [{ ...found, name: error.name, message: error.message, firstVersion }];
   });
 }
 
 function addedUp(parts: readonly Counted[]): CountedGroup {
+  const first = parts.reduce((best, part) => (part.firstSeenAt < best.firstSeenAt ? part : best));
+  const trend = Array.from({ length: TREND_HOURS }, () => 0);
+  for (const { hoursAgo: ago, count } of parts) if (ago < TREND_HOURS) trend[TREND_HOURS - 1 - ago]! += count;
   const latest = parts.reduce((best, part) => (part.lastSeenAt > best.lastSeenAt ? part : best));
   return {
     group: latest.group,
     count: parts.reduce((sum, { count }) => sum + count, 0),
     types: [...new Set(parts.map(({ type }) => type))].sort().slice(0, MAX_TYPES),
-    firstSeenAt: Math.min(...parts.map(({ firstSeenAt }) => firstSeenAt)),
+    firstSeenAt: first.firstSeenAt,
+    firstJobId: first.firstJobId,
     lastSeenAt: latest.lastSeenAt,
+    trend,
     sampleJobId: latest.sampleJobId,
   };
 }

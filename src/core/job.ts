@@ -46,6 +46,8 @@ export interface AttemptError {
   readonly message: string;
   readonly stack: string | null;
   readonly kind: "error" | "timeout" | "lost" | "cancelled";
+  /** The version of the application that the worker ran; absent if it has none. */
+  readonly version?: string | undefined;
 }
 
 /** Why an attempt did not succeed, as it is stored. */

@@ -6,7 +6,7 @@
  *                   │          ├───→ dead                  no retries left, discarded, or lost too often
  *                   │          ├───→ failed                the same, in a queue without dead letters
  *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
- *                   └── retry by hand from dead, failed, cancelled
+ *                   └── retry by hand from dead, failed, cancelled; to scheduled, if it is spread over a time
  *   blocked ─→ pending | scheduled             unblocked
  *   running ─→ blocked                         waits for something before it can go on: costs no attempt
  *   blocked, scheduled, pending, retrying, running ─→ cancelled
@@ -199,6 +199,11 @@ export const RETRY: Move = {
   from: ["dead", "failed", "cancelled"],
   transition: { ...NOTHING, to: "pending", retries: "reset", losses: "reset", delayMs: 0 },
 };
+
+/** A new life that begins after a while. */
+export function retryAfter(delayMs: number): Move {
+  return delayMs === 0 ? RETRY : { ...RETRY, transition: { ...RETRY.transition, to: "scheduled", delayMs } };
+}
 
 /** Starts a waiting job at once. Not a new life: retries used and attempts lost so far still count. */
 export const RUN_NOW: Move = { from: ["scheduled", "retrying"], transition: { ...NOTHING, to: "pending", delayMs: 0 } };

@@ -1,4 +1,5 @@
 import { formatDuration } from "./duration.ts";
+import { invalid } from "./errors.ts";
 import { readDuration } from "./read-fields.ts";
 
 /** The shortest and the longest lease. */
@@ -24,6 +25,16 @@ export const MAX_TYPES = 10_000;
 /** How many running jobs of a worker are listed. */
 export const MAX_RUNNING_SHOWN = 100;
 export const MAX_HOST_LENGTH = 255;
+/** The version of the application that a worker runs: of any form, on one line. */
+export const MAX_VERSION_LENGTH = 100;
+export const VERSION: RegExp = new RegExp(`^[^\\u0000-\\u001f\\u007f]{1,${MAX_VERSION_LENGTH}}$`);
+export const VERSION_RULE = `a text of 1 to ${MAX_VERSION_LENGTH} characters without control characters`;
+
+export function readVersion(version: unknown): string {
+  if (typeof version !== "string" || !VERSION.test(version)) throw invalid("version", VERSION_RULE, version);
+  return version;
+}
+
 /** How many queues one worker can serve. */
 export const MAX_QUEUES = 1000;
 

@@ -21,6 +21,8 @@ export interface WorkerEntry {
   readonly abandoned: number;
   /** The digests of the JSON Schemas that it published, by type. Absent if it has none. */
   readonly schemas?: Readonly<Record<string, string>> | undefined;
+  /** The version of the application that it runs; absent if it has none. */
+  readonly version?: string | undefined;
 }
 
 /** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */

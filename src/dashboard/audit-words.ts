@@ -9,6 +9,8 @@ export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
   "job:removed": "Job deleted",
   "dead:retried": "Dead letters retried",
   "dead:purged": "Dead letters deleted",
+  "error:muted": "Error muted",
+  "error:unmuted": "Error unmuted",
   "bulk:started": "Bulk operation started",
   "bulk:stopped": "Bulk operation stopped",
   "queue:configured": "Queue settings changed",

@@ -9,9 +9,9 @@ import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import { act } from "./act.ts";
 import { type BulkOperation, type BulkPreview, client, type JobFilter } from "./api.ts";
 import { ask } from "./ask.ts";
-import { BulkQuestion, matchedText } from "./bulk-question.tsx";
+import { BulkQuestion, matchedText, type Spread } from "./bulk-question.tsx";
 import { counted } from "../core/counted.ts";
-import { filterWords } from "./filter-words.ts";
+import { filterWords, spreadWords } from "./filter-words.ts";
 import { live } from "./live.ts";
 import { SAMPLE } from "./job-actions.ts";
 import { messageOf } from "./parts/notices.tsx";
@@ -38,20 +38,21 @@ export function filterFor(action: BulkAction, filter: JobFilter, given: readonly
   return able.length === 0 ? null : { ...filter, status: statusWords(able) };
 }
 
-/** Counts, asks, starts, and shows the progress until the end. Returns whether it was started. */
-export async function changeAll(action: BulkAction, filter: JobFilter): Promise<boolean> {
+/** Counts, asks, starts, and shows the progress until the end: all that match, or the newest `limit`. Returns whether it was started. */
+export async function changeAll(action: BulkAction, filter: JobFilter, limit?: number): Promise<boolean> {
   if (bulk.get() !== null) {
     toast("Another bulk operation is running. Wait until it ends, or stop it.", { kind: "failed" });
     return false;
   }
   try {
-    const preview = await client.bulk.preview({ action, filter });
+    const preview = await client.bulk.preview({ action, filter, limit });
     if (preview.matched === 0) {
       toast("No job matches any more.");
       return false;
     }
-    if (!(await isConfirmed(preview))) return false;
-    void follow(await client.bulk.start({ action, filter, all: true }));
+    let spread: Spread | undefined;
+    if (!(await isConfirmed(preview, (chosen) => (spread = chosen)))) return false;
+    void follow(await client.bulk.start({ action, filter, all: true, limit, spread }));
     return true;
   } catch (error) {
     noteRefusal(error);
@@ -68,11 +69,12 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
   );
 }
 
-async function isConfirmed(preview: BulkPreview): Promise<boolean> {
+async function isConfirmed(preview: BulkPreview, onSpread: (spread: Spread | undefined) => void): Promise<boolean> {
   const { action, filter, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;
-  const body = createElement(BulkQuestion, { words: filterWords(filter, serverNow()), preview, running, sample: await sampleOf(filter) });
+  const words = filterWords(filter, serverNow());
+  const body = createElement(BulkQuestion, { words, preview, running, sample: await sampleOf(filter), onSpread });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";
   const yes = matched === 1 && !matchedIsCapped ? `${verb} it` : `${verb} them`;
   const question = { title: `${verb} ${matchedText(preview)}?`, body, yes, no, danger: action !== "retry" };
@@ -109,8 +111,8 @@ async function follow(started: BulkOperation): Promise<void> {
   void live.refresh();
 }
 
-function showEnd({ action, status, succeeded, failed, failures, error }: BulkOperation): void {
+function showEnd({ action, status, spread, succeeded, failed, failures, error }: BulkOperation): void {
   if (status === "failed") toast(`The bulk operation failed: ${messageOf(error ?? "the reason is unknown")}`, { kind: "failed" });
-  else if (succeeded > 0 || failed === 0) toast(`${counted(succeeded, "job is", "jobs are")} ${WORDS[action].done}`);
+  else if (succeeded > 0 || failed === 0) toast(`${counted(succeeded, "job is", "jobs are")} ${WORDS[action].done}${spreadWords(spread)}`);
   if (failed > 0) toast(`${counted(failed, "job")} could not be changed. ${messageOf(failures[0]?.message ?? "")}`, { kind: "failed" });
 }

@@ -1,5 +1,5 @@
 /** A FILTER IN WORDS: "Dead jobs of type email:send in mail, created in the last hour." Pure. */
-import { parseDuration } from "../core/duration.ts";
+import { formatSpan, parseDuration } from "../core/duration.ts";
 import { localTime } from "./format.ts";
 import { SPANS } from "./job-search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
@@ -27,6 +27,11 @@ export function filterWords(filter: JobFilter, now: number | null): string {
     internal === true ? ", internal ones included" : "",
   ].join("");
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
+/** Over which time jobs are retried, if not at once. */
+export function spreadWords(spread: number | null): string {
+  return spread === null ? "" : `, spread over ${formatSpan(spread)}`;
 }
 
 function listed(names: readonly string[]): string {

@@ -32,14 +32,15 @@
 import type { Spend, Spent } from "../core/allowance.ts";
 import type { AuditEntry, NewAuditEntry } from "../core/audit.ts";
 import type { Counter, TimeKind } from "../core/counters.ts";
-import type { ErrorGroup } from "../core/error-tally.ts";
+import type { FoundGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
 import type { Filter } from "../core/filter.ts";
 import type { Sort } from "../core/list-order.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
 import type { Move, Outcome, Transition } from "../core/lifecycle.ts";
-import type { Manual, ManualChange } from "../core/manual-change.ts";
+import type { Actor, Manual, ManualChange } from "../core/manual-change.ts";
+import type { Mute } from "../core/mute.ts";
 import type { SchemaText } from "../core/payload-schema.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
 import type { Histogram } from "../core/histogram.ts";
@@ -162,9 +163,10 @@ export interface Store extends Feed, Shared {
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
    * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
-   * groups, and each count means at least that many.
+   * groups, and each count means at least that many. What a group says (its trend by hour, when it was first seen and with which version) is
+   * of the jobs that were looked at.
    */
-  errorGroups(query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }>;
+  errorGroups(query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }>;
 
   /**
    * Dead or failed jobs by the value of one facet, most jobs first (ties by value), `limit` values at most; `without` have no such facet.
@@ -219,7 +221,8 @@ export interface Store extends Feed, Shared {
    * counted either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to
    * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
    * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
-   * unused, expired marks and schemas, and entries of the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
+   * unused, expired marks, schemas and mutes, mutes beyond the latest MAX_MUTES, and entries of the audit that are older than AUDIT_KEPT_MS
+   * or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -329,6 +332,13 @@ interface Shared {
 
   /** The texts with these digests, or null for each that is not kept. Sees every one whose call was answered before. */
   readSchemas(digests: readonly string[]): Promise<(string | null)[]>;
+
+  /** Mutes an error group for `ttlMs`, or until it is unmuted (null). Replaces an earlier mute of that group. */
+  mute(group: string, actor: Actor, ttlMs: number | null): Promise<void>;
+  /** Ends the mute of an error group. No error if there is none. */
+  unmute(group: string): Promise<void>;
+  /** The mutes that have neither expired nor ended, the latest first: at most MAX_MUTES, which are all that `sweep` keeps. */
+  mutes(): Promise<Mute[]>;
 
   /** Adds entries to the audit, each with the time and the next number. A repeat may double them. */
   writeAudit(entries: readonly NewAuditEntry[]): Promise<void>;

@@ -26,7 +26,7 @@ import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
 import type { HeldLease } from "./renewal/lease-book.ts";
 import { JobNotes } from "./notes.ts";
-import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout } from "./outcome.ts";
+import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout, withVersion } from "./outcome.ts";
 import { readPayload } from "./payload.ts";
 
 /** How long after the end of `settle` an attempt is still renewed: its outcome is being reported, or the event loop is blocked. */
@@ -61,7 +61,7 @@ export class Attempt implements HasDeadline {
 
   reportOf(outcome: Outcome): Report {
     const { job, fence, facts } = this.lease;
-    return { id: job.id, fence, facts, outcome };
+    return { id: job.id, fence, facts, outcome: withVersion(outcome, this.#attempts.options.settings.version) };
   }
 
   get isOver(): boolean {

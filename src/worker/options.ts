@@ -4,12 +4,12 @@ import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import { demandInteger, isName, NAME_RULE, readFields } from "../core/read-fields.ts";
-import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle } from "../core/work-limits.ts";
+import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle, readVersion } from "../core/work-limits.ts";
 
 const MAX_WEIGHT = 1000;
 /** Names that no user's queue has, but that a worker may serve. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
-const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle"];
+const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle", "version"];
 
 /** Checked options, with defaults filled in. */
 export interface WorkSettings {
@@ -20,6 +20,7 @@ export interface WorkSettings {
   readonly leaseMs: number;
   readonly graceMs: number;
   readonly settleMs: number;
+  readonly version: string | undefined;
 }
 
 /** Checks the options of `work`; throws `invalid_input` at the first bad field. */
@@ -31,6 +32,7 @@ export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
     leaseMs: readLease(options.lease ?? "30s"),
     graceMs: readGrace(options.grace ?? "30s"),
     settleMs: readSettle(options.settle ?? DEFAULT_SETTLE_MS),
+    version: options.version === undefined ? undefined : readVersion(options.version),
   };
 }
 

@@ -54,6 +54,11 @@ function failure(thrown: unknown, error: AttemptError, runMs: number, rules: Fai
   return { kind: "failed", error, delayMs: backoffDelay(thrown, rules), runMs };
 }
 
+/** The outcome, with the version of the application if the attempt failed. */
+export function withVersion(outcome: Outcome, version: string | undefined): Outcome {
+  return version !== undefined && "error" in outcome ? { ...outcome, error: { ...outcome.error, version } } : outcome;
+}
+
 /** The delay from the handler's backoff function; undefined to use the job's retry delay, also if the function fails. */
 function backoffDelay(thrown: unknown, { facts, backoff, onTrouble }: FailureRules): number | undefined {
   if (backoff === undefined) return undefined;

@@ -16,6 +16,7 @@ export class WorkerCard {
   readonly #clock: Clock;
   readonly #queues: readonly string[];
   readonly #types: readonly string[] | "*";
+  readonly #version: string | undefined;
   /** Part of each entry; empty if it publishes no schemas. */
   readonly #schemas: Pick<WorkerEntry, "schemas">;
   readonly #host = hostname();
@@ -25,8 +26,7 @@ export class WorkerCard {
 
   constructor(
     clock: Clock,
-    queues: readonly string[],
-    { types, schemas }: Pick<HandlerTable, "types" | "schemas">,
+    { queues, types, version, schemas }: Pick<WorkerEntry, "queues" | "types" | "version"> & Pick<HandlerTable, "schemas">,
     fill: (bytes: Uint8Array) => void = randomFillSync,
   ) {
     const bytes = Buffer.alloc(ID_BYTES);
@@ -35,6 +35,7 @@ export class WorkerCard {
     this.#clock = clock;
     this.#queues = queues;
     this.#types = types;
+    this.#version = version;
     const digests = Array.from(schemas, ([type, { digest }]) => [type, digest] as const);
     this.#schemas = digests.length === 0 ? {} : { schemas: Object.fromEntries(digests) };
     this.#startedAt = clock.now();
@@ -61,6 +62,7 @@ export class WorkerCard {
       processed: this.#processed,
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),
       abandoned,
+      version: this.#version,
       ...this.#schemas,
     };
   }

@@ -106,7 +106,9 @@ class JobWorker {
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;
-    this.card = new WorkerCard(clock, [...settings.queues.keys()], handlers, env.fillRandom);
+    const { types, schemas } = handlers;
+    const served = { queues: [...settings.queues.keys()], types, schemas, version: settings.version };
+    this.card = new WorkerCard(clock, served, env.fillRandom);
     this.#renewer = env.renewer({
       leaseMs: settings.leaseMs,
       onTrouble,

@@ -46,6 +46,42 @@ export function bulkSuite(promises: Promises): void {
     });
   });
 
+  describe("a muted group", () => {
+    promises("comes last, needs no attention, and tells who muted it, until it is unmuted", async (client) => {
+      await die(client, [
+        { type: "mail", message: "no user 1" },
+        { type: "mail", message: "no user 2" },
+        { type: "mail", message: "disk full" },
+      ]);
+      const [users, disk] = (await client.dead.groups()).groups;
+      const alarm = async () => (await client.attention()).find(({ code }) => code === "dead_jobs") ?? null;
+      expect(users!.muted).toBeNull();
+      expect(await alarm()).toMatchObject({ count: 3 });
+      const muted = await client.dead.mute(users!.group, { for: "24h", reason: "fixed in 1.4.1" });
+      expect(muted).toMatchObject({ group: users!.group, reason: "fixed in 1.4.1", until: muted.at + 86_400_000 });
+      expect(await client.dead.mutes()).toEqual([muted]);
+      expect((await client.dead.groups()).groups).toEqual([disk, { ...users, muted }]);
+      expect((await client.dead.groups({ q: "user" })).groups).toEqual([{ ...users, muted }]);
+      expect(await alarm()).toMatchObject({ count: 1, severity: "bad" });
+      await client.dead.mute(disk!.group);
+      expect(await alarm()).toBeNull();
+      expect(await client.dead.unmute(disk!.group)).toBe(true);
+      expect(await client.dead.unmute(disk!.group)).toBe(false);
+      expect(await client.dead.mutes()).toEqual([muted]);
+      const entries = (await client.audit()).entries.map(({ action, reason, details }) => [action, reason, details]);
+      expect(entries).toEqual([
+        ["error:unmuted", null, `group=${disk!.group}`],
+        ["error:muted", null, `group=${disk!.group}`],
+        ["error:muted", "fixed in 1.4.1", `group=${users!.group} for=1d`],
+      ]);
+      for (const time of ["0s", "366d", "soon"]) {
+        await expect(client.dead.mute(users!.group, { for: time as "1s" })).rejects.toMatchObject({ code: "invalid_input", field: "for" });
+      }
+      await expect(client.dead.mute("nonsense")).rejects.toMatchObject({ code: "invalid_input", field: "group" });
+      await expect(client.dead.unmute("nonsense")).rejects.toMatchObject({ code: "invalid_input", field: "group" });
+    });
+  });
+
   describe("the filter failed_only", () => {
     promises("names failed jobs without dead ones, in lists, counts and what is changed", async (client) => {
       await die(client, [{ type: "mail", message: "boom" }]);
@@ -95,6 +131,8 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({
         action: "cancel",
         filter: { tag: "x", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
+        limit: null,
+        spread: null,
         matched: 1,
         matchedIsCapped: false,
       });
@@ -135,6 +173,27 @@ export function bulkSuite(promises: Promises): void {
         ["retry", 0],
         ["cancel", 2],
       ]);
+    });
+
+    promises("retry the newest few first, then the others spread over a time", async (client) => {
+      const messages = Array.from({ length: 8 }, (_, index) => ({ type: "mail", message: `no user ${index}` }));
+      await die(client, messages);
+      const newest = (await client.list()).jobs.map(({ id }) => id);
+      const first = { action: "retry", all: true, limit: 3 } as const;
+      expect(await client.bulk.preview(first)).toMatchObject({ limit: 3, spread: null, matched: 3, matchedIsCapped: false });
+      expect(await run(client, first)).toMatchObject({ limit: 3, matched: 3, processed: 3, succeeded: 3 });
+      expect(new Set((await client.list({ status: "pending" })).jobs.map(({ id }) => id))).toEqual(new Set(newest.slice(0, 3)));
+      const rest = { action: "retry", all: true, spread: "10m" } as const;
+      expect(await run(client, rest)).toMatchObject({ limit: null, spread: 600_000, matched: 5, succeeded: 5 });
+      const jobs = (await client.list()).jobs.slice(3);
+      expect(jobs.map(({ status, retryCount }) => [status, retryCount])).toEqual([
+        ["pending", 0],
+        ...Array.from({ length: 4 }, () => ["scheduled", 0]),
+      ]);
+      // Two minutes between one and the next, but for the time that the operation itself took.
+      const due = jobs.map(({ scheduledAt }) => scheduledAt!);
+      const gaps = due.slice(1).map((at, index) => Math.round((at - due[index]!) / 60_000));
+      expect(gaps).toEqual([2, 2, 2, 2]);
     });
 
     promises("are jobs, but none of the user's: not in queues, figures and counts, and no operation touches one", async (client) => {
@@ -186,6 +245,9 @@ export function bulkSuite(promises: Promises): void {
       await refused({ action: "cancel", filter: { type: "not a type" } }, "filter.type");
       await refused({ action: "cancel", filter: { limit: 5 } }, "filter.limit");
       await refused({ action: "cancel", filter: { type: "a" }, all: "yes" }, "all");
+      await refused({ action: "cancel", filter: { type: "a" }, limit: 0 }, "limit");
+      await refused({ action: "cancel", filter: { type: "a" }, spread: "10m" }, "spread");
+      await refused({ action: "retry", filter: { type: "a" }, spread: "25h" }, "spread");
       for (const action of ["retry", "cancel", "delete"] as const) {
         for (const filter of [undefined, {}, { type: undefined }]) {
           await expect(client.bulk.start({ action, filter })).rejects.toMatchObject({ code: "invalid_input", field: "filter" });

@@ -4,6 +4,7 @@ import { defineJob } from "../../src/client/define-job.ts";
 import { Discard, RetryAfter, Snooze } from "../../src/core/control-errors.ts";
 import type { Client, LeasedJob } from "../../src/client/client.ts";
 import type { ClientSource } from "./client-sources.ts";
+import { until } from "../faults/until.ts";
 import type { Promises } from "./client.ts";
 
 /** Workers, and what they are made of. */
@@ -95,6 +96,32 @@ export function workSuite(promises: Promises, source: ClientSource): void {
       });
       expect(await client.wait(later.id)).toMatchObject({ status: "completed", result: "later" });
       expect(await client.stats()).toMatchObject({ totalProcessed: 2, totalFailed: 2 });
+    });
+
+    promises("tells its version, and each error keeps the version that it came with", async (client) => {
+      const fails = {
+        doomed: async () => {
+          throw new Error("never");
+        },
+        slow: () => new Promise<void>(() => {}),
+      };
+      const worker = client.work(fails, { version: "1.4.0-rc.1", settle: 0 });
+      const doomed = await client.enqueue("doomed", null, { retryDelay: 1, maxRetries: 1 });
+      const slow = await client.enqueue("slow", null, { timeout: 1, maxRetries: 0 });
+      const version = "1.4.0-rc.1";
+      expect((await client.wait(doomed.id)).error).toMatchObject({ message: "never", version });
+      expect((await client.wait(slow.id)).error).toMatchObject({ kind: "timeout", version });
+      expect((await client.attempts(doomed.id)).map(({ error }) => error?.version)).toEqual([version, version]);
+      await until(async () => (await client.workers()).length === 1);
+      expect(await client.workers()).toMatchObject([{ id: worker.id, version }]);
+      await worker.stop();
+      expect(await client.formerWorkers()).toMatchObject([{ id: worker.id, version }]);
+      const { groups } = await client.dead.groups();
+      expect(groups.map(({ count, firstVersion, trend }) => [count, firstVersion, trend.at(-1)])).toEqual([
+        [1, version, 1],
+        [1, version, 1],
+      ]);
+      expect((await client.dead.groups({ q: "never" })).groups).toMatchObject([{ firstVersion: version, trend: groups[0]!.trend }]);
     });
 
     promises("snoozes at no cost", async (client) => {

@@ -1,6 +1,7 @@
 // Ways to find and follow jobs: through a list job by job, by saved views, by suggestions and free times, and by an alert.
 
 import { expect, test } from "vitest";
+import { errorGroup } from "../../src/core/error-group.ts";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
 const open = stage();
@@ -140,7 +141,7 @@ test("a time that the search sets is shown where it is chosen", async () => {
 
 test("a page in the background tells of new dead jobs, when that was asked for", async () => {
   const { client, visit } = await open();
-  await client.enqueueMany([{ type: "a" }, { type: "b" }]);
+  await client.enqueueMany([{ type: "a" }, { type: "b" }, { type: "known" }]);
   const page = await visit("workers");
   // The browser of the tests shows no notifications: it notes them.
   await page.evaluate(`
@@ -150,7 +151,7 @@ test("a page in the background tells of new dead jobs, when that was asked for",
   // The page looks every 10 seconds: its clock is turned forward.
   await page.clock.install();
   await page.getByRole("button", { name: "Options" }).click();
-  const answer = page.waitForResponse(/api\/v1\/stats$/);
+  const answer = page.waitForResponse(/api\/v1\/attention$/);
   await page.getByRole("menuitemcheckbox", { name: "Desktop notification of new dead jobs" }).click();
   await answer;
   await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`);
@@ -160,6 +161,17 @@ test("a page in the background tells of new dead jobs, when that was asked for",
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon-alert\.svg$/);
   await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))`);
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
+  // A muted error raises no alert, and the next one that is not muted does.
+  await client.dead.mute(errorGroup("Discard", "known"));
+  await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`);
+  await letDie(client, "known", "known");
+  const looked = page.waitForResponse(/api\/v1\/attention$/);
+  await page.clock.fastForward(10_000);
+  await looked;
+  expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
+  await letDie(client, "b", "no");
+  await page.clock.fastForward(10_000);
+  await eventually(() => page.evaluate("window.told")).toEqual(["1 new dead job", "1 new dead job"]);
 });
 
 test("which customer's jobs fail? Two clicks from the overview, and each answer is a filter", async () => {

@@ -8,8 +8,8 @@ import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 const open = stage();
 
 /** Enqueues jobs and lets each die with this message, many at once. */
-async function die(client: Client, type: string, message: string, many: number): Promise<void> {
-  const error = { name: "Boom", message, stack: null, kind: "error" } as const;
+async function die(client: Client, type: string, message: string, many: number, version?: string): Promise<void> {
+  const error = { name: "Boom", message, stack: null, kind: "error", version } as const;
   for (let left = many; left > 0; left -= 1000) {
     await client.enqueueMany(Array.from({ length: Math.min(left, 1000) }, () => ({ type })));
     const claim = { workerId: "w", queues: ["default"], types: "*" as const, limit: 1000, leaseMs: 60_000, turn: 1, again: false };
@@ -74,6 +74,37 @@ describe("groups of dead letters", () => {
     await dialog.getByRole("button", { name: "Retry them" }).click();
     await page.locator("[data-toast=done]", { hasText: "3 jobs are queued for retry" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 2 });
+  });
+
+  test("show their trend and first version, are retried a few first and spread over a time, and are muted", async () => {
+    const { client, visit } = await open();
+    await die(client, "mail", "no user 1", 1, "1.4.0");
+    await die(client, "mail", "no user 2", 7, "1.5.0");
+    await die(client, "pay", "declined", 1);
+    const page = await visit("dead");
+    const groups = page.getByRole("list", { name: "Errors" }).getByRole("listitem");
+    const users = groups.filter({ hasText: "no user" });
+    await users.getByRole("img", { name: "8 jobs died in the last 24 hours: 8 1 h ago" }).waitFor();
+    await users.getByText(/first .* with version 1\.4\.0$/).waitFor();
+    await users.getByRole("button", { name: "Retry 5 first" }).click();
+    const dialog = page.getByRole("dialog", { name: "Retry 5 jobs?" });
+    await dialog.getByText(/^The newest 5 of these: Dead jobs with the same error/).waitFor();
+    await dialog.getByLabel("When they run").selectOption("Spread over 10 minutes");
+    await dialog.getByRole("button", { name: "Retry them" }).click();
+    await page.locator("[data-toast=done]", { hasText: "5 jobs are queued for retry, spread over 10 m" }).waitFor();
+    expect((await client.stats()).counts).toMatchObject({ pending: 1, scheduled: 4, dead: 4 });
+
+    await eventually(() => groups.first().innerText()).toMatch(/^3\n/);
+    await users.getByRole("button", { name: "Mute this error" }).click();
+    const mute = page.getByRole("dialog", { name: "Mute Boom?" });
+    await mute.getByLabel("Why (optional)").fill("fixed in 1.5.1");
+    await mute.getByRole("button", { name: "Mute", exact: true }).click();
+    await users.getByText(/^muted until .*: fixed in 1\.5\.1$/).waitFor();
+    expect(await groups.last().innerText()).toContain("no user");
+    expect(await client.attention()).toContainEqual(expect.objectContaining({ code: "dead_jobs", count: 1 }));
+    await users.getByRole("button", { name: "Unmute this error" }).click();
+    await users.getByRole("button", { name: "Mute this error" }).waitFor();
+    expect(await client.dead.mutes()).toEqual([]);
   });
 
   test("beyond what is counted say at least", async () => {

@@ -158,6 +158,13 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
       expect(attempt!.durationMs).toBeLessThan(5000);
     },
   }),
+  appVersion: atWork({
+    env: { APP_VERSION: "2026.11-rc1" },
+    see: async ({ folder }) => {
+      await using client = await connect(storeIn(folder));
+      await until(async () => (await client.workers()).some(({ types, version }) => types.includes("quick") && version === "2026.11-rc1"));
+    },
+  }),
   lease: atWork({
     env: { LEASE: "50m" },
     see: async ({ folder }) => {

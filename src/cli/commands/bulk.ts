@@ -1,7 +1,8 @@
 import type { BulkOperation, BulkRequest } from "../../client/client.ts";
 import { type BulkAction, type BulkStatus, MAX_OPERATIONS_PAGE } from "../../core/bulk.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { toOperationWire, toPreviewWire } from "../../http/wire/bulk.ts";
-import { confirmMatched, demandOperation, matchedText, runOperation, printFailures } from "../bulk-run.ts";
+import { confirmMatched, demandOperation, matchedText, RETRY_OPTIONS, runOperation, printFailures } from "../bulk-run.ts";
 import { type CommandGroup, defineVerb, number, reason, required, text, toggle, type Verb } from "../command.ts";
 import { CommandRefused } from "../exit-codes.ts";
 import { count, counted } from "../../core/counted.ts";
@@ -32,7 +33,12 @@ export const bulk: CommandGroup = {
     }),
     retry: action("retry", "Retry all jobs that match", {
       about: "Retries all dead and failed jobs that match; cancelled ones only with --status cancelled. Asks first, unless you pass --yes.",
-      examples: ["millrace bulk retry --type email:send --from 2h", "millrace bulk retry --all --yes"],
+      examples: [
+        "millrace bulk retry --type email:send --from 2h",
+        "millrace bulk retry --group 3f9c2a71b0de --limit 5",
+        "millrace bulk retry --all --yes --spread 10m",
+      ],
+      options: RETRY_OPTIONS,
       ask: (many) => `Retry ${many}?`,
       doing: "retrying",
       done: "retried",
@@ -40,6 +46,7 @@ export const bulk: CommandGroup = {
     cancel: action("cancel", "Cancel all jobs that match", {
       about: "Cancels all waiting, blocked and running jobs that match. Asks first, unless you pass --yes.",
       examples: ["millrace bulk cancel --queue mail --status pending", "millrace bulk cancel --tag import --dry-run"],
+      options: { limit: RETRY_OPTIONS.limit },
       ask: (many) => `Cancel ${many}?`,
       doing: "cancelling",
       done: "cancelled",
@@ -47,6 +54,7 @@ export const bulk: CommandGroup = {
     delete: action("delete", "Delete all jobs that match", {
       about: "Deletes all ended jobs that match, for good. Asks first, unless you pass --yes.",
       examples: ["millrace bulk delete --status completed --to 7d", "millrace bulk delete --all --yes"],
+      options: { limit: RETRY_OPTIONS.limit },
       ask: (many) => `Delete ${many} for good?`,
       doing: "deleting",
       done: "deleted",
@@ -77,18 +85,20 @@ export const bulk: CommandGroup = {
 interface ActionTexts {
   readonly about: string;
   readonly examples: readonly string[];
+  readonly options: Partial<typeof RETRY_OPTIONS>;
   readonly ask: (many: string) => string;
   readonly doing: string;
   readonly done: string;
 }
 
-function action(name: BulkAction, summary: string, { about, examples, ask, doing, done }: ActionTexts): Verb {
+function action(name: BulkAction, summary: string, { about, examples, options, ask, doing, done }: ActionTexts): Verb {
   return defineVerb(summary, {
     about,
     examples,
     options: {
       status: STATUS_FILTER,
       ...JOB_FILTER,
+      ...options,
       all: toggle("every job, if you give no filter"),
       dryRun: toggle("only print how many match"),
       yes: toggle("do not ask"),
@@ -98,7 +108,7 @@ function action(name: BulkAction, summary: string, { about, examples, ask, doing
       session.withClient(async (client) => {
         const { output } = session;
         const filter = { ...filterOf(input), status: input.status?.flatMap((status) => status.split(",")) };
-        const request: BulkRequest = { action: name, filter, all: input.all };
+        const request: BulkRequest = { action: name, filter, all: input.all, limit: input.limit, spread: input.spread };
         if (input.dryRun) {
           const preview = await client.bulk.preview(request);
           if (output.json) return output.value(toPreviewWire(preview));
@@ -146,6 +156,8 @@ function print(operation: BulkOperation, output: Output): void {
   output.fact("id", operation.id);
   output.fact("action", operation.action);
   output.fact("filter", filterText(operation));
+  if (operation.limit !== null) output.fact("limit", count(operation.limit));
+  if (operation.spread !== null) output.fact("spread", formatDuration(operation.spread));
   output.fact("status", operation.status, STYLES[operation.status]);
   output.fact("matched", matchedFigure(operation));
   output.fact("processed", count(operation.processed));

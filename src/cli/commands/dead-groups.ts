@@ -2,7 +2,7 @@ import type { ErrorGroup } from "../../core/error-tally.ts";
 import { toErrorGroupsWire } from "../../http/wire/bulk.ts";
 import { defineCommand } from "../command.ts";
 import { count } from "../../core/counted.ts";
-import { age } from "../figures.ts";
+import { age, moment, NOTHING } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Column } from "../table.ts";
 
@@ -26,7 +26,14 @@ function columns(now: number, isCapped: boolean): readonly Column<ErrorGroup>[] 
     { title: "GROUP", text: ({ group }) => group },
     { title: "JOBS", text: (group) => `${isCapped ? "at least " : ""}${count(group.count)}`, align: "right" },
     { title: "FIRST", text: ({ firstSeenAt }) => age(firstSeenAt, now), align: "right" },
+    { title: "SINCE VERSION", text: ({ firstVersion }) => firstVersion ?? NOTHING, shrinks: true },
+    { title: "LAST 24 H", text: ({ trend }) => count(trend.reduce((sum, hour) => sum + hour, 0)), align: "right" },
+    { title: "LAST HOUR", text: ({ trend }) => count(trend.at(-1) ?? 0), align: "right" },
     { title: "LAST", text: ({ lastSeenAt }) => age(lastSeenAt, now), align: "right" },
+    {
+      title: "MUTED",
+      text: ({ muted }) => (muted === null ? NOTHING : muted.until === null ? "yes" : `until ${moment(muted.until, now)}`),
+    },
     { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: true },
     { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: true },
   ];

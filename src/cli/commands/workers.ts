@@ -3,7 +3,7 @@ import type { FormerWorker } from "../../core/worker-entry.ts";
 import { toFormerWire, toWorkerWire } from "../../http/wire/queue.ts";
 import { defineCommand, toggle } from "../command.ts";
 import { count } from "../../core/counted.ts";
-import { age } from "../figures.ts";
+import { age, NOTHING } from "../figures.ts";
 import type { Column } from "../table.ts";
 
 export const workers = defineCommand({
@@ -25,7 +25,8 @@ export const workers = defineCommand({
   },
 });
 
-const servedColumns: readonly Column<Pick<WorkerInfo, "queues" | "types">>[] = [
+const servedColumns: readonly Column<Pick<WorkerInfo, "queues" | "types" | "version">>[] = [
+  { title: "VERSION", text: ({ version = NOTHING }) => version, shrinks: true },
   { title: "QUEUES", text: ({ queues }) => queues.join(", "), shrinks: true },
   { title: "TYPES", text: ({ types }) => (types === "*" ? "any" : types.join(", ")), shrinks: true },
 ];

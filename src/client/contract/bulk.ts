@@ -1,5 +1,6 @@
 /** Types of bulk operations. */
 import type { BulkAction, BulkFailure, BulkStatus } from "../../core/bulk.ts";
+import type { Duration } from "../../core/duration.ts";
 import type { Actor, ChangeOptions } from "../../core/manual-change.ts";
 import type { GivenId, JobFilter } from "./jobs.ts";
 
@@ -13,13 +14,21 @@ export interface BulkRequest {
   readonly filter?: JobFilter | undefined;
   /** Required with an empty filter, which means every job. */
   readonly all?: boolean | undefined;
+  /** Changes only that many jobs, the newest created, and leaves the others. At most 1,000,000. */
+  readonly limit?: number | undefined;
+  /** For a retry: the jobs come due one after the other, evenly over this time (1 s to 24 h), instead of all at once. */
+  readonly spread?: Duration | undefined;
 }
 
 /** How many jobs match. */
 export interface BulkPreview {
   readonly action: BulkAction;
   readonly filter: JobFilter;
-  /** Exact if the filter names only status and queue; otherwise counted up to about 10,000. */
+  /** Null: all that match. */
+  readonly limit: number | null;
+  /** Milliseconds over which the jobs come due; null: at once. */
+  readonly spread: number | null;
+  /** Not more than `limit`. Exact if the filter names only status and queue; otherwise counted up to about 10,000. */
   readonly matched: number;
   readonly matchedIsCapped: boolean;
 }

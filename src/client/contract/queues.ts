@@ -4,6 +4,7 @@ import type { Duration } from "../../core/duration.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import type { PriorityLevel, Status } from "../../core/job.ts";
 import type { ChangeOptions } from "../../core/manual-change.ts";
+import type { Mute, MuteOptions } from "../../core/mute.ts";
 import type { JobFilter, JobPage, ListJobs } from "./jobs.ts";
 
 /** Queue settings. */
@@ -173,12 +174,21 @@ export interface Percentiles {
 export interface DeadLetters {
   /** Jobs in status `dead`, latest death first; with `sort: "created"`, newest created first. */
   list(query?: Omit<ListJobs, "status">): Promise<JobPage>;
-  /** Dead letters by error, largest group first: those that match. Looks at the latest 10,000. */
+  /** Dead letters by error, largest group first, muted ones last: those that match. Looks at the latest 10,000. */
   groups(filter?: Omit<JobFilter, "status">): Promise<ErrorGroups>;
   /** Retries all that match; returns how many. */
   retry(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
   /** Deletes all that match; returns how many. */
   purge(filter?: Omit<JobFilter, "status">, options?: ChangeOptions): Promise<number>;
+  /**
+   * Mutes an error group, for a time or until somebody unmutes it: its jobs stay dead letters, but do not count as something that needs
+   * attention. Muting it again replaces the earlier mute. The latest 1,000 mutes are kept.
+   */
+  mute(group: string, options?: MuteOptions): Promise<Mute>;
+  /** Ends the mute of an error group; false if it was not muted. */
+  unmute(group: string, options?: ChangeOptions): Promise<boolean>;
+  /** All muted error groups, the latest first, whether they have jobs or not. */
+  mutes(): Promise<Mute[]>;
 }
 
 /** Dead and failed jobs by the value of a facet. */

@@ -75,6 +75,11 @@ export interface WorkOptions {
    * recorded as a failure. From 0 to 1 min; default 5 s. With 0 a retry may overlap a handler that still runs.
    */
   readonly settle?: Duration | undefined;
+  /**
+   * The version of your application: at most 100 characters. It is shown with the worker, and kept with each error, so that an error group tells
+   * with which version it began.
+   */
+  readonly version?: string | undefined;
 }
 
 /** A worker that runs in this process. */

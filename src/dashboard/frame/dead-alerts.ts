@@ -15,7 +15,8 @@ export function useDeadAlerts(): void {
     if (!isWanted) return;
     let known: number | null = null;
     const look = async (): Promise<void> => {
-      const { deadCount } = await client.stats();
+      // Not the number of all dead jobs: those of muted errors raise no alert.
+      const deadCount = (await client.attention()).find(({ code }) => code === "dead_jobs")?.count ?? 0;
       const more = deadCount - (known ?? deadCount);
       known = deadCount;
       if (more > 0 && document.hidden) announce(more, deadCount);
@@ -48,7 +49,7 @@ export async function mayNotify(): Promise<boolean> {
 function announce(more: number, all: number): void {
   showDot(true);
   const notification = new Notification(counted(more, "new dead job"), {
-    body: `${counted(all, "dead job")} in all`,
+    body: `${counted(all, "dead job needs", "dead jobs need")} review`,
     tag: "millrace-dead",
   });
   notification.addEventListener("click", () => window.focus());

@@ -1,8 +1,8 @@
 /** Bulk operations: one change for all jobs that match. */
 import { type Static, Type } from "typebox";
-import { BULK_ACTIONS, BULK_STATUSES, MAX_OPERATIONS_PAGE } from "../../core/bulk.ts";
+import { BULK_ACTIONS, BULK_STATUSES, MAX_BULK_LIMIT, MAX_OPERATIONS_PAGE, SPREAD_RULE } from "../../core/bulk.ts";
 import type { Route } from "./route.ts";
-import { ACTOR, closed, Count, Id, JOB_FILTER, nullable, oneOf, PAGE, REASON, StatusList, Time } from "./schemas.ts";
+import { ACTOR, closed, Count, duration, Id, JOB_FILTER, nullable, oneOf, PAGE, REASON, StatusList, Time } from "./schemas.ts";
 
 const Action = oneOf([...BULK_ACTIONS]);
 
@@ -18,10 +18,16 @@ const BulkFilter = closed(
 
 const MATCHED = {
   action: Action,
+  limit: nullable(
+    Type.Integer({ minimum: 1, description: "How many jobs change at most, the newest created ones; null: all that match." }),
+  ),
+  spread: nullable(
+    Type.Integer({ minimum: 0, description: "A retry: over how many milliseconds the jobs come due, evenly; null: all at once." }),
+  ),
   filter: Type.Record(Type.String(), Type.Unknown(), {
     description: "Which jobs match. It always names the statuses; times are ISO 8601 in UTC.",
   }),
-  matched: Type.Integer({ minimum: 0, description: "How many jobs matched when the operation started." }),
+  matched: Type.Integer({ minimum: 0, description: "How many jobs matched when the operation started, and not more than `limit`." }),
   matched_is_capped: Type.Boolean({
     description: "There may be more: counting stops at about 10,000, unless you filter by status and queue only.",
   }),
@@ -58,6 +64,14 @@ export const bulkRoutes = {
       action: Action,
       filter: Type.Optional(BulkFilter),
       all: Type.Optional(Type.Boolean({ description: "true to change every job; required if the filter is empty" })),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_BULK_LIMIT,
+          description: `a whole number from 1 to ${MAX_BULK_LIMIT}: change only that many jobs, the newest created`,
+        }),
+      ),
+      spread: Type.Optional(duration(`${SPREAD_RULE}, for a retry only: the jobs come due one after the other, evenly over this time`)),
       dry_run: Type.Optional(Type.Boolean({ description: "true to only count the jobs that match" })),
       id: Type.Optional(
         Type.Union([Id], {

@@ -5,7 +5,16 @@ import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
 import { MAX_PUBLISHED_SCHEMAS, SCHEMA_DIGEST, SCHEMA_RULE } from "../../core/payload-schema.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
-import { MAX_BATCH, MAX_HOST_LENGTH, MAX_QUEUES, MAX_RUNNING_SHOWN, MAX_SLOTS, MAX_TYPES } from "../../core/work-limits.ts";
+import {
+  MAX_BATCH,
+  MAX_HOST_LENGTH,
+  MAX_QUEUES,
+  MAX_RUNNING_SHOWN,
+  MAX_SLOTS,
+  MAX_TYPES,
+  VERSION,
+  VERSION_RULE,
+} from "../../core/work-limits.ts";
 import { MAX_LISTED_FORMER_WORKERS } from "../../core/worker-entry.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
@@ -18,6 +27,8 @@ const EXACT = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 const Lease = { id: Id, fence: Type.Integer({ ...EXACT, description: "the fence that came with the job" }) };
 const aLease = duration('a time from 1s to 1h, in milliseconds or as "30s"');
 
+const Version = Type.String({ pattern: VERSION.source, description: `${VERSION_RULE}: the version of your application` });
+
 const ErrorInput = Type.Union(
   [
     Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }),
@@ -26,9 +37,13 @@ const ErrorInput = Type.Union(
       message: Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }),
       stack: Type.Optional(nullable(Type.String({ maxLength: MAX_ERROR_TEXT_LENGTH }))),
       kind: Type.Optional(oneOf(["error", "timeout"])),
+      version: Type.Optional(Version),
     }),
   ],
-  { description: "a string, or an object of message, name, stack and kind (error or timeout), each string of at most 64 KiB" },
+  {
+    description:
+      "a string, or an object of message, name, stack, kind (error or timeout) and version (of your application), each string of at most 64 KiB",
+  },
 );
 
 /** How an attempt ended, as a worker reports it. */
@@ -102,6 +117,7 @@ const ENTRY = {
   processed: Count,
   per_minute: Type.Number({ minimum: 0, description: "jobs per minute" }),
   abandoned: Count,
+  version: Type.Optional(Version),
 };
 
 const Schemas = Type.Record(Type.String({ pattern: NAME.source }), Type.String({ pattern: SCHEMA_DIGEST.source }), {

@@ -64,6 +64,7 @@ export const JobErrorShape = Type.Object(
     message: Type.String(),
     stack: nullable(Type.String()),
     kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+    version: Type.Optional(Type.String({ description: "The version of the application that the worker ran; absent if it has none." })),
     group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted strings." }),
   },
   { description: "Why an attempt did not succeed." },

@@ -1,6 +1,6 @@
 /** Bulk operations over HTTP. The server runs them. */
 import type { BulkOperation, BulkOperations, BulkPreview, BulkRequest } from "../../client/client.ts";
-import { BULK_QUEUE } from "../../core/bulk.ts";
+import { BULK_FIELDS, BULK_QUEUE } from "../../core/bulk.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { readFields } from "../../core/read-fields.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -18,7 +18,7 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
 
   /** The id is made here, so that a request whose answer was lost can be sent again. */
   async function send(request: BulkRequest, fields: object, query = {}): Promise<BulkOperationWire | BulkPreviewWire> {
-    const { filter, ...rest } = readFields(request, "a bulk operation", ["action", "filter", "all"]);
+    const { filter, ...rest } = readFields(request, "a bulk operation", BULK_FIELDS);
     const text = wireText({ ...rest, ...fields }, filter === undefined ? {} : { filter: filterText(filter as object, "filter") });
     return (await transport.ask("POST /api/v1/bulk", { query, body: text, repeatable: true })).body;
   }

@@ -1,9 +1,10 @@
 /** Filters and pages -> query strings, and jobs by filter. */
 import type { DeadLetters, JobCount, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
+import { readGroup } from "../../core/error-group.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { FIELD_RULE, FIELD_VALUE_RULE, isField, readFieldValue } from "../../core/facets.ts";
 import type { AnswerFrom } from "../contract.ts";
-import { fromErrorGroupsWire } from "../wire/bulk.ts";
+import { fromErrorGroupsWire, fromMuteWire } from "../wire/bulk.ts";
 import { fromSummaryWire } from "../wire/job.ts";
 import { toMoment, toSnakeCase } from "../wire/values.ts";
 import { changeQuery } from "./change-query.ts";
@@ -42,6 +43,19 @@ export function createRemoteDead(transport: Transport): DeadLetters {
       const query = { ...queryOf(filter, what), ...changeQuery(options, "the options of a change").query };
       const { body } = await transport.ask("DELETE /api/v1/dead", { query, repeatable: false });
       return body.purged;
+    },
+    async mute(group, options) {
+      const { query, given } = changeQuery(options, "the options of a mute", ["for"]);
+      const asked = { params: { group: readGroup(group) }, query, body: wireText(given), repeatable: true };
+      return fromMuteWire((await transport.ask("POST /api/v1/dead/groups/{group}/mute", asked)).body);
+    },
+    async unmute(group, options) {
+      const { query } = changeQuery(options, "the options of a change");
+      const asked = { params: { group: readGroup(group) }, query, repeatable: false };
+      return (await transport.ask("POST /api/v1/dead/groups/{group}/unmute", asked)).body.unmuted;
+    },
+    async mutes() {
+      return (await transport.ask("GET /api/v1/dead/mutes", { repeatable: true })).body.mutes.map(fromMuteWire);
     },
   };
 }

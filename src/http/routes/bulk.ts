@@ -1,4 +1,5 @@
 /** Bulk operations: start, list, get and stop them. */
+import type { BulkRequest } from "../../client/client.ts";
 import { MillraceError } from "../../core/errors.ts";
 import type { bulkRoutes } from "../contract/bulk.ts";
 import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
@@ -7,8 +8,10 @@ import { fromFilterWire, toOperationWire, toPreviewWire } from "../wire/bulk.ts"
 export function bulkHandlers({ client }: RouteParts): Handlers<keyof typeof bulkRoutes> {
   return {
     async "POST /api/v1/bulk"(input) {
-      const { dry_run, id, filter, ...others } = input.body;
-      const request = { ...others, filter: filter === undefined ? undefined : fromFilterWire(filter) };
+      const { dry_run, id, filter, spread, ...others } = input.body;
+      const given = filter === undefined ? undefined : fromFilterWire(filter);
+      // The client checks it.
+      const request: BulkRequest = { ...others, filter: given, spread: spread as BulkRequest["spread"] };
       if (dry_run === true) return ok(toPreviewWire(await client.bulk.preview(request)));
       const operation = await client.bulk.start(request, { id, ...changeOptionsOf(input) });
       // Relative to this route, so that it is right under any mount path.

@@ -47,7 +47,8 @@ function readResult(result: unknown, field: string): string | null {
 function readError(error: OutcomeWire["error"], place: string): AttemptError {
   if (error === undefined) return missing(`${place}.error`, "why the attempt did not succeed");
   if (typeof error === "string") return { name: "Error", message: error, stack: null, kind: "error" };
-  return { name: error.name ?? "Error", message: error.message, stack: error.stack ?? null, kind: error.kind ?? "error" };
+  const { name = "Error", message, stack = null, kind = "error", version } = error;
+  return { name, message, stack, kind, version };
 }
 
 function readDelay(delay: string | number | undefined, field: string): number | undefined {

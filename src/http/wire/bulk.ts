@@ -1,7 +1,9 @@
 /** BULK OPERATIONS AND ERROR GROUPS ON THE WIRE, both ways. */
 import type { BulkOperation, BulkPreview, ErrorGroups, JobFilter } from "../../client/client.ts";
 import { TIME_FIELDS } from "../../core/filter.ts";
+import type { Mute } from "../../core/mute.ts";
 import type { BulkOperationWire, BulkPreviewWire } from "../contract/bulk.ts";
+import type { MuteWire } from "../contract/dead.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, fromTimeOrNull, toTime, toTimeOrNull } from "./values.ts";
 
@@ -47,12 +49,21 @@ export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
   return { ...toMatchedWire(preview), dry_run: true };
 }
 
-function toMatchedWire({ action, filter, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
-  return { action, filter: fieldsToSnakeCase(withTimes(filter, toTime as Turn)), matched, matched_is_capped: matchedIsCapped };
+function toMatchedWire({ action, filter, limit, spread, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
+  const words = fieldsToSnakeCase(withTimes(filter, toTime as Turn));
+  return { action, filter: words, limit, spread, matched, matched_is_capped: matchedIsCapped };
 }
 
-export function fromPreviewWire({ action, filter, matched, matched_is_capped }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
-  return { action, filter: withTimes(fromFilterWire(filter), fromTime as Turn), matched, matchedIsCapped: matched_is_capped };
+export function fromPreviewWire({ filter, matched_is_capped, ...wire }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
+  const { action, limit, spread, matched } = wire;
+  return {
+    action,
+    filter: withTimes(fromFilterWire(filter), fromTime as Turn),
+    limit,
+    spread,
+    matched,
+    matchedIsCapped: matched_is_capped,
+  };
 }
 
 /** A filter as the client takes it. */
@@ -67,17 +78,28 @@ function withTimes(filter: JobFilter, turned: Turn): JobFilter {
   return { ...filter, ...Object.fromEntries(times.map((name) => [name, turned(filter[name])])) };
 }
 
+export function toMuteWire({ group, at, until, by, reason }: Mute): MuteWire {
+  return { group, at: toTime(at), until: toTimeOrNull(until), by, reason };
+}
+
+export function fromMuteWire({ group, at, until, by, reason }: MuteWire): Mute {
+  return { group, at: fromTime(at), until: fromTimeOrNull(until), by, reason };
+}
+
 export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {
   return {
-    groups: groups.map(({ group, name, message, count, types, firstSeenAt, lastSeenAt, sampleJobId }) => ({
+    groups: groups.map(({ group, name, message, count, types, firstSeenAt, firstVersion, lastSeenAt, trend, sampleJobId, muted }) => ({
       group,
       name,
       message,
       count,
       types: [...types],
       first_seen_at: toTime(firstSeenAt),
+      first_version: firstVersion,
       last_seen_at: toTime(lastSeenAt),
+      trend: [...trend],
       sample_job_id: sampleJobId,
+      muted: muted === null ? null : toMuteWire(muted),
     })),
     is_capped: isCapped,
   };
@@ -85,16 +107,21 @@ export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroup
 
 export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): ErrorGroups {
   return {
-    groups: groups.map(({ group, name, message, count, types, first_seen_at, last_seen_at, sample_job_id }) => ({
-      group,
-      name,
-      message,
-      count,
-      types,
-      firstSeenAt: fromTime(first_seen_at),
-      lastSeenAt: fromTime(last_seen_at),
-      sampleJobId: sample_job_id,
-    })),
+    groups: groups.map(
+      ({ group, name, message, count, types, first_seen_at, first_version, last_seen_at, trend, sample_job_id, muted }) => ({
+        group,
+        name,
+        message,
+        count,
+        types,
+        firstSeenAt: fromTime(first_seen_at),
+        firstVersion: first_version,
+        lastSeenAt: fromTime(last_seen_at),
+        trend,
+        sampleJobId: sample_job_id,
+        muted: muted === null ? null : fromMuteWire(muted),
+      }),
+    ),
     isCapped: is_capped,
   };
 }

@@ -90,6 +90,7 @@ export function toEntryWire(entry: WorkerEntry): EntryWire {
     processed: entry.processed,
     per_minute: entry.perMinute,
     abandoned: entry.abandoned,
+    version: entry.version,
     ...(entry.schemas === undefined ? {} : { schemas: entry.schemas }),
   };
 }
@@ -110,6 +111,7 @@ export function fromEntryWire(id: string, wire: EntryWire): WorkerEntry {
     processed: wire.processed,
     perMinute: wire.per_minute,
     abandoned: wire.abandoned,
+    version: wire.version,
     ...(wire.schemas === undefined ? {} : { schemas: wire.schemas }),
   };
 }

@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, hoursAgo, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { endedInTime, type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobRecord } from "../../core/job.ts";
@@ -7,15 +7,16 @@ import type { Context } from "./context.ts";
 import type { Jobs } from "./jobs.ts";
 
 /** Groups the latest created dead letters by error. */
-export function groupErrors({ jobs }: Context, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
+export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
   const { records, isCapped } = latest(jobs, query);
   const tally = new ErrorTally();
   for (const { id, type, error, completedAt: at } of records) {
-    if (error !== null && at !== null) tally.add({ group: error.group, type, count: 1, firstSeenAt: at, lastSeenAt: at, sampleJobId: id });
+    if (error === null || at === null) continue;
+    const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
+    tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
   }
   const { groups, isMore } = tally.top(query.limit);
-  const errors = groups.map(({ sampleJobId }) => jobs.get(sampleJobId)?.record.error);
-  return { groups: named(groups, errors), isCapped: isCapped || isMore };
+  return { groups: named(groups, (id) => jobs.get(id)?.record.error), isCapped: isCapped || isMore };
 }
 
 /** Counts the latest created dead letters by the value of a facet. */

@@ -9,8 +9,18 @@ import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
-import { formerWorkers, livingWorkers, readAudit, registerWorker, spendShare, unregisterWorker, writeAudit } from "./shared.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
+import {
+  formerWorkers,
+  livingWorkers,
+  muteGroup,
+  readAudit,
+  readMutes,
+  registerWorker,
+  spendShare,
+  unregisterWorker,
+  writeAudit,
+} from "./shared.ts";
 import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
@@ -82,6 +92,9 @@ const VERBS: Verbs<Context> = {
   marked: ({ shared, now }, names) => names.map((name) => shared.marks.has(name, now)),
   putSchemas,
   readSchemas,
+  mute: muteGroup,
+  unmute: ({ shared }, group) => void shared.mutes.delete(group),
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

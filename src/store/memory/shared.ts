@@ -1,5 +1,7 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
 import { AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES, type NewAuditEntry } from "../../core/audit.ts";
+import type { Actor } from "../../core/manual-change.ts";
+import { livingMutes, type Mute } from "../../core/mute.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, STOPPED, type WorkerEntry } from "../../core/worker-entry.ts";
 import type { Context } from "./context.ts";
 
@@ -15,6 +17,7 @@ export class Shared {
   readonly marks = new Expiring<true>();
   /** The text of each schema by its digest. */
   readonly schemas = new Expiring<string>();
+  readonly mutes = new Map<string, Mute>();
   /** The oldest first. */
   readonly audit: AuditEntry[] = [];
   auditNumber = 0;
@@ -26,8 +29,16 @@ export class Shared {
       this.allowances.sweep(now, limit) +
       this.marks.sweep(now, limit) +
       this.schemas.sweep(now, limit) +
+      this.#sweepMutes(now, limit) +
       this.#sweepAudit(now, limit)
     );
+  }
+
+  #sweepMutes(now: number, limit: number): number {
+    const kept = new Set(livingMutes(this.mutes.values(), now));
+    const over = [...this.mutes.values()].filter((mute) => !kept.has(mute)).slice(0, limit);
+    for (const { group } of over) this.mutes.delete(group);
+    return over.length;
   }
 
   #sweepAudit(now: number, limit: number): number {
@@ -78,6 +89,14 @@ export function registerWorker({ shared, now }: Context, worker: WorkerEntry, tt
 export function unregisterWorker({ shared, now }: Context, workerId: string): void {
   const worker = shared.workers.get(workerId, now);
   if (worker !== undefined) shared.workers.set(workerId, { ...worker, state: STOPPED }, now);
+}
+
+export function muteGroup({ shared, now }: Context, group: string, { by, reason }: Actor, ttlMs: number | null): void {
+  shared.mutes.set(group, { group, by, reason, at: now, until: ttlMs === null ? null : now + ttlMs });
+}
+
+export function readMutes({ shared, now }: Context): Mute[] {
+  return livingMutes(shared.mutes.values(), now).map((mute) => ({ ...mute }));
 }
 
 export function writeAudit({ shared, now }: Context, entries: readonly NewAuditEntry[]): void {

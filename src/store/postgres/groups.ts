@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { STATE } from "../numbers.ts";
 import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -7,20 +7,28 @@ import type { Context } from "./context.ts";
 import { talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
-type CountedRow = [group: string, type: string, count: number, first: number, last: number, sample: string];
+type CountedRow = [
+  group: string,
+  type: string,
+  hours: number,
+  count: number,
+  first: number,
+  last: number,
+  firstJob: string,
+  sample: string,
+];
 
 /** Groups dead letters by error. */
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
   const { values, isTooMuch } = await lastEnded(context, query);
   const tally = new ErrorTally();
-  const rows = await context.connections.call(context.sql.countErrors, values);
-  for (const [group, type, count, firstSeenAt, lastSeenAt, sampleJobId] of rows as CountedRow[]) {
-    tally.add({ group, type, count, firstSeenAt, lastSeenAt, sampleJobId });
+  const rows = await context.connections.call(context.sql.countErrors, [...values, context.now()]);
+  for (const [group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId] of rows as CountedRow[]) {
+    tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId });
   }
   const { groups, isMore } = tally.top(query.limit);
-  const ids = groups.map(({ sampleJobId }) => sampleJobId);
-  const errors = (await findJobs(context, ids)).map((job) => job?.error);
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
 }
 
 /** Counts the same dead letters by the value of a facet. */

@@ -22,11 +22,14 @@ import { putSchemas, readSchemas } from "./schemas.ts";
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShares,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -171,6 +174,9 @@ const VERBS: Verbs<Context> = {
   marked: readMarks,
   putSchemas,
   readSchemas,
+  mute: muteGroup,
+  unmute: unmuteGroup,
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

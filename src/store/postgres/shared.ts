@@ -1,5 +1,7 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
 import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
+import type { Actor } from "../../core/manual-change.ts";
+import type { Mute } from "../../core/mute.ts";
 import { formerOf, type FormerWorker, type WorkerEntry } from "../../core/worker-entry.ts";
 import { encodeText } from "./codec.ts";
 import { type Context, readNumbers } from "./context.ts";
@@ -44,6 +46,21 @@ export async function readMarks(context: Context, names: readonly string[]): Pro
   const rows = await context.connections.call(context.sql.readMarks, [context.now(), encoded]);
   const marked = new Set(rows.map(([name]) => name as string));
   return encoded.map((name) => marked.has(name));
+}
+
+export async function muteGroup(context: Context, group: string, actor: Actor, ttlMs: number | null): Promise<void> {
+  await context.connections.call(context.sql.putMute, [context.now(), group, ttlMs, JSON.stringify(actor)]);
+}
+
+export async function unmuteGroup(context: Context, group: string): Promise<void> {
+  await context.connections.call(context.sql.dropMute, [group]);
+}
+
+export async function readMutes(context: Context): Promise<Mute[]> {
+  const rows = await context.connections.call(context.sql.readMutes, [context.now()]);
+  return rows.map(([group, at, until, actor]) => {
+    return { ...(JSON.parse(actor as string) as Actor), group: group as string, at: at as number, until: until as number | null };
+  });
 }
 
 export async function writeAudit(context: Context, entries: readonly NewAuditEntry[]): Promise<void> {

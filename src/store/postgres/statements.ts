@@ -4,6 +4,8 @@
  */
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
+import { TREND_HOURS } from "../../core/error-tally.ts";
+import { MAX_MUTES } from "../../core/mute.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
@@ -17,7 +19,8 @@ import { PLACES } from "./tables.ts";
 import { JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
-const NOW = "coalesce($1::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
+const nowOf = (given: string): string => `coalesce(${given}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+const NOW = nowOf("$1");
 
 export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof calls> &
@@ -166,9 +169,10 @@ const lists = (s: string) => ({
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /** In: where the list begins and ends, how many jobs, queue, facets. Out: as lastCandidate; all are candidates. */
   lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, "$6", "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
-  /** In: as lastEnded. Out: error group, type, count, first and last end, the id of the last. */
-  countErrors: `select ${ERROR_GROUP}, l.type, count(*), min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at desc))[1]
-    ${lastEnded(s)} and s.error is not null group by 1, 2`,
+  /** In: as lastEnded, now. Out: error group, type, hours since the end, count, first and last end, the ids of the first and of the last. */
+  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$15")}) - s.ended_at) / ${HOUR_MS})), count(*),
+      min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at))[1], (array_agg(s.id order by s.ended_at desc))[1]
+    ${lastEnded(s)} and s.error is not null group by 1, 2, 3`,
   /** In: as lastEnded, field. Out: its value (null: none), count. */
   countFacetValues: `select j.facets::json ->> $15::text, count(*) ${lastEnded(s)} group by 1`,
   /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
@@ -404,13 +408,17 @@ const others = (s: string, digest: string) => ({
     , allowances as (${dropSome(`${s}.allowance`, `free_at <= ${NOW}`)})
     , marks as (${dropSome(`${s}.mark`, `expires_at <= ${NOW}`)})
     , schemas as (${dropSome(`${s}.payload_schema`, `expires_at <= ${NOW}`)})
+    , mutes as (${dropSome(
+      `${s}.mute`,
+      `expires_at <= ${NOW} or name in (select name from ${s}.mute where expires_at is null or expires_at > ${NOW} order by at desc, name offset ${MAX_MUTES})`,
+    )})
     , audit as (${dropSome(
       `${s}.audit`,
       `at < ${NOW} - ${AUDIT_KEPT_MS} or number <= (select max(number) from ${s}.audit) - ${MAX_AUDIT_ENTRIES} order by number`,
     )})
     select (select count(*) from moved) + (select count(*) from expired_keys) + (select count(*) from former_workers) + (select count(*) from minutes)
-      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks) + (select count(*) from schemas)
-      + (select count(*) from audit)`,
+      + (select count(*) from hours) + (select count(*) from news) + (select count(*) from allowances) + (select count(*) from marks)
+      + (select count(*) from schemas) + (select count(*) from mutes) + (select count(*) from audit)`,
   /** In: now, name, time to live. */
   putMark: `insert into ${s}.mark select $2, ${NOW} + $3::bigint on conflict (name) do update set expires_at = excluded.expires_at`,
   /** In: now, names. Out: those that are marked. */
@@ -421,6 +429,13 @@ const others = (s: string, digest: string) => ({
     on conflict (digest) do update set expires_at = excluded.expires_at`,
   /** In: now, digests. */
   readSchemas: `select digest, text from ${s}.payload_schema where digest = any($2::text[]) and expires_at > ${NOW}`,
+  /** In: now, group, time to live (null: for ever), JSON. */
+  putMute: `insert into ${s}.mute select $2, n.now, n.now + $3::bigint, $4 from (select ${NOW} as now) n
+    on conflict (name) do update set at = excluded.at, expires_at = excluded.expires_at, entry = excluded.entry`,
+  /** In: group. */
+  dropMute: `delete from ${s}.mute where name = $1`,
+  /** In: now. Out: the latest first. */
+  readMutes: `select name, at, expires_at, entry from ${s}.mute where expires_at is null or expires_at > ${NOW} order by at desc, name limit ${MAX_MUTES}`,
   /** In: now, entries. */
   writeAudit: `insert into ${s}.audit (at, entry) select ${NOW}, e.entry from unnest($2::text[]) with ordinality e(entry, ord) order by e.ord`,
   /** In: before (null: any), limit. Out: the newest first. */

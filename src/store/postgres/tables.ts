@@ -301,6 +301,12 @@ export const STEPS: readonly Step[] = [
   create table ${schema}.payload_schema (digest text collate "C" primary key, text text not null, expires_at bigint not null);`,
     isAdditive: true,
   },
+  // To 12: muted error groups. An expires_at of null: until somebody unmutes it.
+  {
+    sql: (schema) => `
+  create table ${schema}.mute (name text collate "C" primary key, at bigint not null, expires_at bigint, entry text not null);`,
+    isAdditive: true,
+  },
 ];
 
 /** The tables of changing rows, and the states in each. */

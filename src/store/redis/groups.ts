@@ -1,4 +1,4 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
@@ -23,26 +23,29 @@ interface Counting {
   readonly add: (name: string, type: string, row: readonly Reply[]) => void;
 }
 
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: ErrorGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
   const tally = new ErrorTally();
   const isTooMuch = await countLatest(context, {
     query,
     script: GROUPS,
     args: [],
-    add: (group, type, [count, first, last, sample]) =>
+    add: (name, type, [count, first, last, firstJob, sample]) => {
+      const [group = "", hours] = name.split(" ");
       tally.add({
         group,
         type,
+        hoursAgo: Number(hours),
         count: numberOf(count),
         firstSeenAt: numberOf(first),
         lastSeenAt: numberOf(last),
+        firstJobId: longId(firstJob as Buffer),
         sampleJobId: longId(sample as Buffer),
-      }),
+      });
+    },
   });
   const { groups, isMore } = tally.top(query.limit);
-  const ids = groups.map(({ sampleJobId }) => sampleJobId);
-  const errors = (await findJobs(context, ids)).map((job) => job?.error);
-  return { groups: named(groups, errors), isCapped: isTooMuch || isMore };
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
 }
 
 export async function countFacetValues(context: Context, query: FacetQuery): Promise<FacetValues> {

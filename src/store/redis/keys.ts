@@ -40,6 +40,8 @@ export class Keys {
   readonly workers: string;
   /** A zset of the entries of the audit by number, and of `last`, by the last number below zero: it is there when all entries are gone. */
   readonly audit: string;
+  /** A hash: error group → its mute. */
+  readonly mutes: string;
   /** A hash: schedule name → partition; and a set of the partitions that have schedules. */
   readonly schedules: string;
   readonly schedulePartitions: string;
@@ -54,6 +56,7 @@ export class Keys {
     this.queues = `${prefix}:queues`;
     this.workers = `${prefix}:workers`;
     this.audit = `${prefix}:audit`;
+    this.mutes = `${prefix}:mutes`;
     this.schedules = `${prefix}:schedules`;
     this.schedulePartitions = `${prefix}:schedule-partitions`;
     this.listening = `${prefix}:listening`;

@@ -20,11 +20,14 @@ import { Session } from "./session.ts";
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShares,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -130,6 +133,9 @@ const VERBS: Verbs<Context> = {
   marked: readMarks,
   putSchemas,
   readSchemas,
+  mute: muteGroup,
+  unmute: unmuteGroup,
+  mutes: readMutes,
   writeAudit,
   readAudit,
 };

@@ -1,9 +1,11 @@
 import type { Spend, Spent } from "../../core/allowance.ts";
 import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
+import type { Actor } from "../../core/manual-change.ts";
+import { livingMutes, type Mute } from "../../core/mute.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, type WorkerEntry } from "../../core/worker-entry.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { MARK, REGISTER, SPEND, STOP_WORKER, WORKERS, WRITE_AUDIT } from "./statements/shared.ts";
+import { MARK, MUTE, REGISTER, SPEND, STOP_WORKER, WORKERS, WRITE_AUDIT } from "./statements/shared.ts";
 
 export async function registerWorker({ session, keys }: Context, worker: WorkerEntry, ttlMs: number): Promise<void> {
   await session.run(REGISTER, keys.workers, [worker.id, String(ttlMs), JSON.stringify(worker)]);
@@ -51,6 +53,23 @@ export async function setMark({ session, keys }: Context, name: string, ttlMs: n
 export async function readMarks({ session, keys }: Context, names: readonly string[]): Promise<boolean[]> {
   const [now, marks] = await Promise.all([session.now(), Promise.all(names.map((name) => session.command("GET", keys.mark(name))))]);
   return marks.map((until) => until !== null && numberOf(until) > now);
+}
+
+export async function muteGroup({ session, keys }: Context, group: string, actor: Actor, ttlMs: number | null): Promise<void> {
+  await session.run(MUTE, keys.mutes, [group, ttlMs === null ? "" : String(ttlMs), JSON.stringify({ ...actor, group })]);
+}
+
+export async function unmuteGroup({ session, keys }: Context, group: string): Promise<void> {
+  await session.command("HDEL", keys.mutes, group);
+}
+
+export async function readMutes({ session, keys }: Context): Promise<Mute[]> {
+  const [now, entries] = await Promise.all([session.now(), session.command("HVALS", keys.mutes)]);
+  const mutes = listOf(entries).map((entry): Mute => {
+    const [, until, at, json] = /^(\d+) (\d+) (.*)$/s.exec(textOf(entry))!;
+    return { ...(JSON.parse(json!) as Actor & { group: string }), at: Number(at), until: until === "0" ? null : Number(until) };
+  });
+  return livingMutes(mutes, now);
 }
 
 export async function writeAudit({ session, keys }: Context, entries: readonly NewAuditEntry[]): Promise<void> {

@@ -6,7 +6,7 @@ import { type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId } from "./ids.ts";
 import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
 import { RERANK } from "./statements/queues.ts";
-import { SWEEP_AUDIT, SWEEP_WORKERS } from "./statements/shared.ts";
+import { SWEEP_AUDIT, SWEEP_MUTES, SWEEP_WORKERS } from "./statements/shared.ts";
 
 /** Asks every partition when its next job is due, then promotes in those that have due jobs, one after the other. */
 export async function promoteJobs(context: Context, limit: number, tell = false): Promise<Promoted> {
@@ -106,6 +106,7 @@ export async function sweep(
 ): Promise<{ removed: number }> {
   const { session, keys, registry } = context;
   let removed = numberOf(await session.run(SWEEP_WORKERS, keys.workers, [String(limit)]));
+  removed += numberOf(await session.run(SWEEP_MUTES, keys.mutes, [String(limit)]));
   removed += numberOf(await session.run(SWEEP_AUDIT, keys.audit, [String(limit)]));
   for (const [partition, queues] of await registry.partitions()) {
     const args = [keep.minutesMs, keep.hoursMs, limit].map(String);

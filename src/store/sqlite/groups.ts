@@ -1,5 +1,6 @@
-import { type ErrorGroup, ErrorTally, named } from "../../core/error-tally.ts";
+import { ErrorTally, type FoundGroup, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
+import type { JobError } from "../../core/job.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { STATE } from "../numbers.ts";
 import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -11,16 +12,19 @@ import type { Connection } from "./connection.ts";
 import { COUNT_ENDED_WITHIN, countErrors, countFacetValues, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
-export function groupErrors(view: View, query: GroupQuery): { groups: ErrorGroup[]; isCapped: boolean } {
-  const { on, catalog } = view;
-  const { rows, isCapped } = countLatest(view, query, countErrors);
+type GroupRow = [group: string, lane: number, hours: number, count: number, first: number, last: number, firstJob: string, sample: string];
+
+export function groupErrors(view: View, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
+  const { on, catalog, now } = view;
+  const { rows, isCapped } = countLatest(view, query, countErrors, now);
   const tally = new ErrorTally();
-  for (const [group, lane, count, firstSeenAt, lastSeenAt, sample] of rows as [string, number, number, number, number, string][]) {
-    tally.add({ group, type: catalog.namesOf(lane).type, count, firstSeenAt, lastSeenAt, sampleJobId: hexToId(sample) });
+  for (const [group, lane, hoursAgo, count, firstSeenAt, lastSeenAt, first, sample] of rows as GroupRow[]) {
+    const { type } = catalog.namesOf(lane);
+    tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId: hexToId(first), sampleJobId: hexToId(sample) });
   }
   const { groups, isMore } = tally.top(query.limit);
-  const errors = groups.map(({ sampleJobId }) => readError((on.get(ERROR_OF, idToBlob(sampleJobId))?.[0] ?? null) as string | null));
-  return { groups: named(groups, errors), isCapped: isCapped || isMore };
+  const errorOf = (id: string): JobError | null => readError((on.get(ERROR_OF, idToBlob(id))?.[0] ?? null) as string | null);
+  return { groups: named(groups, errorOf), isCapped: isCapped || isMore };
 }
 
 export function facetValues(view: View, query: FacetQuery): FacetValues {
@@ -37,14 +41,14 @@ function countLatest(
   { on, catalog }: View,
   query: EndedJobs,
   statement: (where: string) => string,
-  ...given: string[]
+  given: string | number,
 ): { rows: Row[]; isCapped: boolean } {
   const { type, priority, facets, group, from, to, tag, endedFrom, endedTo } = query;
   const places = placesOf(on, catalog, query);
   const isCapped = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
   const share = isCapped ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
   const where = conditionsOf(catalog, { type, priority, facets, group }, []);
-  const values = [from, to, tag, endedFrom, endedTo, ...given, ...where.values].map((value) => value ?? null);
+  const values = [from, to, tag, endedFrom, endedTo, given, ...where.values].map((value) => value ?? null);
   const text = statement(where.text);
   return { rows: places.flatMap(({ queue, state }) => on.all(text, queue, state, share, ...values)), isCapped };
 }

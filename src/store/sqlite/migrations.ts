@@ -182,6 +182,8 @@ export const STEPS: readonly string[] = [
   `,
   // The JSON Schemas of payloads that workers publish.
   "create table millrace_payload_schema (digest text primary key, text text not null, expires_at int not null)",
+  // Muted error groups. An expires_at of null: until somebody unmutes it.
+  "create table millrace_mute (name text primary key, at int not null, expires_at int, entry text not null) without rowid",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -1,15 +1,20 @@
 import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
 import type { AuditEntry, NewAuditEntry } from "../../core/audit.ts";
+import type { Actor } from "../../core/manual-change.ts";
+import type { Mute } from "../../core/mute.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, type WorkerEntry } from "../../core/worker-entry.ts";
 import {
   ADD_AUDIT,
+  DROP_MUTE,
   FORMER_WORKERS,
   LIVE_WORKERS,
   PUT_MARK,
+  PUT_MUTE,
   PUT_WORKER,
   READ_ALLOWANCE,
   READ_AUDIT,
   READ_MARK,
+  READ_MUTES,
   STOP_WORKER,
   WRITE_ALLOWANCE,
 } from "./statements.ts";
@@ -48,6 +53,20 @@ export function setMark({ on, now }: Transaction, name: string, ttlMs: number): 
 
 export function readMarks({ on, now }: View, names: readonly string[]): boolean[] {
   return names.map((name) => (on.number(READ_MARK, name) ?? now) > now);
+}
+
+export function muteGroup({ on, now }: Transaction, group: string, actor: Actor, ttlMs: number | null): void {
+  on.run(PUT_MUTE, group, now, ttlMs === null ? null : now + ttlMs, JSON.stringify(actor));
+}
+
+export function unmuteGroup({ on }: Transaction, group: string): void {
+  on.run(DROP_MUTE, group);
+}
+
+export function readMutes({ on, now }: View): Mute[] {
+  return on.all(READ_MUTES, now).map(([group, at, until, actor]) => {
+    return { ...(JSON.parse(actor as string) as Actor), group: group as string, at: at as number, until: until as number | null };
+  });
 }
 
 export function writeAudit({ on, now }: Transaction, entries: readonly NewAuditEntry[]): void {

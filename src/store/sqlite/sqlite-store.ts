@@ -17,11 +17,14 @@ import { putSchemas, readSchemas } from "./schemas.ts";
 import {
   formerWorkers,
   livingWorkers,
+  muteGroup,
   readAudit,
   readMarks,
+  readMutes,
   registerWorker,
   setMark,
   spendShare,
+  unmuteGroup,
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
@@ -124,6 +127,9 @@ const VERBS: Verbs<Writer> = {
   marked: reading(readMarks),
   putSchemas: durably(putSchemas),
   readSchemas: reading(readSchemas),
+  mute: durably(muteGroup),
+  unmute: durably(unmuteGroup),
+  mutes: reading(readMutes),
   writeAudit: durably(writeAudit),
   readAudit: reading(readAudit),
 };

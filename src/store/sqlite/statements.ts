@@ -5,8 +5,11 @@
  * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
  */
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
+import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
+import { MAX_MUTES } from "../../core/mute.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
@@ -269,18 +272,19 @@ export const nextEnded = (limit: number): string => `select ended_at, seq, state
   order by ended_at desc, seq desc limit ${limit}`;
 
 /**
- * In: queue, state, how many of the last ended jobs to look at; then from, to, tag, ended from, ended before (each null: any); values of the
- * conditions.
+ * In: queue, state, how many of the last ended jobs to look at; then from, to, tag, ended from, ended before (each null: any); one value of
+ * the statement; values of the conditions.
  */
 const lastEnded = (where: string): string => `(select id, lane, priority, extra, created_at, ended_at, error
     from millrace_job indexed by millrace_ended where ${endedWithin("?1", "?2", "?7", "?8")} order by ended_at desc limit ?3)
   where created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
     and (?6 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?6)) and ${where}`;
-/** In: the same. Out: error group, lane, count, first and last end, the id of the last. */
-export const countErrors = (where: string): string => `select ${ERROR_GROUP}, lane, count(*), min(ended_at), max(ended_at),
-    substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
-  from ${lastEnded(where)} and error is not null group by 1, 2`;
-/** In: the same, and after the first eight the path of a facet. Out: its value (null: none), count. */
+/** In: the same, with now. Out: error group, lane, hours since the end, count, first and last end, the ids of the first and of the last. */
+export const countErrors = (where: string): string => `select ${ERROR_GROUP}, lane,
+    min(${TREND_HOURS}, max(0, (cast(?9 as integer) - ended_at) / ${HOUR_MS})), count(*), min(ended_at), max(ended_at),
+    substr(min(printf('%016d', ended_at) || ${idColumn("id")}), 17), substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
+  from ${lastEnded(where)} and error is not null group by 1, 2, 3`;
+/** In: the same, with the path of a facet. Out: its value (null: none), count. */
 export const countFacetValues = (where: string): string => `select json_extract(extra, ?9), count(*) from ${lastEnded(where)} group by 1`;
 /** In: id. */
 export const ERROR_OF = "select error from millrace_job where id = ?";
@@ -409,6 +413,19 @@ export const PUT_SCHEMA = `insert into millrace_payload_schema (digest, text, ex
   on conflict do update set expires_at = excluded.expires_at`;
 /** In: digest, now. */
 export const READ_SCHEMA = "select text from millrace_payload_schema where digest = ? and expires_at > ?";
+
+// ── Mutes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** In: group, at, expires_at (null: never), JSON. */
+export const PUT_MUTE = "insert or replace into millrace_mute (name, at, expires_at, entry) values (?, ?, ?, ?)";
+/** In: group. */
+export const DROP_MUTE = "delete from millrace_mute where name = ?";
+/** In: now. Out: the latest first. */
+export const READ_MUTES = `select name, at, expires_at, entry from millrace_mute where expires_at is null or expires_at > ?
+  order by at desc, name limit ${MAX_MUTES}`;
+/** In: now, limit. Drops expired ones, and those beyond the latest MAX_MUTES that have not expired. */
+export const DROP_OLD_MUTES = `delete from millrace_mute where name in (select name from millrace_mute where expires_at <= ?1 or name in
+  (select name from millrace_mute where expires_at is null or expires_at > ?1 order by at desc, name limit -1 offset ${MAX_MUTES}) limit ?2)`;
 
 // ── Audit ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

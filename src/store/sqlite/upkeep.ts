@@ -15,6 +15,7 @@ import {
   DROP_OLD_AUDIT,
   DROP_OLD_HOURS,
   DROP_OLD_MARKS,
+  DROP_OLD_MUTES,
   DROP_OLD_MINUTES,
   DROP_OLD_NEWS,
   DROP_OLD_SCHEMAS,
@@ -129,6 +130,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
     tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
     tx.on.run(DROP_OLD_SCHEMAS, tx.now, limit) +
+    tx.on.run(DROP_OLD_MUTES, tx.now, limit) +
     tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit);
   return { removed };
 }

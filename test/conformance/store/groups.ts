@@ -1,13 +1,15 @@
 import { describe, expect } from "vitest";
 import { errorGroup } from "../../../src/core/error-group.ts";
+import { TREND_HOURS } from "../../../src/core/error-tally.ts";
 import { type GroupQuery, MAX_CANDIDATES } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
+import { HOUR_MS } from "../../../src/core/time-units.ts";
 import { BOOM, keepsOn, settlementOf, type Wishes, type World } from "../world.ts";
 
 /** Makes a job and lets it die of an error with this message. */
-async function die(world: World, message: string, wishes: Wishes = {}): Promise<string> {
+async function die(world: World, message: string, wishes: Wishes = {}, version?: string): Promise<string> {
   const lease = await world.running(wishes);
-  await world.settle(lease, { kind: "discard", error: { ...BOOM, message }, runMs: 1 });
+  await world.settle(lease, { kind: "discard", error: { ...BOOM, message, version }, runMs: 1 });
   return lease.id;
 }
 
@@ -30,6 +32,8 @@ const groups = async (world: World, query: Partial<GroupQuery> = {}): ReturnType
 
 const counts = async (world: World, query: Partial<GroupQuery> = {}): Promise<[string, number][]> =>
   (await groups(world, query)).groups.map(({ message, count }) => [message, count]);
+
+const inLastHour = (count: number): number[] => [...Array.from({ length: TREND_HOURS - 1 }, () => 0), count];
 
 /** Dead letters by error. */
 export function groupSuite(engine: Engine): void {
@@ -60,7 +64,9 @@ export function groupSuite(engine: Engine): void {
             count: 3,
             types: ["mail", "sms"],
             firstSeenAt: first,
+            firstVersion: null,
             lastSeenAt: last,
+            trend: inLastHour(3),
             sampleJobId: sample,
           },
           {
@@ -70,7 +76,9 @@ export function groupSuite(engine: Engine): void {
             count: 1,
             types: ["report"],
             firstSeenAt: first + 1_000,
+            firstVersion: null,
             lastSeenAt: first + 1_000,
+            trend: inLastHour(1),
             sampleJobId: expect.any(String) as string,
           },
         ],
@@ -80,6 +88,24 @@ export function groupSuite(engine: Engine): void {
       expect(jobs.map(({ error }) => error?.message)).toEqual(["no user 333", "no user 22", "no user 1"]);
       expect((await world.store.list({ status: ["dead"], group: user, type: "sms", limit: 10 })).jobs).toHaveLength(1);
       expect((await world.store.list({ group: "000000000000", limit: 10 })).jobs).toEqual([]);
+    });
+
+    keeps("each tells how many died in each of the last 24 hours, and with which version it began", async (world) => {
+      await die(world, "no user 1", { type: "sms" }, "1.0.0");
+      world.clock.advance(5 * HOUR_MS);
+      await die(world, "no user 2", { queue: "other" }, "1.1.0");
+      await die(world, "no user 3");
+      world.clock.advance(20 * HOUR_MS + 1);
+      await die(world, "no user 4", {}, "1.2.0");
+      await die(world, "disk full", {}, "1.2.0");
+      const trend = inLastHour(1);
+      trend[TREND_HOURS - 1 - 20] = 2;
+      expect(await groups(world)).toMatchObject({
+        groups: [
+          { message: "no user 4", count: 4, types: ["sms", "task"], firstVersion: "1.0.0", trend },
+          { message: "disk full", count: 1, firstVersion: "1.2.0", trend: inLastHour(1) },
+        ],
+      });
     });
 
     keeps("filters: status, type, queue, priority, tag and time of creation", async (world) => {

@@ -10,6 +10,7 @@ import {
   OPEN,
   type Outcome,
   RETRY,
+  retryAfter,
   RUN_NOW,
   settle,
   type Transition,
@@ -109,6 +110,7 @@ export const MOVES: Readonly<Record<string, Move>> = {
   RETRY,
   RUN_NOW,
   OPEN,
+  "RETRY for later": retryAfter(4_000),
   "OPEN for later": { ...OPEN, transition: { ...OPEN.transition, to: "scheduled", delayMs: 4_000 } },
   "a block": { from: ["scheduled", "pending", "retrying"], transition: BLOCKED },
 };

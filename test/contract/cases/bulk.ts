@@ -21,6 +21,8 @@ export const bulkCases: Readonly<Partial<Record<keyof typeof bulkRoutes, readonl
   "POST /api/v1/bulk": [
     { status: 202, ask: (world) => ({ json: { action: "cancel", filter: { queue: world.name("queue") } } }) },
     { status: 200, ask: () => ({ json: { action: "delete", filter: { status: "completed" }, dry_run: true } }) },
+    { status: 200, ask: () => ({ json: { action: "retry", all: true, limit: 5, spread: "10m", dry_run: true } }) },
+    { status: 422, code: "invalid_input", ask: () => ({ json: { action: "delete", all: true, spread: "10m" } }) },
     // W28: all is never meant by saying nothing.
     { status: 422, code: "invalid_input", ask: () => ({ json: { action: "delete" } }) },
     { status: 422, code: "invalid_input", ask: () => ({ json: { action: "explode", all: true } }) },

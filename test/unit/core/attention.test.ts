@@ -26,7 +26,7 @@ const OWN = [
 
 function find(situation: Partial<Situation>): Finding[] {
   const { lanes = [], queues = [queue({ pending: lanes.length, waiting: lanes.length })] } = situation;
-  return findings({ now: NOW, workers: [], failedToday: 0, ...situation, lanes, queues });
+  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, ...situation, lanes, queues });
 }
 
 const codes = (situation: Partial<Situation>): string[] =>
@@ -140,4 +140,17 @@ test("many types without a worker are not all named, but counted", () => {
   expect(found).toHaveLength(51);
   expect(found.at(-1)).toMatchObject({ code: "no_worker", message: "No live worker handles 30 more types", type: null, count: 30 });
   expect(find({ lanes: lanes.slice(0, 50), workers: [worker()] }).map(({ count }) => count)).toEqual(lanes.slice(0, 50).map(() => 1));
+});
+
+test("dead jobs with a muted error need no review, but are told of", () => {
+  expect(find({ queues: [queue({ dead: 3 })], muted: 3 })).toEqual([]);
+  expect(find({ queues: [queue({ dead: 3 })], muted: 1, failedToday: 0 })).toMatchObject([
+    {
+      code: "dead_jobs",
+      severity: "warning",
+      message: "2 dead jobs need review",
+      hint: "none failed since midnight UTC; 1 more has a muted error",
+      count: 2,
+    },
+  ]);
 });

@@ -11,6 +11,8 @@ describe("bulk operations over HTTP", () => {
     expect(body).toEqual({
       action: "cancel",
       filter: { type: "a", from: "2020-01-01T00:00:00.000Z", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
+      limit: null,
+      spread: null,
       matched: 1,
       matched_is_capped: false,
       dry_run: true,

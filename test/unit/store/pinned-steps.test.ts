@@ -19,6 +19,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "c826779a747c2b54",
       "aa10185aa9356e3d",
       "5b736f6173d22e56",
+      "35a49a853e073da3",
     ],
   },
   SQLite: {
@@ -33,6 +34,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "29890e33ceb0f4c2",
       "c8fff239b4e37ee7",
       "04a7fff83a0695f5",
+      "48685776b4e81365",
     ],
   },
 };

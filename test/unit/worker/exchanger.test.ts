@@ -80,7 +80,7 @@ describe("the exchange of ended attempts for new jobs", () => {
         beatNow: async () => {},
         stop: async () => {},
       },
-      card: new WorkerCard(clock, ["default"], handlers),
+      card: new WorkerCard(clock, { queues: ["default"], types: handlers.types, schemas: handlers.schemas }),
       onTrouble({ kind, message }) {
         troubles.push(kind);
         const [, ids] = /\((.*)\) could not be reported; (?:the attempt|these attempts) will count as lost/.exec(message) ?? [];

@@ -49,6 +49,9 @@ describe("options of a worker", () => {
     [{ settle: "2m" }, "settle"],
     [{ settle: -1 }, "settle"],
     [{ grace: "soon" }, "grace"],
+    [{ version: "" }, "version"],
+    [{ version: "1.0\n" }, "version"],
+    [{ version: "1".repeat(101) }, "version"],
     [{ concurency: 5 }, "concurency"],
   ])("%j is refused by name", (options, field) => {
     expect(() => readWorkOptions(options as WorkOptions)).toThrow(expect.objectContaining({ code: "invalid_input", field }));

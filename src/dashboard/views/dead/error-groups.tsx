@@ -1,16 +1,18 @@
 /** DEAD LETTERS BY ERROR: a thousand of them often have one cause. */
 import { Link } from "@tanstack/react-router";
-import { RotateCw, Trash2 } from "lucide-react";
+import { Bell, BellOff, RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { ErrorGroup, JobFilter } from "../../api.ts";
 import { changeAll } from "../../bulk.ts";
 import { counted } from "../../../core/counted.ts";
-import { count } from "../../format.ts";
+import { count, localTime } from "../../format.ts";
 import { useHeld } from "../../held.ts";
+import { muteGroup, unmuteGroup } from "../../mute.ts";
 import type { JobSearch } from "../../job-search.ts";
 import { JobLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
 import { Loaded } from "../../parts/notices.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useErrorGroups } from "../../queries.ts";
@@ -18,6 +20,8 @@ import { visible } from "../../safe-text.ts";
 import { useIsOperator } from "../../session.ts";
 
 const SHOWN = 5;
+/** How many jobs to retry first, to see whether the cause is gone. */
+const FIRST = 5;
 
 interface ErrorGroupsProps {
   readonly filter: JobFilter;
@@ -67,6 +71,26 @@ function Summary({ groups, isCapped }: { readonly groups: number; readonly isCap
   );
 }
 
+/** The numbers of a trend: only hours in which jobs died, because most are empty. */
+function trendWords(trend: readonly number[]): string {
+  const hours = trend.flatMap((died, index) => (died === 0 ? [] : [`${count(died)} ${trend.length - index} h ago`]));
+  const total = trend.reduce((sum, died) => sum + died, 0);
+  return `${counted(total, "job")} died in the last ${trend.length} hours${hours.length === 0 ? "" : `: ${hours.join(", ")}`}`;
+}
+
+function Muted({ mute: { until, by, reason } }: { readonly mute: NonNullable<ErrorGroup["muted"]> }): ReactElement {
+  return (
+    <span className="inline-flex items-center gap-1 font-medium text-foreground">
+      <BellOff aria-hidden className="size-3" />
+      <span>
+        muted{until !== null && <> until {localTime(until)}</>}
+        {by !== null && ` by ${visible(by)}`}
+        {reason !== null && `: ${visible(reason)}`}
+      </span>
+    </span>
+  );
+}
+
 interface GroupProps extends ErrorGroupsProps {
   readonly group: ErrorGroup;
   /** The count is of the latest dead letters only: there may be more. */
@@ -101,22 +125,36 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
         </Link>
         <span className="mt-1 flex flex-wrap items-center gap-x-3 text-xs text-muted-foreground">
           <span className="min-w-0 break-words">{group.types.join(", ")}</span>
+          <Sparkline values={group.trend} label={trendWords(group.trend)} />
           <span>
             first <Ago at={group.firstSeenAt} />
+            {group.firstVersion !== null && ` with version ${visible(group.firstVersion)}`}
           </span>
           <span>
             last <Ago at={group.lastSeenAt} />
           </span>
+          {group.muted !== null && <Muted mute={group.muted} />}
           <span>
             e.g. <JobLink id={group.sampleJobId} />
           </span>
         </span>
       </span>
       {isOperator && (
-        <span className="flex gap-1 max-sm:col-start-2">
+        <span className="flex flex-wrap gap-1 max-sm:col-start-2">
+          {group.count > FIRST && (
+            <Button onClick={() => void changeAll("retry", mine, FIRST)} title="Retry the newest, to see whether the cause is gone">
+              Retry {FIRST} first
+            </Button>
+          )}
           <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
             {isCapped ? "Retry all" : `Retry ${count(group.count)}`}
           </Button>
+          <IconButton
+            icon={group.muted === null ? BellOff : Bell}
+            label={group.muted === null ? "Mute this error" : "Unmute this error"}
+            className="size-8"
+            onClick={() => void (group.muted === null ? muteGroup(group) : unmuteGroup(group))}
+          />
           <IconButton
             icon={Trash2}
             label={`Delete ${isCapped ? "all dead letters" : counted(group.count, "dead letter")} with this error`}

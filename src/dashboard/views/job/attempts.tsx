@@ -96,6 +96,11 @@ function ErrorDetails({ row: { error } }: { readonly row: JobAttempt }): ReactEl
   const text = error.stack ?? `${error.name}: ${error.message}`;
   return (
     <div className="relative rounded-lg border bg-background">
+      {error.version !== undefined && (
+        <p className="border-b px-3 py-1.5 text-xs">
+          Failed with version <strong className="font-medium">{visible(error.version)}</strong>
+        </p>
+      )}
       <span className="absolute top-1 right-1">
         <CopyButton text={text} what="stack" />
       </span>

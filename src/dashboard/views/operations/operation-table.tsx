@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { counted } from "../../../core/counted.ts";
 import type { BulkOperation } from "../../api.ts";
 import { stopBulk } from "../../bulk.ts";
-import { filterWords } from "../../filter-words.ts";
+import { filterWords, spreadWords } from "../../filter-words.ts";
 import { count, NOTHING } from "../../format.ts";
 import { ACTION_WORDS } from "../../job-actions.ts";
 import { JobLink, Meter } from "../../parts/bits.tsx";
@@ -18,9 +18,13 @@ const COLUMNS: readonly Column<BulkOperation>[] = [
   {
     id: "operation",
     title: "Operation",
-    cell: ({ action, filter }) => (
+    cell: ({ action, filter, limit, spread }) => (
       <span className="block py-1.5 font-normal">
-        <span className="font-medium">{ACTION_WORDS[action]}</span>{" "}
+        <span className="font-medium">
+          {ACTION_WORDS[action]}
+          {limit !== null && ` the newest ${count(limit)}`}
+          {spreadWords(spread)}
+        </span>{" "}
         <span className="break-words text-muted-foreground">{filterWords(filter, null)}</span>
       </span>
     ),

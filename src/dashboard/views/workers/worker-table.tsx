@@ -10,8 +10,10 @@ import { visible } from "../../safe-text.ts";
 
 const SHOWN_JOBS = 4;
 
+type Identity = Pick<Worker, "id" | "host" | "pid" | "version">;
+
 /** Who it is, as the tables of live and of former workers show it. */
-export const NAME_COLUMN: Column<Pick<Worker, "id" | "host" | "pid">> = {
+export const NAME_COLUMN: Column<Identity> = {
   id: "worker",
   title: "Worker",
   cell: (worker) => <WorkerName worker={worker} />,
@@ -104,13 +106,14 @@ function State({ worker }: { readonly worker: SeenWorker }): ReactElement {
   );
 }
 
-function WorkerName({ worker: { id, host, pid } }: { readonly worker: Pick<Worker, "id" | "host" | "pid"> }): ReactElement {
+function WorkerName({ worker: { id, host, pid, version } }: { readonly worker: Identity }): ReactElement {
   return (
     <span className="block py-1.5">
       <span className="block truncate font-medium">{visible(host)}</span>
       <span className="block truncate font-mono text-xs font-normal text-muted-foreground">
         {visible(id)} · pid {pid}
       </span>
+      {version !== undefined && <span className="block truncate text-xs font-normal">version {visible(version)}</span>}
     </span>
   );
 }

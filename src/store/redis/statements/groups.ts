@@ -1,3 +1,5 @@
+import { TREND_HOURS } from "../../../core/error-tally.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../../stored-error.ts";
 import { HEAD, MEMBER, RECORD } from "../layout.ts";
 import { FACETS, wantedFacets } from "./facets.ts";
@@ -70,16 +72,17 @@ return { rows, #members, laneNames() }
 
 const PARTS = [TIME, RECORDS, LANES, FACETS, wantedFacets("ARGV[10]"), MATCHING];
 
-/** By error group. A row is { group, lane, count, first end, last end, id of the last }. */
+/** By error group and hours since the end. A row is { group and hours, lane, count, first end, last end, ids of the first and of the last }. */
 export const GROUPS: Script = script(
   "groups",
   ...PARTS,
   `
 local function count(id, lane, over, group)
   if group == '' then return end
-  local row = rowFor(group, lane, over, over, id)
-  if over < row[4] then row[4] = over end
-  if over > row[5] then row[5], row[6] = over, id end
+  local hours = math.min(${TREND_HOURS}, math.max(0, math.floor((now - over) / ${HOUR_MS})))
+  local row = rowFor(group .. ' ' .. hours, lane, over, over, id, id)
+  if over < row[4] then row[4], row[6] = over, id end
+  if over > row[5] then row[5], row[7] = over, id end
 end
 `,
   COUNT_ALL,

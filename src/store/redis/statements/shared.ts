@@ -1,6 +1,7 @@
-/** What processes share besides jobs: workers, allowances, marks, the audit. Each script uses one key outside the partitions. */
+/** What processes share besides jobs: workers, allowances, marks, mutes, the audit. Each script uses one key outside the partitions. */
 import { SHARE, SLACK } from "../../../core/allowance.ts";
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../../core/audit.ts";
+import { MAX_MUTES } from "../../../core/mute.ts";
 import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
@@ -100,6 +101,35 @@ export const PUT_SCHEMA: Script = plainScript(
   "putSchema",
   TIME,
   `redis.call('SET', KEYS[1], string.format('%.0f ', now + tonumber(ARGV[2])) .. ARGV[3], 'PX', ARGV[2])`,
+);
+
+/** Mutes an error group: "until at JSON", with an until of 0 if it does not expire. In: now; group; time to live or ""; JSON. */
+export const MUTE: Script = plainScript(
+  "mute",
+  TIME,
+  `
+local ttl = tonumber(ARGV[3])
+redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f %.0f ', ttl and now + ttl or 0, now) .. ARGV[4])
+`,
+);
+
+/** Drops mutes that have expired, and those beyond the latest MAX_MUTES that have not. In: now; limit. Out: how many. */
+export const SWEEP_MUTES: Script = plainScript(
+  "sweepMutes",
+  TIME,
+  `
+local expired, living, all = {}, {}, redis.call('HGETALL', KEYS[1])
+for index = 1, #all, 2 do
+  local till, at = string.match(all[index + 1], '^(%d+) (%d+) ')
+  if till ~= '0' and tonumber(till) <= now then expired[#expired + 1] = all[index]
+  else living[#living + 1] = { group = all[index], at = tonumber(at) } end
+end
+table.sort(living, function (a, b) return a.at > b.at or (a.at == b.at and a.group < b.group) end)
+for index = ${MAX_MUTES + 1}, #living do expired[#expired + 1] = living[index].group end
+local removed = math.min(#expired, tonumber(ARGV[2]))
+for index = 1, removed do redis.call('HDEL', KEYS[1], expired[index]) end
+return removed
+`,
 );
 
 /**
