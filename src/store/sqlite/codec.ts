@@ -56,6 +56,11 @@ export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "
   return JSON.stringify(extra);
 }
 
+/** The facets in the rare fields of a job. A text of the user's has its quotes escaped here, so most JSON need not be read. */
+export function facetsIn(extra: string | null): Facets | null {
+  return extra?.includes('"facets":') === true ? (JSON.parse(extra) as Extra).facets! : null;
+}
+
 const NO_EXTRA: Extra = {};
 const NO_TAGS: readonly string[] = [];
 

@@ -1,3 +1,4 @@
+import type { Facets } from "../../core/facets.ts";
 import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
@@ -11,6 +12,7 @@ import {
   DELETE_ATTEMPTS,
   DELETE_JOB,
   DELETE_LOGS,
+  DROP_FACET,
   DROP_KEY,
   FACTS_OF_JOB,
   FIND_JOB,
@@ -50,12 +52,13 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   if (!from.includes(was)) return { kind: "refused", status: was };
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
-  deleteJob(tx, job.seq);
+  deleteJob(tx, job.queue, job.seq, summary.facets);
   tx.counts.move(job.queue, job.priority, job.state, null);
   return { kind: "ok", was, job: summary };
 }
 
-export function deleteJob(tx: Transaction, seq: number): void {
+export function deleteJob(tx: Transaction, queue: number, seq: number, facets: Facets | null): void {
+  if (facets !== null) for (const [field, value] of Object.entries(facets)) tx.on.run(DROP_FACET, queue, field, value, seq);
   tx.on.run(DELETE_JOB, seq);
   tx.on.run(DELETE_ATTEMPTS, seq);
   tx.on.run(DELETE_LOGS, seq);

@@ -97,8 +97,14 @@ export const INSERT_JOB = `insert into millrace_job
     updated_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
-/** In: queue, field, value. For the job that was just inserted; rows of this table have no row numbers, so several can follow. */
-export const ADD_FACET = "insert into millrace_facet (queue, field, value, seq) values (?, ?, ?, last_insert_rowid())";
+/**
+ * In: queue, field, value. For the job that was just inserted; rows of this table have no row numbers, so several can follow.
+ * A process of an older version deletes jobs but not their entries, and a later job may get the sequence of such a job. So an entry may be
+ * there already, and readers of the index compare the values in the job too.
+ */
+export const ADD_FACET = "insert or ignore into millrace_facet (queue, field, value, seq) values (?, ?, ?, last_insert_rowid())";
+/** In: queue, field, value, seq. */
+export const DROP_FACET = "delete from millrace_facet where queue = ? and field = ? and value = ? and seq = ?";
 
 /** In: queue, key. Out: its job, and (once the job is pruned) when the key expires and how the job ended. */
 export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, state from millrace_key where queue = ? and key = ?`;
@@ -307,7 +313,7 @@ export const EXPIRED_LEASES = `select ${SUMMARY_COLUMNS} from millrace_job where
 /** In: now. */
 export const NEXT_EXPIRY = `select lease_until from millrace_job where ${RUNNING} and lease_until > ? order by lease_until limit 1`;
 
-const ENDED_JOB = "seq, id, state, priority, key, key_ttl, ended_at";
+const ENDED_JOB = "seq, id, state, priority, key, key_ttl, ended_at, extra";
 /** In: queue, state, before, limit. The earliest ended first. */
 export const ENDED_BEFORE = `select ${ENDED_JOB} from millrace_job where ${AT_REST} and queue = ? and state = ? and ended_at <= ? order by ended_at, seq limit ?`;
 

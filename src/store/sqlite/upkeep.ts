@@ -5,7 +5,7 @@ import { HOUR_MS } from "../../core/time-units.ts";
 import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
 import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
-import { hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
+import { facetsIn, hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import { deleteJob } from "./manage.ts";
 import {
   ADD_COUNT,
@@ -74,6 +74,7 @@ interface Ended {
   readonly key: string | null;
   readonly keyTtlMs: number | null;
   readonly endedAt: number;
+  readonly extra: string | null;
 }
 
 export function pruneJobs(tx: Transaction, rules: readonly PruneRule[], limit: number): { removed: number } {
@@ -91,7 +92,7 @@ function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: numb
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
     if (beyond <= 0 && job.endedAt >= tx.now - rule.ageMs) break;
     if (job.key !== null) keepKey(tx, queue, job);
-    deleteJob(tx, job.seq);
+    deleteJob(tx, queue, job.seq, facetsIn(job.extra));
     tx.counts.move(queue, job.priority, job.state, null);
     beyond--;
     removed++;
@@ -106,7 +107,9 @@ function tallyOf(tx: Transaction, queue: number, state: number): number {
 
 function earliestEnded(tx: Transaction, queue: number, before: number, limit: number): Ended[] {
   return KEPT_STATES.flatMap((state) => tx.on.all(ENDED_BEFORE, queue, state, before, limit))
-    .map(([seq, id, state, priority, key, keyTtlMs, endedAt]) => ({ seq, id, state, priority, key, keyTtlMs, endedAt }) as Ended)
+    .map(
+      ([seq, id, state, priority, key, keyTtlMs, endedAt, extra]) => ({ seq, id, state, priority, key, keyTtlMs, endedAt, extra }) as Ended,
+    )
     .sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
     .slice(0, limit);
 }

@@ -32,9 +32,8 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "1d69d455a4387b04",
       "c651aa268c56b0b0",
       "29890e33ceb0f4c2",
-      "c8fff239b4e37ee7",
+      "aa0eb4719211ebe3",
       "04a7fff83a0695f5",
-      "48685776b4e81365",
     ],
   },
 };
