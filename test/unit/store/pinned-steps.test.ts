@@ -34,6 +34,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "29890e33ceb0f4c2",
       "aa0eb4719211ebe3",
       "04a7fff83a0695f5",
+      "48685776b4e81365",
     ],
   },
 };

@@ -56,7 +56,7 @@ describe("the file", () => {
     const db = new DatabaseSync(path);
     db.exec("alter table millrace_job drop column lost_count; alter table millrace_job drop column max_lost; drop table millrace_mark");
     db.exec("alter table millrace_job drop column manual_changes; drop table millrace_audit; drop table millrace_payload_schema");
-    db.exec("drop table millrace_facet; alter table millrace_queue drop column facets");
+    db.exec("drop table millrace_facet; alter table millrace_queue drop column facets; drop table millrace_mute");
     db.exec("update millrace_meta set value = 3 where name = 'schema'");
     db.close();
     const store = await openSqliteStore(`sqlite:${path}`, options);
