@@ -218,8 +218,8 @@ async function countStretch(
 ): Promise<[number, number?]> {
   const { count, countBodies, countInPayload, searchBeside } = context.sql;
   if (filter.q === undefined) {
-    const isOfBody = way === "walk" && statusesOf(filter) === undefined && filter.group === undefined;
-    const [row] = await context.connections.call(isOfBody ? countBodies : count[way], values);
+    const isOfBody = way !== "pick" && statusesOf(filter) === undefined && filter.group === undefined;
+    const [row] = await context.connections.call(isOfBody ? countBodies[way] : count[way], values);
     return row as [number, number?];
   }
   // The server counts matches in payloads. Other possible matches are read and checked here.

@@ -153,10 +153,7 @@ const lists = (s: string) => ({
   count: countStatements(s, "true"),
   countInPayload: countStatements(s, IN_PAYLOAD),
   /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
-  countBodies: `select count(*) from (select j.lane, j.tags, j.facets, j.created_at from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j
-    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
-      and $16::bigint > 0`,
+  countBodies: { walk: countBodies(s, newestBodies(s)), walkFacet: countBodies(s, bodiesOfFacet(s)) },
   /**
    * In: where the list begins and ends, how many jobs, whether to include internal ones, states (null: all). Out: the position of the last
    * of that many jobs, if there are so many, and how many of them are candidates: all, without a look at each, if none can be another.
@@ -227,9 +224,9 @@ const listStatements = (s: string, found: string, meant: string) => ({
    * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, and for a search its text, plain and in
    * JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
    */
-  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, meant)} order by ${NEWEST} limit $16`,
+  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, newestBodies(s), meant)} order by ${NEWEST} limit $16`,
   /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
-  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walkedByFacet(s, meant)} order by f.created_at desc, f.seq desc limit $16`,
+  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacet(s), meant)} order by f.created_at desc, f.seq desc limit $16`,
   /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
   pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
   /**
@@ -278,21 +275,24 @@ const duePlaces = (s: string): string => `select x.* from (
 
 /** The same, counted. In: as above, the text only plain. */
 const countStatements = (s: string, meant: string) => ({
-  walk: `select count(*) ${walked(s, meant)} and $16::bigint > 0`,
-  walkFacet: `select count(*) ${walkedByFacet(s, meant)} and $16::bigint > 0`,
+  walk: `select count(*) ${walked(s, newestBodies(s), meant)} and $16::bigint > 0`,
+  walkFacet: `select count(*) ${walked(s, bodiesOfFacet(s), meant)} and $16::bigint > 0`,
   /** Out also: how many candidates there were. */
   pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
 });
 
-const walked = (s: string, meant: string): string =>
-  `from (select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j ${eachMatch(s, meant)}`;
+const countBodies = (s: string, bodies: string): string => `select count(*) from ${bodies}
+    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
+      and $16::bigint > 0`;
 
-const walkedByFacet = (s: string, meant: string): string => `from (${newestOfFacet(s, "$7", "$17")} limit $15) f
-    cross join lateral (select * from ${s}.job x where x.created_at = f.created_at and x.seq = f.seq offset 0) j ${eachMatch(s, meant)}`;
+const walked = (s: string, bodies: string, meant: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
+    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue where ${ENDS} and ${filter(s)} and ${meant}`;
 
-const eachMatch = (s: string, meant: string): string =>
-  `${eachState(s, "j", "$5")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${filter(s)} and ${meant}`;
+const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
+
+const bodiesOfFacet = (s: string): string => `(${newestOfFacet(s, "$7", "$17")} limit $15) f
+    cross join lateral (select * from ${s}.job x where x.created_at = f.created_at and x.seq = f.seq offset 0) j`;
 
 /** The places of jobs with the first of these facets (JSON), in the order of lists. */
 const newestOfFacet = (s: string, queue: string, facets: string): string => `select j.created_at, j.seq from ${s}.facet j

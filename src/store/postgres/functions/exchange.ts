@@ -264,7 +264,7 @@ begin
   if p_following is not null then
     ${follow(s)};
     if p_faceted is not null then
-      ${indexFacets(s, "p_faceted")};
+      ${indexFacets(s, "p_faceted")} on conflict do nothing;
     end if;
   end if;
   if out_settled is not null or v_woken is not null then

@@ -191,7 +191,7 @@ begin
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
   )${insertItems(s)};
   if p_facets is not null then
-    ${indexFacets(s, "p_ids")};
+    ${indexFacets(s, `array(select i.id from ${ITEMS} where i.kind = ${ADMITTED.created})`)};
   end if;
 
   return query
