@@ -1,16 +1,26 @@
 import { type Finding, findings } from "../core/attention.ts";
+import { isDeliveryQueue } from "../core/delivery.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import { WAITING } from "../core/job.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { QueueState, Store } from "../store/store.ts";
-import { countStatuses, usersQueues } from "./queues.ts";
+import { countStatuses } from "./queues.ts";
 import { usersCounters } from "./stats.ts";
 
 /** Everything that needs attention now. Reads tallies, counters, the heads of lanes and the registry of workers: no job is looked at. */
 export async function readAttention(store: Store): Promise<Finding[]> {
-  const [queues, { now, lanes }, workers] = await Promise.all([usersQueues(store), store.oldest(), store.workers()]);
+  const [queues, { now, lanes }, workers] = await Promise.all([store.queues(), store.oldest(), store.workers()]);
   const today = await usersCounters(store, { step: "hour", from: now - (now % DAY_MS), to: now + 1 });
   const failedToday = today.rows.reduce((sum, { counts: { failed = 0, dead = 0 } }) => sum + failed + dead, 0);
-  return findings({ now, lanes, workers, failedToday, queues: queues.map(toFacts) });
+  const facts = queues.map(toFacts);
+  return findings({
+    now,
+    lanes,
+    workers,
+    failedToday,
+    queues: facts.filter(({ name }) => !isInternalQueue(name)),
+    deadDeliveries: facts.reduce((sum, { name, dead }) => sum + (isDeliveryQueue(name) ? dead : 0), 0),
+  });
 }
 
 function toFacts({ name, paused, settings: { capacity }, counts }: QueueState) {
