@@ -1,9 +1,11 @@
 import { type Finding, findings } from "../core/attention.ts";
+import { isDeliveryQueue } from "../core/delivery.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import { WAITING } from "../core/job.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { QueueState, Store } from "../store/store.ts";
 import { countMuted } from "./mutes.ts";
-import { countStatuses, usersQueues } from "./queues.ts";
+import { countStatuses } from "./queues.ts";
 import { usersCounters } from "./stats.ts";
 
 /**
@@ -11,20 +13,22 @@ import { usersCounters } from "./stats.ts";
  * an error group is muted: then its jobs are counted.
  */
 export async function readAttention(store: Store): Promise<Finding[]> {
-  const [queues, { now, lanes }, workers] = await Promise.all([usersQueues(store), store.oldest(), store.workers()]);
+  const [queues, { now, lanes }, workers] = await Promise.all([store.queues(), store.oldest(), store.workers()]);
   const midnight = now - (now % DAY_MS);
   const [today, muted] = await Promise.all([
     usersCounters(store, { step: "hour", from: midnight, to: now + 1 }),
     countMuted(store, midnight),
   ]);
   const failedToday = today.rows.reduce((sum, { counts: { failed = 0, dead = 0 } }) => sum + failed + dead, 0);
+  const facts = queues.map(toFacts);
   return findings({
     now,
     lanes,
     workers,
     failedToday: Math.max(0, failedToday - muted.failedSince),
     muted: muted.dead,
-    queues: queues.map(toFacts),
+    queues: facts.filter(({ name }) => !isInternalQueue(name)),
+    deadDeliveries: facts.reduce((sum, { name, dead }) => sum + (isDeliveryQueue(name) ? dead : 0), 0),
   });
 }
 

@@ -4,7 +4,16 @@ import { sinceDeclared } from "../core/facets.ts";
 import { type Status, STATUSES, WAITING } from "../core/job.ts";
 import { readQueue } from "../core/job-options.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
-import { DEFAULT_QUEUE, MAX_WAITING_TYPES, type QueueChange, readCreate, readQueueOptions, shownSettings } from "../core/queue.ts";
+import {
+  DEFAULT_QUEUE,
+  MAX_WAITING_TYPES,
+  QUEUE_SETTINGS,
+  type QueueChange,
+  readCreate,
+  readQueueOptions,
+  settingIn,
+  shownSettings,
+} from "../core/queue.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
@@ -78,11 +87,11 @@ export async function configureQueue(parts: ConfigureParts, queue: string, setti
   readQueue(queue);
   const wanted = readQueueOptions(settings);
   const { create, actor } = readChangeOptions(parts, options, true);
-  if (!create) await demandQueue(store, queue);
   const change = await withTimes(store, queue, wanted);
-  await store.configure(queue, change);
-  if (change.facets !== undefined) facets.forget();
-  await parts.writeAudit([auditEntry("queue:configured", actor, { queue, details: detailsOf(settings as object) })]);
+  if (await changeQueue(store, queue, change, create)) {
+    if (change.facets !== undefined) facets.forget();
+    await parts.writeAudit([auditEntry("queue:configured", actor, { queue, details: detailsOf(settings as object) })]);
+  }
   if (change.headStartMs === undefined) return;
   while (await store.rerank(queue, MAX_BATCH));
 }
@@ -101,8 +110,7 @@ export async function setPaused(parts: ClientParts, queue: string, paused: boole
   const { store, clock, announcer } = parts;
   readQueue(queue);
   const { create, actor } = readChangeOptions(parts, options, false);
-  if (!create) await demandQueue(store, queue);
-  await store.configure(queue, { paused });
+  if (!(await changeQueue(store, queue, { paused }, create))) return;
   await parts.writeAudit([auditEntry(paused ? "queue:paused" : "queue:resumed", actor, { queue })]);
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
 }
@@ -112,11 +120,32 @@ function readChangeOptions({ actor }: ClientParts, options: unknown, usual: bool
   return { create: readCreate({ create }, usual), actor: readActor(who, actor) };
 }
 
-/** Refuses the name of a queue that does not exist: it may be mistyped. The default queue always exists. */
-async function demandQueue(store: Pick<Store, "queues">, queue: string): Promise<void> {
-  if (queue === DEFAULT_QUEUE) return;
-  const names = (await usersQueues(store)).map(({ name }) => name);
-  if (!names.includes(queue)) throw queueNotFound(queue, names);
+/**
+ * Returns whether this changed anything: a repeat is no news, and no entry of the audit. Refuses the name of a queue that does not exist unless it
+ * may be created: it may be mistyped. The default queue always exists.
+ */
+async function changeQueue(
+  store: Pick<Store, "queues" | "configure">,
+  queue: string,
+  change: QueueChange,
+  create: boolean,
+): Promise<boolean> {
+  const queues = await usersQueues(store);
+  const present = queues.find(({ name }) => name === queue);
+  if (present === undefined && !create && queue !== DEFAULT_QUEUE) {
+    throw queueNotFound(
+      queue,
+      queues.map(({ name }) => name),
+    );
+  }
+  if (present !== undefined && isAlready(present, change)) return false;
+  await store.configure(queue, change);
+  return true;
+}
+
+function isAlready({ paused, settings }: QueueState, change: QueueChange): boolean {
+  if (change.paused !== undefined && change.paused !== paused) return false;
+  return QUEUE_SETTINGS.every((setting) => [undefined, settingIn(settings, setting)].includes(settingIn(change, setting)));
 }
 
 /** Counts by status, over all levels. */

@@ -9,6 +9,7 @@ import type { WorkerEntry } from "./worker-entry.ts";
 /** Every code that a finding can have. The list is closed. */
 export const FINDING_CODES = [
   "dead_jobs",
+  "dead_deliveries",
   "no_workers",
   "no_worker",
   "queue_full",
@@ -49,6 +50,8 @@ export interface Situation {
     readonly pending: number;
     readonly dead: number;
   }[];
+  /** Webhook deliveries whose retries are used up. They are internal, but a user waits for them. */
+  readonly deadDeliveries: number;
   /** How many jobs ended dead or failed since midnight UTC, without those of muted errors. */
   readonly failedToday: number;
   /** How many dead jobs have a muted error. */
@@ -71,6 +74,7 @@ const MOST_TYPES = 50;
 export function findings(situation: Situation): Finding[] {
   const found = [
     ...deadJobs(situation),
+    ...deadDeliveries(situation),
     ...typesWithoutWorker(situation),
     ...fullQueues(situation),
     ...queuesBehind(situation),
@@ -99,6 +103,12 @@ function deadJobs({ queues, failedToday, muted }: Situation): Finding[] {
   if (failedToday === 0) return [finding("dead_jobs", "warning", message, `none failed since midnight UTC${others}`, { count })];
   const hint = `${counted(failedToday, "job")} failed for good since midnight UTC${others}`;
   return [finding("dead_jobs", "bad", message, hint, { count })];
+}
+
+function deadDeliveries({ deadDeliveries: count }: Situation): Finding[] {
+  if (count === 0) return [];
+  const hint = "all retries failed. When the receiver works again: millrace retry-dead --internal --type millrace:webhook";
+  return [finding("dead_deliveries", "warning", `${counted(count, "webhook was", "webhooks were")} not delivered`, hint, { count })];
 }
 
 /** Workers that users started, without those that servers run. */

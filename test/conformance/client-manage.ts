@@ -133,10 +133,13 @@ export function manageSuite(promises: Promises): void {
       expect(entries.every(({ at }) => Math.abs(at - Date.now()) < 3_600_000)).toBe(true);
     });
 
-    promises("has queues, schedules and bulk operations", async (client) => {
+    promises("has changes of queues and schedules, but no repeats of them, and bulk operations", async (client) => {
       await client.pause("mail", { create: true, reason: "the relay is down" });
+      await client.pause("mail");
+      await client.resume("mail");
       await client.resume("mail");
       await client.configure("mail", { capacity: 5, retention: { age: "1h" } }, { reason: "small disk" });
+      await client.configure("mail", { capacity: 5, deadLetters: true });
       const nightly = { name: "nightly", every: "1h", type: "clean", queue: "mail" } as const;
       await client.schedules.upsert(nightly, { reason: "new" });
       await client.schedules.upsert(nightly);
@@ -164,9 +167,10 @@ export function manageSuite(promises: Promises): void {
     });
 
     promises("is filtered and paged, and refuses what it does not know", async (client) => {
-      for (const queue of ["a", "b", "a", "b", "a"]) await client.pause(queue, { create: true });
-      await client.resume("a");
-      expect((await client.audit({ queue: "a" })).entries.map(({ action }) => action)).toHaveLength(4);
+      for (const queue of ["a", "b"]) await client.pause(queue, { create: true });
+      for (const queue of ["a", "b"]) await client.resume(queue);
+      await client.pause("a");
+      expect((await client.audit({ queue: "a" })).entries.map(({ action }) => action)).toHaveLength(3);
       expect((await client.audit({ queue: "a", action: "queue:resumed" })).entries).toHaveLength(1);
       expect((await client.audit({ jobId: MISSING_ID })).entries).toEqual([]);
       const first = await client.audit({ queue: "b", limit: 1 });

@@ -19,8 +19,9 @@ describe("the overview", () => {
 
   test("says first what needs attention, and leads there", async () => {
     const { client, visit } = await open();
-    await client.enqueue("email:send", { to: "a@example.com" }, { queue: "mail" });
+    await client.enqueue("email:send", { to: "a@example.com" }, { queue: "mail", webhookUrl: "https://example.com/hook" });
     await letDie(client, "email:send", "550 no such mailbox", "mail");
+    await letDie(client, "millrace:webhook", "410 gone", "*~webhooks");
     await client.pause("mail");
     await client.enqueue("report:make", {}, { queue: "reports" });
     const page = await visit();
@@ -31,6 +32,9 @@ describe("the overview", () => {
     await attention.getByText("1 dead job needs review").click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.locator("tr[data-job]").getByText("550 no such mailbox").waitFor();
+    await page.goBack();
+    await attention.getByText("1 webhook was not delivered").click();
+    await page.locator("tr[data-job]").getByText("410 gone").waitFor();
   });
 
   test("does not call workers fine that are not there", async () => {

@@ -1,12 +1,16 @@
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
-import { type Census, countIn, inQueue, WAITING } from "./census.ts";
+import { type Census, countIn, countWhere, inQueue, WAITING } from "./census.ts";
 import type { Contents, Filled } from "./contents.ts";
 
 /** What needs attention, as "code queue type: count", by plain code over all jobs and workers. */
-export function expectedFindings({ users }: Census, { settings }: Contents, { workers, internalWorkers }: Filled): string[] {
+export function expectedFindings({ all, users }: Census, { settings }: Contents, { workers, internalWorkers }: Filled): string[] {
   const found: string[] = [];
   const add = (code: string, count: number, about = ""): void => void (count > 0 && found.push(`${code}${about}: ${count}`));
   add("dead_jobs", countIn(users, "dead"));
+  add(
+    "dead_deliveries",
+    countWhere(all, ({ type, status }) => type === "millrace:webhook" && status === "dead"),
+  );
   const takes = ({ queues, types, state, slots, abandoned }: WorkerEntry, queue: string, type: string): boolean =>
     (queues.includes("*") || queues.includes(queue)) &&
     (types === "*" || types.includes(type)) &&

@@ -69,9 +69,9 @@ export function eventually<Value>(look: () => Promise<Value> | Value): ReturnTyp
   return expect.poll(look, { timeout: FACT_MS, interval: 50 });
 }
 
-/** Lets every waiting job of this type die with this error. */
+/** Lets every waiting job of this type in this queue die with this error; `*~webhooks` are all queues of deliveries. */
 export async function letDie(client: Client, type: string, reason: string, queue = "default"): Promise<void> {
-  const { jobs } = await client.list({ type, queue, status: "pending" });
+  const { jobs } = await client.list({ internal: true, type, queue: queue.startsWith("*") ? undefined : queue, status: "pending" });
   const handler = (): never => {
     throw new Discard(reason);
   };

@@ -57,8 +57,8 @@ export async function claim(client: Client, limit = 10, queue = "default"): Retu
 }
 
 /** Claims one job and has its attempt fail for good. */
-export async function die(client: Client): Promise<string> {
-  const { jobs } = await claim(client, 1);
+export async function die(client: Client, queue = "default"): Promise<string> {
+  const { jobs } = await claim(client, 1, queue);
   const { job, fence, facts } = jobs[0]!;
   const error = { name: "Error", message: "boom", stack: null, kind: "error" } as const;
   await client.leases.exchange([{ id: job.id, fence, facts, outcome: { kind: "discard", error, runMs: 1 } }], null);

@@ -26,7 +26,7 @@ const OWN = [
 
 function find(situation: Partial<Situation>): Finding[] {
   const { lanes = [], queues = [queue({ pending: lanes.length, waiting: lanes.length })] } = situation;
-  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, ...situation, lanes, queues });
+  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, deadDeliveries: 0, ...situation, lanes, queues });
 }
 
 const codes = (situation: Partial<Situation>): string[] =>

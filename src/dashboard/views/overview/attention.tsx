@@ -3,6 +3,7 @@ import { ChevronRight, CircleCheck, OctagonAlert, TriangleAlert } from "lucide-r
 import { type ReactElement, useState } from "react";
 import type { Finding } from "../../../core/attention.ts";
 import { counted } from "../../../core/counted.ts";
+import { WEBHOOK_TYPE } from "../../../core/delivery.ts";
 import type { JobSearch } from "../../job-search.ts";
 import { Button } from "../../parts/button.tsx";
 
@@ -20,6 +21,7 @@ type Page = "/jobs" | "/dead" | "/queues/$queue" | "/workers";
 /** Where to see more. */
 const PAGES: Readonly<Record<Finding["code"], Page>> = {
   dead_jobs: "/dead",
+  dead_deliveries: "/dead",
   no_workers: "/workers",
   no_worker: "/jobs",
   queue_full: "/queues/$queue",
@@ -31,6 +33,7 @@ const PAGES: Readonly<Record<Finding["code"], Page>> = {
 };
 
 function searchOf({ code, queue, type }: Finding): JobSearch {
+  if (code === "dead_deliveries") return { type: WEBHOOK_TYPE, internal: "true" };
   return PAGES[code] === "/jobs" ? { status: "pending", queue: queue ?? undefined, type: type ?? undefined } : {};
 }
 
