@@ -10,6 +10,8 @@ export interface Question {
   /** The label of the other button. Default: Cancel. */
   readonly no?: string;
   readonly danger?: boolean;
+  /** A third button, for something smaller than what is asked. It closes the question. */
+  readonly instead?: { readonly label: string; readonly act: () => void };
   /** What must be typed first, if much is destroyed. */
   readonly typed?: string;
 }

@@ -25,6 +25,10 @@ export const bulk = new Watched<BulkOperation | null>(null);
 
 const LOOK_MS = 400;
 
+/** How many jobs to retry first, to see whether the cause is gone. */
+export const FIRST = 5;
+export const FIRST_LABEL = `Retry ${FIRST} first`;
+
 const WORDS: Readonly<Record<BulkAction, { readonly verb: string; readonly done: string }>> = {
   retry: { verb: "Retry", done: "queued for retry" },
   cancel: { verb: "Cancel", done: "cancelled" },
@@ -70,14 +74,23 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
 }
 
 async function isConfirmed(preview: BulkPreview, onSpread: (spread: Spread | undefined) => void): Promise<boolean> {
-  const { action, filter, matched, matchedIsCapped } = preview;
+  const { action, filter, limit, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;
   const words = filterWords(filter, serverNow());
   const body = createElement(BulkQuestion, { words, preview, running, sample: await sampleOf(filter), onSpread });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";
   const yes = matched === 1 && !matchedIsCapped ? `${verb} it` : `${verb} them`;
-  const question = { title: `${verb} ${matchedText(preview)}?`, body, yes, no, danger: action !== "retry" };
+  const isLarge = action === "retry" && limit === null && matched > FIRST;
+  const instead = { label: FIRST_LABEL, act: () => void changeAll(action, filter, FIRST) };
+  const question = {
+    title: `${verb} ${matchedText(preview)}?`,
+    body,
+    yes,
+    no,
+    danger: action !== "retry",
+    ...(isLarge ? { instead } : {}),
+  };
   return ask(action === "delete" ? { ...question, typed: matchedIsCapped ? "delete" : String(matched) } : question);
 }
 

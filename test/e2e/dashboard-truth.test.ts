@@ -84,9 +84,11 @@ describe("groups of dead letters", () => {
     const page = await visit("dead");
     const groups = page.getByRole("list", { name: "Errors" }).getByRole("listitem");
     const users = groups.filter({ hasText: "no user" });
-    await users.getByRole("img", { name: "8 jobs died in the last 24 hours: 8 1 h ago" }).waitFor();
+    await users.getByRole("img", { name: "8 jobs died in the last 24 hours: 8 in the last hour" }).waitFor();
     await users.getByText(/first .* with version 1\.4\.0$/).waitFor();
-    await users.getByRole("button", { name: "Retry 5 first" }).click();
+    await users.getByRole("button", { name: "Retry 5 first" }).waitFor();
+    await users.getByRole("button", { name: "Retry 8" }).click();
+    await page.getByRole("dialog", { name: "Retry 8 jobs?" }).getByRole("button", { name: "Retry 5 first" }).click();
     const dialog = page.getByRole("dialog", { name: "Retry 5 jobs?" });
     await dialog.getByText(/^The newest 5 of these: Dead jobs with the same error/).waitFor();
     await dialog.getByLabel("When they run").selectOption("Spread over 10 minutes");

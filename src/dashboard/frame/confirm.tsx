@@ -11,7 +11,7 @@ export function Confirm(): ReactElement | null {
 
 type OpenProps = NonNullable<ReturnType<typeof question.get>>;
 
-function OpenQuestion({ title, body, yes, no = "Cancel", danger = false, typed, answer }: OpenProps): ReactElement {
+function OpenQuestion({ title, body, yes, no = "Cancel", danger = false, instead, typed, answer }: OpenProps): ReactElement {
   const [text, setText] = useState("");
   const field = useId();
   const isReady = typed === undefined || text.trim() === typed;
@@ -24,6 +24,16 @@ function OpenQuestion({ title, body, yes, no = "Cancel", danger = false, typed, 
           <Button look="quiet" onClick={() => answer(false)} data-first={typed === undefined ? "" : undefined}>
             {no}
           </Button>
+          {instead !== undefined && (
+            <Button
+              onClick={() => {
+                answer(false);
+                instead.act();
+              }}
+            >
+              {instead.label}
+            </Button>
+          )}
           <Button look={danger ? "danger" : "primary"} disabled={!isReady} onClick={() => answer(true)}>
             {yes}
           </Button>

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Bell, BellOff, RotateCw, Trash2 } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import type { ErrorGroup, JobFilter } from "../../api.ts";
-import { changeAll } from "../../bulk.ts";
+import { changeAll, FIRST, FIRST_LABEL } from "../../bulk.ts";
 import { counted } from "../../../core/counted.ts";
 import { count, localTime } from "../../format.ts";
 import { useHeld } from "../../held.ts";
@@ -20,8 +20,6 @@ import { visible } from "../../safe-text.ts";
 import { useIsOperator } from "../../session.ts";
 
 const SHOWN = 5;
-/** How many jobs to retry first, to see whether the cause is gone. */
-const FIRST = 5;
 
 interface ErrorGroupsProps {
   readonly filter: JobFilter;
@@ -73,7 +71,10 @@ function Summary({ groups, isCapped }: { readonly groups: number; readonly isCap
 
 /** The numbers of a trend: only hours in which jobs died, because most are empty. */
 function trendWords(trend: readonly number[]): string {
-  const hours = trend.flatMap((died, index) => (died === 0 ? [] : [`${count(died)} ${trend.length - index} h ago`]));
+  const hours = trend.flatMap((died, index) => {
+    const ago = trend.length - index;
+    return died === 0 ? [] : [`${count(died)} ${ago === 1 ? "in the last hour" : `${ago - 1} to ${ago} h ago`}`];
+  });
   const total = trend.reduce((sum, died) => sum + died, 0);
   return `${counted(total, "job")} died in the last ${trend.length} hours${hours.length === 0 ? "" : `: ${hours.join(", ")}`}`;
 }
@@ -81,7 +82,7 @@ function trendWords(trend: readonly number[]): string {
 function Muted({ mute: { until, by, reason } }: { readonly mute: NonNullable<ErrorGroup["muted"]> }): ReactElement {
   return (
     <span className="inline-flex items-center gap-1 font-medium text-foreground">
-      <BellOff aria-hidden className="size-3" />
+      <BellOff aria-hidden className="size-3 shrink-0" />
       <span>
         muted{until !== null && <> until {localTime(until)}</>}
         {by !== null && ` by ${visible(by)}`}
@@ -143,7 +144,7 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
         <span className="flex flex-wrap gap-1 max-sm:col-start-2">
           {group.count > FIRST && (
             <Button onClick={() => void changeAll("retry", mine, FIRST)} title="Retry the newest, to see whether the cause is gone">
-              Retry {FIRST} first
+              {FIRST_LABEL}
             </Button>
           )}
           <Button icon={RotateCw} onClick={() => void changeAll("retry", mine)}>
