@@ -25,6 +25,7 @@ export class JsonText {
 
 interface RawJson {
   rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
 }
 
 /** An "A" as an escape: `JSON.stringify` never writes it that way, whatever the strings. */
@@ -79,9 +80,27 @@ export function asWritten(value: unknown): unknown {
 
 /** JSON on several lines, with numbers as in the original text. */
 export function prettyJson(value: unknown): string {
+  return JSON.stringify(value instanceof JsonText ? exactValue(value.text) : value, null, 2);
+}
+
+/** The value of a text, which `JSON.stringify` writes with the numbers of the text. Throws if it is no JSON. */
+export function exactValue(text: string): unknown {
   const { rawJSON } = JSON as unknown as Partial<RawJson>;
-  const isKept = value instanceof JsonText && rawJSON !== undefined;
-  return JSON.stringify(isKept ? reviveNumbers(value.text, rawJSON) : value, null, 2);
+  return rawJSON === undefined ? JSON.parse(text) : reviveNumbers(text, rawJSON);
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A number that `JSON.stringify` writes as this text; undefined if the text is none, or if it would be written in another way. */
+export function numberAsWritten(text: string): unknown {
+  if (!NUMBER.test(text)) return undefined;
+  if (String(Number(text)) === text) return Number(text);
+  return (JSON as unknown as Partial<RawJson>).rawJSON?.(text);
+}
+
+/** Whether a part of an `exactValue` is a number that no double holds as it was written. */
+export function isExactNumber(value: unknown): boolean {
+  return (JSON as unknown as Partial<RawJson>).isRawJSON?.(value) === true;
 }
 
 /** Parses a text and replaces each such number by what `revive` returns. Browsers that do not report the source text keep the double. */

@@ -2,6 +2,7 @@
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { LATE_BEAT_MS } from "../core/attention.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
+import type { HandledType } from "../core/handled-type.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
 import type { AuditPage, AuditQuery } from "../core/audit.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
@@ -123,6 +124,11 @@ export function useWorkers(): UseQueryResult<SeenWorker[]> {
       return workers.map((worker) => ({ ...worker, isSilent: now - worker.heartbeatAt > LATE_BEAT_MS }));
     },
   });
+}
+
+/** Types that workers handle, with the schemas that they publish. */
+export function useHandledTypes(): UseQueryResult<HandledType[]> {
+  return useQuery({ queryKey: ["workers", "types"], queryFn: () => client.types() });
 }
 
 /** Workers that stopped or were lost in the last day; with `internal`, also our own. */

@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { defineJob } from "../../src/client/define-job.ts";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
 const open = stage();
@@ -316,6 +317,48 @@ describe("the enqueue dialog", () => {
         timeout: 300_000,
       },
     ]);
+  });
+
+  test("shows a form where workers publish the schema of the type, and what the server refuses at its fields", async () => {
+    const { client, visit } = await open();
+    const properties = {
+      to: { type: "string", pattern: "@", description: "The address." },
+      copies: { type: "integer", default: 1 },
+      kind: { enum: ["plain", "html"] },
+      labels: { type: "array", items: { type: "string" } },
+    };
+    const mail = defineJob({ type: "mail", jsonSchema: { type: "object", properties, required: ["to"] } });
+    await using _worker = client.work([mail.handle(() => null)]);
+    await eventually(async () => (await client.types())[0]?.schema ?? null).toMatchObject({ type: "object" });
+    const page = await visit("jobs");
+    await page.getByRole("button", { name: "Enqueue" }).click();
+    const dialog = page.getByRole("dialog", { name: "Enqueue a job" });
+    await dialog.getByLabel("Type").fill("mail");
+    await dialog.getByLabel("copies").fill("1.5");
+    await dialog.getByLabel("kind").selectOption("html");
+    await dialog.getByLabel("to", { exact: true }).fill("ann");
+    await dialog.getByLabel("labels").fill('["a", 7]');
+    const send = dialog.getByRole("button", { name: "Enqueue", exact: true });
+    await send.click();
+    await dialog.getByText('This must match pattern "@"').waitFor();
+    await dialog.getByText("This must be integer").waitFor();
+    await dialog.getByText("labels[1] must be string").waitFor();
+    await dialog.getByLabel("to", { exact: true }).fill("ann@example.com");
+    await dialog.getByLabel("copies").fill("2");
+    await dialog.getByLabel("labels").fill('["a"');
+    await send.click();
+    await dialog.getByText("Not JSON").waitFor();
+    await dialog.getByLabel("labels").fill('["a"]');
+    await dialog.getByRole("button", { name: "JSON", exact: true }).click();
+    expect(JSON.parse(await dialog.getByLabel("Payload", { exact: true }).inputValue())).toEqual({
+      copies: 2,
+      kind: "html",
+      to: "ann@example.com",
+      labels: ["a"],
+    });
+    await dialog.getByRole("button", { name: "Form", exact: true }).click();
+    await send.click();
+    await eventually(async () => (await client.list({ type: "mail" })).jobs).toHaveLength(1);
   });
 
   test("remembers the payload that was last sent for a type", async () => {

@@ -1,6 +1,6 @@
 /** A DRAFT OF A JOB: every field as text, as in the form; and the same as the API takes it. */
 import { formatDuration } from "../../core/duration.ts";
-import { MillraceError } from "../../core/errors.ts";
+import { type Issue, MillraceError } from "../../core/errors.ts";
 import { type Job, usualMaxLost } from "../../core/job.ts";
 import { parseJson } from "../../core/json-source.ts";
 import { JsonText, payloadOf, prettyJson } from "../../core/json-text.ts";
@@ -117,6 +117,11 @@ function readPriority(value: string): EnqueueOptions["priority"] {
 function tagsIn(value: string): string[] | undefined {
   const tags = value.split(",").flatMap((tag) => (tag.trim() === "" ? [] : [tag.trim()]));
   return tags.length === 0 ? undefined : tags;
+}
+
+/** The places of a payload that a server refused. */
+export function issuesOf(error: unknown): readonly Issue[] {
+  return (error instanceof MillraceError ? error.issues : undefined) ?? [];
 }
 
 /** JSON with its text, so that numbers are sent as they were written. */

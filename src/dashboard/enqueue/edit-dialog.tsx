@@ -1,7 +1,7 @@
 /** EDITS THE PAYLOAD of a job that has ended, and retries that same job. */
 import { RotateCw } from "lucide-react";
 import { type FormEvent, type ReactElement, useState } from "react";
-import { MillraceError } from "../../core/errors.ts";
+import { type Issue, MillraceError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { payloadOf, prettyJson } from "../../core/json-text.ts";
 import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
@@ -10,9 +10,10 @@ import { client } from "../api.ts";
 import { shortId } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { TextArea, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
-import { readJson } from "./draft.ts";
+import { issuesOf, readJson } from "./draft.ts";
+import { PayloadField } from "./payload-field.tsx";
 
 interface EditDialogProps {
   readonly job: Job;
@@ -23,10 +24,12 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
   const [text, setText] = useState(() => prettyJson(payloadOf(job)));
   const [reason, setReason] = useState("");
   const [payloadProblem, setPayloadProblem] = useState<string>();
+  const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
 
   const refuse = (error: unknown): void => {
+    setIssues(issuesOf(error));
     const isAboutPayload = error instanceof MillraceError && error.field?.startsWith("payload") === true;
     (isAboutPayload ? setPayloadProblem : setProblem)(messageOf(error));
   };
@@ -35,6 +38,7 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
     const payload = readJson(text, setPayloadProblem);
     if (payload === undefined) return;
     setPayloadProblem(undefined);
+    setIssues([]);
     setProblem(undefined);
     setBusy(true);
     const options = { payload, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) };
@@ -68,7 +72,7 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
         <p className="text-muted-foreground">
           This job, with the same id, gets this payload and is retried. The present payload is not kept.
         </p>
-        <TextArea label="Payload" rows={12} value={text} onChange={setText} problem={payloadProblem} hint="Any JSON, up to 1 MiB." />
+        <PayloadField text={text} onChange={setText} type={job.type} queue={job.queue} problem={payloadProblem} issues={issues} rows={12} />
         <TextField
           label="Reason"
           value={reason}

@@ -1,7 +1,7 @@
 /** ENQUEUES A JOB BY HAND: type, payload and options; also copies the command that would do the same. */
 import { ChevronRight, ClipboardCopy, Send } from "lucide-react";
-import { type FormEvent, type ReactElement, useState } from "react";
-import { MillraceError } from "../../core/errors.ts";
+import { type FormEvent, type ReactElement, useRef, useState } from "react";
+import { type Issue, MillraceError } from "../../core/errors.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
 import { COPY_FORMATS } from "../copy-as.ts";
@@ -10,12 +10,12 @@ import { useKnownTypes } from "../known-names.ts";
 import { JobLink } from "../parts/bits.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { TextArea } from "../parts/field.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { Suggest } from "../parts/suggest.tsx";
 import { readPreference, setPreference } from "../preferences.ts";
-import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, readDraft } from "./draft.ts";
+import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, issuesOf, readDraft } from "./draft.ts";
+import { PayloadField } from "./payload-field.tsx";
 import { JobOptionFields } from "./job-option-fields.tsx";
 
 /** How many payloads are remembered, and how long each may be. */
@@ -30,9 +30,11 @@ interface EnqueueDialogProps {
 export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDialogProps): ReactElement {
   const [draft, setDraft] = useState<EnqueueDraft>({ ...EMPTY_DRAFT, ...given });
   const [problems, setProblems] = useState<DraftProblems>({});
+  const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const types = useKnownTypes();
+  const form = useRef<HTMLFormElement>(null);
   const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const setType = (type: string): void => {
     const last = readPreference("payloads")[type];
@@ -42,14 +44,17 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
 
   /** Shows what the server refused: at the field, if it names one. */
   const refuse = (error: unknown): void => {
+    setIssues(issuesOf(error));
     const field = error instanceof MillraceError ? error.field?.split(".")[0] : undefined;
     if (field !== undefined && field in EMPTY_DRAFT) setProblems({ [field]: messageOf(error) });
     else setProblem(messageOf(error));
   };
   const enqueue = async (staysOpen: boolean): Promise<void> => {
+    if (form.current?.reportValidity() === false) return;
     const read = readDraft(draft);
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
+    setIssues([]);
     setProblem(undefined);
     setBusy(true);
     const job = await act(
@@ -89,15 +94,16 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
         </>
       }
     >
-      <form id="enqueue" onSubmit={submit} className="space-y-4 p-4">
+      <form id="enqueue" ref={form} onSubmit={submit} className="space-y-4 p-4">
         <Suggest label="Type" placeholder="email:send" first value={draft.type} onChange={setType} items={types} problem={problems.type} />
-        <TextArea
-          label="Payload"
-          rows={9}
-          value={draft.payload}
+        <PayloadField
+          text={draft.payload}
           onChange={(payload) => set({ payload })}
+          type={draft.type}
+          queue={draft.queue}
           problem={problems.payload}
-          hint="Any JSON, up to 1 MiB."
+          issues={issues}
+          rows={9}
         />
         <details className="group" open={Object.keys(given).length > 2}>
           <summary className="inline-flex min-h-6 list-none items-center gap-1 rounded font-medium">

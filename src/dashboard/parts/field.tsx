@@ -67,15 +67,18 @@ interface TextAreaProps extends FieldWords {
   readonly onChange: (value: string) => void;
   readonly rows?: number;
   readonly placeholder?: string;
+  /** Why the form cannot be sent with this text. */
+  readonly refuses?: string | undefined;
 }
 
 /** Many lines of text, for JSON. */
-export function TextArea({ label, hint, problem, value, onChange, rows = 8, placeholder }: TextAreaProps): ReactElement {
+export function TextArea({ label, hint, problem, value, onChange, rows = 8, placeholder, refuses = "" }: TextAreaProps): ReactElement {
   return (
     <Field label={label} hint={hint} problem={problem}>
       {(ids) => (
         <textarea
           {...ids}
+          ref={(area) => area?.setCustomValidity(refuses)}
           value={value}
           rows={rows}
           placeholder={placeholder}

@@ -1,0 +1,123 @@
+/**
+ * A FORM FROM A JSON SCHEMA: the fields of a payload, and the payload with one field changed. The payload's text is the only state, so one can
+ * switch between form and JSON at any time. Pure.
+ */
+import { servesQueue } from "../../core/explain.ts";
+import type { HandledType } from "../../core/handled-type.ts";
+import { exactValue, isExactNumber, numberAsWritten } from "../../core/json-text.ts";
+import type { JsonSchema } from "../../core/payload-schema.ts";
+
+/** A field of the form. */
+export interface FormField {
+  /** The names that lead to it. */
+  readonly path: readonly string[];
+  readonly label: string;
+  readonly hint: string;
+  readonly isRequired: boolean;
+  /** `json` is anything that has no field of its own. */
+  readonly kind: "text" | "number" | "choice" | "json" | "group";
+  /** The values of a choice. */
+  readonly choices: readonly unknown[];
+  /** Of a group. */
+  readonly fields: readonly FormField[];
+}
+
+/** Deeper objects are JSON fields. */
+const MAX_DEPTH = 3;
+
+/** The schema that a form for this type should follow, from workers that serve the queue if there are any; null if none is published. */
+export function formSchema(handled: readonly HandledType[], type: string, queue: string): JsonSchema | null {
+  const found = handled.filter((each) => each.type === type && each.schema !== null);
+  return (found.find((each) => servesQueue(each, queue)) ?? found[0])?.schema ?? null;
+}
+
+/** The fields of an object's schema; null if it is not one with known properties. */
+export function fieldsOf(schema: JsonSchema): readonly FormField[] | null {
+  return fieldsWithin(schema, schema, []);
+}
+
+function fieldsWithin(root: JsonSchema, schema: JsonSchema, path: readonly string[]): readonly FormField[] | null {
+  const { type, properties, required } = schema;
+  if (type !== "object" || !isObject(properties) || path.length >= MAX_DEPTH) return null;
+  const needed = Array.isArray(required) ? (required as unknown[]) : [];
+  return Object.entries(properties).map(([name, inner]) => {
+    return fieldOf(root, resolved(root, inner), [...path, name], needed.includes(name));
+  });
+}
+
+function fieldOf(root: JsonSchema, schema: JsonSchema, path: readonly string[], isRequired: boolean): FormField {
+  const { title, type } = schema;
+  const field = { path, isRequired, hint: hintOf(schema, isRequired), label: typeof title === "string" ? title : path.at(-1)! };
+  const fields = fieldsWithin(root, schema, path);
+  if (fields !== null) return { ...field, kind: "group", choices: [], fields };
+  const choices = type === "boolean" ? [true, false] : Array.isArray(schema["enum"]) ? (schema["enum"] as unknown[]) : [];
+  if (choices.length > 0) return { ...field, kind: "choice", choices, fields: [] };
+  const kind = type === "string" ? "text" : type === "number" || type === "integer" ? "number" : "json";
+  return { ...field, kind, choices, fields: [] };
+}
+
+function hintOf(schema: JsonSchema, isRequired: boolean): string {
+  const { description, default: usual } = schema;
+  const words = typeof description === "string" ? [description] : [];
+  if (usual !== undefined) words.push(`Default: ${JSON.stringify(usual)}.`);
+  else if (!isRequired) words.push("Optional.");
+  return words.join(" ");
+}
+
+const LOCAL = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
+
+/** Follows one reference within the schema. */
+function resolved(root: JsonSchema, schema: unknown): JsonSchema {
+  if (!isObject(schema)) return {};
+  const { $ref } = schema;
+  const name = typeof $ref === "string" ? LOCAL.exec($ref)?.[1] : undefined;
+  const found = name === undefined ? undefined : ((root["$defs"] ?? root["definitions"]) as Record<string, unknown> | undefined)?.[name];
+  return isObject(found) ? { ...found, ...schema, $ref: undefined } : schema;
+}
+
+/** The payload that a form can show; undefined if the text is no JSON object. */
+export function readPayload(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = exactValue(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a field shows of the payload; empty if it is not set. */
+export function shownAt(payload: unknown, { path, kind }: FormField): string {
+  const value = path.reduce<unknown>(
+    (within, name) => (isObject(within) && Object.hasOwn(within, name) ? within[name] : undefined),
+    payload,
+  );
+  if (value === undefined) return "";
+  if (typeof value === "string" && (kind === "text" || kind === "number")) return value;
+  return JSON.stringify(value, null, kind === "json" ? 2 : 0);
+}
+
+/** The text of the payload with this in a field. What is no number stays a text: the server names the place. */
+export function withField(payload: Record<string, unknown>, field: FormField, shown: string): string {
+  return JSON.stringify(put(payload, field.path, valueOf(field, shown)), null, 2);
+}
+
+/** Undefined removes the field. */
+function valueOf({ kind, isRequired }: FormField, shown: string): unknown {
+  if (kind === "text") return shown === "" && !isRequired ? undefined : shown;
+  if (shown.trim() === "") return undefined;
+  if (kind === "number") return numberAsWritten(shown.trim()) ?? shown;
+  return exactValue(shown);
+}
+
+function put(within: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
+  if (name === undefined) return value;
+  const { [name]: former, ...others } = isObject(within) ? within : {};
+  const inner = put(former, rest, value);
+  if (inner === undefined || (rest.length > 0 && former === undefined && value === undefined)) return others;
+  // In its old place, so that the JSON does not jump.
+  return isObject(within) && Object.hasOwn(within, name) ? { ...within, [name]: inner } : { ...others, [name]: inner };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isExactNumber(value);
+}
