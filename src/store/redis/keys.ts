@@ -15,7 +15,7 @@
  *   <prefix>:{17}:e:<queue>        list    completed and cancelled jobs in the order of their end; jobs that left again are skipped
  *   <prefix>:{17}:x                zset    dead and failed jobs
  *   <prefix>:{17}:i:<chunk>, :g    list    all jobs in the order of their creation, in short lists, and the zset that finds these
- *   <prefix>:{17}:f:<queue> <field> <value>  zset  jobs with this facet by sequence; "%" and "/" are written as in a URL. An older version
+ *   <prefix>:{17}:p:<queue> <field> <value>  zset  jobs with this facet by sequence; "%" and "/" are written as in a URL. An older version
  *                                          that runs beside leaves jobs that it removes, and readers skip them
  *   <prefix>:{17}:h:<id>, :o:<id>  list    history and log lines of a job
  *   <prefix>:{17}:u                hash    id → what was changed by hand, one line each; an older version that runs beside leaves those of

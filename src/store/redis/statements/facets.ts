@@ -13,7 +13,7 @@ end
 -- Neither a queue nor a field has a space in it. No name of a key has a slash.
 local NO_SLASH = { ['%'] = '%25', ['/'] = '%2F' }
 local function facetIndex(queue, field, value)
-  return B .. 'f:' .. queue .. ' ' .. string.gsub(field .. ' ' .. value, '[%%/]', NO_SLASH)
+  return B .. 'p:' .. queue .. ' ' .. string.gsub(field .. ' ' .. value, '[%%/]', NO_SLASH)
 end
 `;
 

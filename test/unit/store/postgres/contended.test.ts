@@ -15,7 +15,8 @@ test("a report that meets a row that somebody else holds is told as contended, a
     met.resolve();
   };
   const store = await openStoreOn(url, { onLocked });
-  await store.insert([jobOf(), jobOf()]);
+  // One job: of several reports, one that is still held at the second try is answered `locked`.
+  await store.insert([jobOf()]);
   const { claimed } = await store.exchange([], [claimOf()]);
   expect(contended).toBe(0);
   const { connectionString, schema } = parsePostgresUrl(url);
@@ -28,5 +29,5 @@ test("a report that meets a row that somebody else holds is told as contended, a
   const reported = store.exchange(reports, []);
   await met.promise;
   await other.query("rollback");
-  expect((await reported).settled).toEqual(["ok", "ok"]);
+  expect((await reported).settled).toEqual(["ok"]);
 });
