@@ -1,6 +1,7 @@
 /** READING AND CHANGING JOBS BY HAND. Calls by id are gathered into batches, one kind of call each. */
 import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { facetsIn } from "../core/facets.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import { isInternalType } from "../core/internal.ts";
 import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
@@ -25,6 +26,7 @@ import type { ClientParts } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { PayloadChecks } from "./enqueue.ts";
+import type { DeclaredFacets } from "./declared-facets.ts";
 import type { Gathering } from "./gathering.ts";
 import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
@@ -32,6 +34,7 @@ import { listJobs } from "./search.ts";
 
 export interface ManageParts extends ClientParts {
   readonly payloadChecks: PayloadChecks;
+  readonly facets: DeclaredFacets;
   readonly gathering: Gathering;
 }
 
@@ -157,7 +160,8 @@ export class Manager {
       throw new MillraceError("invalid_input", "the payload of an internal job cannot be changed", { field: "payload" });
     }
     await this.#parts.payloadChecks.get(job.type)?.(JSON.parse(text));
-    const [answer] = await this.#pending.add(this.#move({ ...RETRY, payload: text }, "edited", "job:retried", [change]));
+    const edit = { payload: text, facets: facetsIn(text, await this.#parts.facets.of(job.queue)) };
+    const [answer] = await this.#pending.add(this.#move({ ...RETRY, edit }, "edited", "job:retried", [change]));
     return answer!;
   }
 

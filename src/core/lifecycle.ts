@@ -14,6 +14,7 @@
  * A transition is a value: it says what changes, not how. Stores apply it atomically, and only if its condition still holds. So all engines
  * agree about retries.
  */
+import type { Facets } from "./facets.ts";
 import { withGroup } from "./error-group.ts";
 import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
 import { lostDelay, retryDelay } from "./retry.ts";
@@ -178,8 +179,8 @@ const TOO_MANY_SNOOZES: AttemptError = {
 export interface Move {
   readonly from: readonly Status[];
   readonly transition: Transition;
-  /** The JSON text that becomes the payload; undefined keeps the present one. */
-  readonly payload?: string | undefined;
+  /** The JSON text that becomes the payload, and the facets that it has; undefined keeps the present ones. */
+  readonly edit?: { readonly payload: string; readonly facets: Facets | null } | undefined;
 }
 
 export const CANCEL: Move = {

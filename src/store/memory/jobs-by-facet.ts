@@ -3,7 +3,7 @@ import type { StoredJob } from "./stored-job.ts";
 
 const NONE: ReadonlySet<StoredJob> = new Set();
 
-/** The jobs of a queue by the values of its facets, each in the order of insertion. */
+/** The jobs of a queue by the values of its facets. */
 export class JobsByFacet {
   readonly #jobs = new Map<string, Set<StoredJob>>();
 
@@ -25,7 +25,7 @@ export class JobsByFacet {
 
   /** Jobs with the first of these facets and a sequence below `below`, newest first. */
   newestFirst(facets: Facets, below: number): StoredJob[] {
-    return [...(this.#jobs.get(keysOf(facets)[0]!) ?? NONE)].filter(({ seq }) => seq < below).reverse();
+    return [...(this.#jobs.get(keysOf(facets)[0]!) ?? NONE)].filter(({ seq }) => seq < below).sort((a, b) => b.seq - a.seq);
   }
 }
 

@@ -1,6 +1,6 @@
 import { counterOf, countsTimes } from "../../core/counters.ts";
 import { isTerminal, KEPT_FOR_A_TIME, type Status } from "../../core/job.ts";
-import type { Transition } from "../../core/lifecycle.ts";
+import type { Move, Transition } from "../../core/lifecycle.ts";
 import { STATE } from "../numbers.ts";
 import type { MemoryFeed } from "./feed.ts";
 import { Keys } from "./keys.ts";
@@ -108,6 +108,14 @@ export class Jobs {
       case "dead":
         return;
     }
+  }
+
+  /** Gives a job another payload. */
+  edit(job: StoredJob, { payload, facets }: NonNullable<Move["edit"]>): void {
+    if (job.record.facets !== null) job.queue.byFacet.remove(job);
+    job.record.payload = payload;
+    job.record.facets = facets === null ? null : { ...facets };
+    if (job.record.facets !== null) job.queue.byFacet.add(job);
   }
 
   /** Removes all of the job but its key, which the caller drops or keeps. */

@@ -10,7 +10,7 @@ export function changeJob({ jobs, feed, now }: Context, id: string, move: Move, 
   if (job === undefined) return { kind: "missing" };
   const { status: was, attempt } = job.record;
   if (!move.from.includes(was)) return { kind: "refused", status: was };
-  if (move.payload !== undefined) job.record.payload = move.payload;
+  if (move.edit !== undefined) jobs.edit(job, move.edit);
   jobs.apply(job, move.transition, now);
   if (manual !== undefined) job.changes = [...job.changes, { ...manual, at: now, from: was, attempt }].slice(-MAX_MANUAL_CHANGES);
   if (was === "running") feed.sendHint("lease");

@@ -6,7 +6,7 @@ import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { CHANGED } from "./answers.ts";
-import { encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
+import { encodeFacets, encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -62,7 +62,7 @@ export async function logsOf(context: Context, id: string, after: number, limit:
 async function change(
   context: Context,
   batch: readonly string[],
-  { from, transition, payload }: Move,
+  { from, transition, edit }: Move,
   manual: Manual | undefined,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
@@ -71,7 +71,8 @@ async function change(
     numbers(from.map((status) => STATE[status])),
     JSON.stringify(encodeTransition(transition)),
     manual === undefined ? null : encodeManual(manual),
-    payload ?? null,
+    edit?.payload ?? null,
+    encodeFacets(edit?.facets),
   ];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
   return askForChanges(context, batch.length, ask, onUnknown);

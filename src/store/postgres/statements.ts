@@ -81,7 +81,7 @@ const calls = (s: string, digest: string) => ({
   exchange: `select * from ${s}.exchange_${digest}(${parameters(12)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
   note: `select ${s}.note_${digest}(${parameters(3)})`,
-  change: `select * from ${s}.change_${digest}(${parameters(7)})`,
+  change: `select * from ${s}.change_${digest}(${parameters(8)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,

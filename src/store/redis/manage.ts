@@ -11,6 +11,7 @@ import {
   encodeNumber,
   encodeShape,
   type LaneNames,
+  jsonOf,
   listOf,
   readAttempt,
   readJob,
@@ -42,7 +43,8 @@ export async function changeJobs(
     transition.result ?? "",
     encodeErrorText(transition.error),
     manual === undefined ? "" : encodeManual(manual),
-    move.payload ?? "",
+    move.edit?.payload ?? "",
+    jsonOf(move.edit?.facets ?? undefined),
     ...encodeShape(transition, null, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {

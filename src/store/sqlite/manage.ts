@@ -6,7 +6,7 @@ import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
-import { idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
+import { encodeExtra, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
 import {
   ADD_MANUAL_CHANGE,
   DELETE_ATTEMPTS,
@@ -17,6 +17,7 @@ import {
   FACTS_OF_JOB,
   FIND_JOB,
   FIND_SUMMARY,
+  PUT_FACET,
   READ_ATTEMPTS,
   READ_LOGS,
   READ_MANUAL_CHANGES,
@@ -31,9 +32,20 @@ export function changeJob(tx: Transaction, id: string, move: Move, manual: Manua
   const was = statusOf(job.state);
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   applyTransition(tx, job, move.transition, null);
-  if (move.payload !== undefined) tx.on.run(SET_PAYLOAD, move.payload, job.seq);
+  if (move.edit !== undefined) editJob(tx, job, move.edit);
   if (manual !== undefined) addManualChange(tx, job, manual);
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
+}
+
+function editJob(tx: Transaction, { queue, seq }: Facts, { payload, facets }: NonNullable<Move["edit"]>): void {
+  const before = summaryOf(tx, seq);
+  dropFacets(tx, queue, seq, before.facets);
+  tx.on.run(SET_PAYLOAD, payload, encodeExtra({ ...before, facets }), seq);
+  if (facets !== null) for (const [field, value] of Object.entries(facets)) tx.on.run(PUT_FACET, queue, field, value, seq);
+}
+
+function dropFacets(tx: Transaction, queue: number, seq: number, facets: Facets | null): void {
+  if (facets !== null) for (const [field, value] of Object.entries(facets)) tx.on.run(DROP_FACET, queue, field, value, seq);
 }
 
 function addManualChange(tx: Transaction, { seq, state, attempt }: Facts, manual: Manual): void {
@@ -58,7 +70,7 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
 }
 
 export function deleteJob(tx: Transaction, queue: number, seq: number, facets: Facets | null): void {
-  if (facets !== null) for (const [field, value] of Object.entries(facets)) tx.on.run(DROP_FACET, queue, field, value, seq);
+  dropFacets(tx, queue, seq, facets);
   tx.on.run(DELETE_JOB, seq);
   tx.on.run(DELETE_ATTEMPTS, seq);
   tx.on.run(DELETE_LOGS, seq);

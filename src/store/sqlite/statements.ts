@@ -104,6 +104,8 @@ export const INSERT_JOB = `insert into millrace_job
  */
 export const ADD_FACET = "insert or ignore into millrace_facet (queue, field, value, seq) values (?, ?, ?, last_insert_rowid())";
 /** In: queue, field, value, seq. */
+export const PUT_FACET = "insert or ignore into millrace_facet (queue, field, value, seq) values (?, ?, ?, ?)";
+/** In: queue, field, value, seq. */
 export const DROP_FACET = "delete from millrace_facet where queue = ? and field = ? and value = ? and seq = ?";
 
 /** In: queue, key. Out: its job, and (once the job is pruned) when the key expires and how the job ended. */
@@ -175,8 +177,8 @@ export const APPLY_TRANSITION = `update millrace_job
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** In: payload, seq. */
-export const SET_PAYLOAD = "update millrace_job set payload = ? where seq = ?";
+/** In: payload, extra, seq. */
+export const SET_PAYLOAD = "update millrace_job set payload = ?, extra = ? where seq = ?";
 
 /** In: seq. Out: the changes by hand, one line each, or null. */
 export const READ_MANUAL_CHANGES = "select manual_changes from millrace_job where seq = ?";

@@ -16,6 +16,8 @@ const TYPES = ["t0", "t1", "t2"];
 
 // ── Jobs come in ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const FACETS = fc.constantFrom<Facets | null>(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" });
+
 const common = {
   queue: fc.constantFrom(...QUEUES),
   priority: fc.constantFrom(-10, 0, 0, 1, 10, 20),
@@ -24,7 +26,7 @@ const common = {
   maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
   tags: fc.subarray(["red", "blue"]),
-  facets: fc.constantFrom<Facets | null>(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" }),
+  facets: FACETS,
   blocked: fc.constantFrom(false, false, false, false, true),
 };
 
@@ -278,15 +280,16 @@ function change(kind: ChangeKind): Command {
     picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
     actor,
     text: fc.constantFrom("1", "2", '"\\u0000"'),
+    facets: FACETS,
   });
-  return command(kind, input, async ({ picks, actor, text }, model, world) => {
+  return command(kind, input, async ({ picks, actor, text, facets }, model, world) => {
     const ids = picks.map((pick) => pickFrom(likely(model, kind), pick) ?? world.newId());
     const action = ACTIONS[kind];
     const manual = action === null || actor === null ? undefined : { action, ...actor };
-    const payload = kind === "edit" ? text : undefined;
-    const answers = await world.store.change(ids, { ...MOVES[kind], payload }, manual);
+    const edit = kind === "edit" ? { payload: text, facets } : undefined;
+    const answers = await world.store.change(ids, { ...MOVES[kind], edit }, manual);
     ids.forEach((id, index) => {
-      const expected = model.reference.change(id, kind, manual, payload);
+      const expected = model.reference.change(id, kind, manual, edit);
       happened(`${kind} ${expected.kind}`);
       expect(answers[index], `the answer to ${kind} ${id}`).toMatchObject(expected);
     });

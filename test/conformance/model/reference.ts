@@ -8,7 +8,7 @@
 import { withGroup } from "../../../src/core/error-group.ts";
 import type { Attempt, AttemptError, JobRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../../../src/core/job.ts";
 import type { Counter } from "../../../src/core/counters.ts";
-import type { Outcome } from "../../../src/core/lifecycle.ts";
+import type { Move, Outcome } from "../../../src/core/lifecycle.ts";
 import type { Manual, ManualChange } from "../../../src/core/manual-change.ts";
 import type { QueueSettings } from "../../../src/core/queue.ts";
 import type { ScheduleSpec } from "../../../src/core/schedule-record.ts";
@@ -318,7 +318,7 @@ export class Reference {
 
   // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  change(id: string, kind: ChangeKind, manual?: Manual, payload?: string): ModelChange {
+  change(id: string, kind: ChangeKind, manual?: Manual, edit?: Move["edit"]): ModelChange {
     const job = this.jobs.get(id);
     if (job === undefined) return { kind: "missing" };
     const { record } = job;
@@ -334,7 +334,7 @@ export class Reference {
     if (!allowed[kind]) return { kind: "refused", status: was };
     if (kind === "cancel") this.#cancel(job);
     else if (kind === "retry" || kind === "edit") this.#startAgain(job);
-    if (payload !== undefined) record.payload = payload;
+    if (edit !== undefined) Object.assign(record, edit);
     if (kind !== "cancel") {
       record.runAt = this.now + (kind === "open later" ? 1_000 : 0);
       this.#enter(job, kind === "open later" ? "scheduled" : "pending");
@@ -414,7 +414,20 @@ export class Reference {
     return { number: attempt, workerId, startedAt: startedAt!, endedAt, durationMs: runMs, outcome, error };
   }
 
-  list({ status, type, queue, internal, priority, tag, facets, q, from, to, endedFrom, sort }: Omit<ListQuery, "limit" | "cursor">): string[] {
+  list({
+    status,
+    type,
+    queue,
+    internal,
+    priority,
+    tag,
+    facets,
+    q,
+    from,
+    to,
+    endedFrom,
+    sort,
+  }: Omit<ListQuery, "limit" | "cursor">): string[] {
     const matching = [...this.jobs.values()].filter(({ record }) => {
       if (status !== undefined && !status.includes(record.status)) return false;
       if (type !== undefined && record.type !== type) return false;

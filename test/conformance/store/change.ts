@@ -155,7 +155,8 @@ export function changeSuite(engine: Engine): void {
     }
 
     keeps("with a payload, the job has it from then on: the next claim, lists and searches see no other", async (world) => {
-      const edit = { ...RETRY, payload: '{"to":"bob \\u0000","id":9007199254740993}' };
+      const payload = '{"to":"bob \\u0000","id":9007199254740993}';
+      const edit = { ...RETRY, edit: { payload, facets: null } };
       const wishes = { payload: { to: "ann" }, idempotencyKey: "k", tags: ["red"], meta: { a: 1 }, delay: 10 } as const;
       const { id } = await world.add(wishes);
       await world.cancel(id);
@@ -170,17 +171,17 @@ export function changeSuite(engine: Engine): void {
         expect.objectContaining({ kind: "ok", was: "dead" }),
         { kind: "missing" },
       ]);
-      expect(await world.find(id)).toEqual({ ...after, payload: edit.payload });
+      expect(await world.find(id)).toEqual({ ...after, payload });
       expect((await world.find(pending)).payload).toBe('{"to":"ann"}');
       expect((await (await world.elsewhere()).store.list({ q: "9007199254740993", limit: 9 })).jobs).toHaveLength(2);
-      expect(await world.take()).toMatchObject({ id, payload: edit.payload });
+      expect(await world.take()).toMatchObject({ id, payload });
     });
 
     keeps("with a payload, the key still stands for the request that made the job", async (world) => {
       const first = world.job({ payload: 1, idempotencyKey: "k" });
       await world.insert(first);
       await world.cancel(first.id);
-      await world.store.change([first.id], { ...RETRY, payload: "2" });
+      await world.store.change([first.id], { ...RETRY, edit: { payload: "2", facets: null } });
       const again = world.job({ payload: 1, idempotencyKey: "k" });
       expect(await world.insert(again)).toMatchObject({ kind: "known", job: { id: first.id, payload: "2" } });
       const asEdited = world.job({ payload: 2, idempotencyKey: "k" });

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { encodeFacets } from "../../../src/core/facets.ts";
+import { type Move, RETRY } from "../../../src/core/lifecycle.ts";
 import { type FacetQuery, type FacetValues, MAX_CANDIDATES } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, settlementOf, type Wishes, type World } from "../world.ts";
@@ -124,6 +125,28 @@ export function facetSuite(engine: Engine): void {
       expect(jobs.map(({ id }) => id)).toEqual([stays]);
       expect(cursor).toBeNull();
       expect(await world.store.count({ queue: "mail", facets: { customer: "globex" } })).toEqual({ count: 1, isCapped: false });
+    });
+
+    keeps("an edit by hand changes them with the payload, and their indexes with them", async (world) => {
+      const ids = async (customer: string): Promise<string[]> =>
+        (await world.store.list({ queue: "mail", facets: { customer }, limit: 10 })).jobs.map(({ id }) => id);
+      const wishes = [of("globex"), of("globex", { tags: ["x"], maxRetries: 0 }), { queue: "mail", tags: ["x"] }, of("globex")];
+      const jobs = [];
+      for (const wish of wishes) jobs.push((await world.ended("dead", wish)).id);
+      const [one, two, three, last] = jobs as [string, string, string, string];
+      const edited = (facets: Record<string, string> | null): Move => ({ ...RETRY, edit: { payload: "1", facets } });
+      await world.store.change([one, two], edited({ customer: "acme" }));
+      await world.store.change([three], edited({ customer: "acme", region: "us" }));
+      expect(await ids("globex")).toEqual([last]);
+      expect(await ids("acme")).toEqual([three, two, one]);
+      expect(await world.find(two)).toMatchObject({ facets: { customer: "acme" }, payload: "1", tags: ["x"], maxRetries: 0 });
+      expect(await world.find(three)).toMatchObject({ facets: { customer: "acme", region: "us" }, tags: ["x"] });
+      for (const id of [one, two, three]) await world.cancel(id);
+      await world.store.change([one, two, three], edited(null));
+      expect(await ids("acme")).toEqual([]);
+      expect(await world.find(two)).toMatchObject({ facets: null, tags: ["x"], maxRetries: 0 });
+      await world.cancel(one);
+      expect(await world.remove(one)).toMatchObject({ kind: "ok" });
     });
 
     keeps("values hold any text: long ones, quotes, other scripts, and names with spaces around", async (world) => {

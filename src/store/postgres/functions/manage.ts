@@ -11,6 +11,7 @@ import {
   attemptOutcome,
   bucket,
   hasEnded,
+  indexFacets,
   insertByState,
   isKeptForATime,
   NOW,
@@ -59,13 +60,13 @@ const answerLeftOut = (s: string): string => `
  *
  * `p_careful`: does not wait for rows of jobs or keys that others hold; after a few looks they are left out.
  * `p_manual`: the caller's part of a change by hand; null: it is none.
- * `p_payload`: the new payload; null: the present one stays.
+ * `p_payload`: the new payload, which has the facets `p_facets`; null: the present one stays.
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string, digest: string): string => `
 create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json,
-  p_manual text, p_payload text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+  p_manual text, p_payload text, p_facets text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
@@ -143,7 +144,9 @@ begin
     end if;
 
     if p_payload is not null then
-      update ${s}.job set payload = p_payload where id = any(v_moved);
+      with j as (select * from ${s}.job where id = any(v_moved)) ${unindexFacets(s)};
+      update ${s}.job set payload = p_payload, facets = p_facets where id = any(v_moved);
+      ${indexFacets(s, "v_moved")};
     end if;
 
     return query

@@ -1,7 +1,7 @@
 import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
-import { SHAPE_NAMES } from "../codec.ts";
+import { FACETS_BEGIN, SHAPE_NAMES } from "../codec.ts";
 import { HEAD, HEAD_FLAG, holderId, isSet, RECORD } from "../layout.ts";
 import { FACETS } from "./facets.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
@@ -46,10 +46,33 @@ local function forget(id, body, record)
 end
 `;
 
+/** After FACETS. */
+const EDIT = `
+-- A body up to its payload, with other facets: in JSON, or "" for none. Its indexes change with them.
+local function withFacets(id, shown, record, facets)
+  local queue, seq = laneOf(laneIn(shown)).queue.name, ${RECORD.open("record", "seq")}
+  local member, flags = ${RECORD.cut("record", "seq")} .. id, string.byte(shown, ${HEAD.at.flags + 1})
+  local _, _, from = keyIn(shown)
+  local line = sub(shown, from, -2)
+  if ${isSet("flags", HEAD_FLAG.faceted)} then
+    for field, value in pairs(facetsIn(shown)) do redis.call('ZREM', facetIndex(queue, field, value), member) end
+    local at = string.find(line, '${FACETS_BEGIN}', 1, true)
+    line = at == 2 and '' or sub(line, 1, at - 2) .. '}'
+    flags = flags - ${HEAD_FLAG.faceted}
+  end
+  if facets ~= '' then
+    for field, value in pairs(cjson.decode(facets)) do redis.call('ZADD', facetIndex(queue, field, value), seq, member) end
+    line = (line == '' and '{' or sub(line, 1, -2) .. ',') .. '"facets":' .. facets .. '}'
+    flags = flags + ${HEAD_FLAG.faceted}
+  end
+  return sub(shown, 1, ${HEAD.at.flags}) .. string.char(flags) .. sub(shown, ${HEAD.at.flags + 2}, from - 1) .. line .. '\\n'
+end
+`;
+
 /**
  * Applies a move.
  * In: now; the states it applies to; delay or ""; run time or ""; result; error; the caller's part of a change by hand, or ""; the
- * new payload, or ""; its shape; ids.
+ * new payload, or "", and its facets in JSON, or ""; its shape; ids.
  * Out: { answers, lanes, hints }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
  * and result.
  */
@@ -62,12 +85,14 @@ export const CHANGE: Script = script(
   TRANSITION,
   SUMMARY,
   OWN_KEY,
+  FACETS,
+  EDIT,
   ALWAYS,
   `
-local from, delay, runMs, result, error, manual, payload, shape =
-  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], readShape(9)
+local from, delay, runMs, result, error, manual, payload, facets, shape =
+  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], readShape(10)
 local answers, ids, records = {}, {}, {}
-for index = 9 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
+for index = 10 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = mget('j', ids)
 for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -103,7 +128,10 @@ for index, id in ipairs(ids) do
       if manual ~= '' then keepManualChange(id, state, attempt) end
       local shown, shownRecord = summary(body, after)
       -- What lists show of a body is all before its payload.
-      if payload ~= '' then redis.call('HSET', B .. 'j', id, shown .. payload) end
+      if payload ~= '' then
+        shown = withFacets(id, shown, after, facets)
+        redis.call('HSET', B .. 'j', id, shown .. payload)
+      end
       answers[index] = { state, shown, shownRecord }
     end
   end
