@@ -457,7 +457,7 @@ export const WORKING: readonly Step[] = [
   {
     name: "dead letters by error",
     args: "dead-groups",
-    lines: [/^GROUP +JOBS +FIRST +LAST +TYPES +ERROR$/, /^[0-9a-f]{12} +1 +\S+ +\S+ +broken +Error: it .*broke/],
+    lines: [/^GROUP +JOBS +LAST 24 H +FIRST +LAST +TYPES +ERROR$/, /^[0-9a-f]{12} +1 +1 +\S+ +\S+ +broken +Error: it .*broke/],
   },
   { name: "and as JSON", args: "dead-groups --type broken --json", json: [{ count: 1, types: ["broken"], name: "Error" }] },
   {
@@ -473,6 +473,14 @@ export const WORKING: readonly Step[] = [
   },
   { name: "a payload field finds jobs", args: "list --where customer=nobody --ids", lines: [] },
   { name: "and is removed", args: "queues set mail --facets none --json", json: [{ name: "mail", facets: [] }] },
+  {
+    name: "an error group is muted",
+    args: "errors mute 000000000000 --for 24h --reason known",
+    lines: [],
+    talk: /^error group 000000000000 is muted until .+$/,
+  },
+  { name: "and listed", args: "errors --json", json: [{ group: "000000000000", reason: "known" }] },
+  { name: "and unmuted", args: "errors unmute 000000000000", lines: [], talk: /^error group 000000000000 is not muted any more$/ },
   { name: "retry-dead with a group that has none", args: "retry-dead --group 000000000000", lines: [/^retried 0 dead jobs$/] },
   { name: "retry-dead with a filter that fits none", args: "retry-dead --type other", lines: [/^retried 0 dead jobs$/] },
   {

@@ -1,4 +1,6 @@
+import type { ErrorGroups } from "../../client/client.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
+import type { Mute } from "../../core/mute.ts";
 import { toErrorGroupsWire } from "../../http/wire/bulk.ts";
 import { defineCommand } from "../command.ts";
 import { count } from "../../core/counted.ts";
@@ -16,25 +18,32 @@ export const deadGroups = defineCommand({
     const found = await session.withClient((client) => client.dead.groups(filterOf(input)));
     if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
     else if (found.groups.length === 0) output.message("no dead jobs");
-    else output.table(columns(Date.now(), found.isCapped), found.groups);
+    else output.table(columns(Date.now(), found), found.groups);
     if (found.isCapped) output.message("there are more dead jobs, or more groups: each count is at least that many");
   },
 });
 
-function columns(now: number, isCapped: boolean): readonly Column<ErrorGroup>[] {
-  return [
+function columns(now: number, { groups, isCapped }: ErrorGroups): readonly Column<ErrorGroup>[] {
+  const all: readonly (Column<ErrorGroup> & { readonly has?: (group: ErrorGroup) => boolean })[] = [
     { title: "GROUP", text: ({ group }) => group },
     { title: "JOBS", text: (group) => `${isCapped ? "at least " : ""}${count(group.count)}`, align: "right" },
-    { title: "FIRST", text: ({ firstSeenAt }) => age(firstSeenAt, now), align: "right" },
-    { title: "SINCE VERSION", text: ({ firstVersion }) => firstVersion ?? NOTHING, shrinks: true },
     { title: "LAST 24 H", text: ({ trend }) => count(trend.reduce((sum, hour) => sum + hour, 0)), align: "right" },
-    { title: "LAST HOUR", text: ({ trend }) => count(trend.at(-1) ?? 0), align: "right" },
+    { title: "FIRST", text: ({ firstSeenAt }) => age(firstSeenAt, now), align: "right" },
     { title: "LAST", text: ({ lastSeenAt }) => age(lastSeenAt, now), align: "right" },
     {
-      title: "MUTED",
-      text: ({ muted }) => (muted === null ? NOTHING : muted.until === null ? "yes" : `until ${moment(muted.until, now)}`),
+      title: "SINCE VERSION",
+      text: ({ firstVersion }) => firstVersion ?? NOTHING,
+      shrinks: true,
+      has: ({ firstVersion }) => firstVersion !== null,
     },
+    { title: "MUTED UNTIL", text: ({ muted }) => muteText(muted, now), has: ({ muted }) => muted !== null },
     { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: true },
     { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: true },
   ];
+  return all.filter(({ has = () => true }) => groups.some(has));
+}
+
+function muteText(muted: Mute | null, now: number): string {
+  if (muted === null) return NOTHING;
+  return muted.until === null ? "unmuted" : moment(muted.until, now);
 }
