@@ -22,10 +22,9 @@ export async function readHistory({ store, clock }: Pick<ClientParts, "store" | 
   const type = readHistoryType(query.type, queue);
   const withTimes = readTimes(query.times, queue);
   const span = readSpan(query, clock);
-  const { rows, timed } = await readPeriods(store, span, { queue, byType: type !== undefined }, withTimes);
-  const isWanted = (row: CounterRow): boolean => type === undefined || row.type === type;
-  const byPeriod = Map.groupBy(rows.filter(isWanted), ({ at }) => at);
-  const timesByPeriod = Map.groupBy(timed.filter(isWanted), ({ at }) => startOf(at, span.ms));
+  const { rows, timed } = await readPeriods(store, span, { queue, byType: type === undefined ? undefined : { type } }, withTimes);
+  const byPeriod = Map.groupBy(rows, ({ at }) => at);
+  const timesByPeriod = Map.groupBy(timed, ({ at }) => startOf(at, span.ms));
   return Array.from({ length: span.points }, (_, index) => {
     const at = span.first + index * span.ms;
     const measured = timesByPeriod.get(at) ?? [];

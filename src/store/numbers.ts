@@ -182,6 +182,11 @@ function addTo(histogram: Map<number, number>, bucket: number, amount: number): 
   histogram.set(bucket, (histogram.get(bucket) ?? 0) + amount);
 }
 
+/** Whether the rows of a type were asked for. */
+export function isWantedType(type: string | null, { byType }: CounterQuery): boolean {
+  return typeof byType !== "object" || byType.type === type;
+}
+
 interface GrowingRow extends CounterRow {
   readonly counts: Partial<Record<Counter, number>>;
   readonly times: Partial<Record<TimeKind, Map<number, number>>>;

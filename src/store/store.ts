@@ -257,7 +257,7 @@ export interface Store extends Feed, Shared {
   /**
    * Counters and histograms: all time, by hour, or by minute, for the periods that begin in [from, to). Never scans jobs. Each row is one
    * queue in one period; with `byType`, one type of it, and one row without a type for what is not kept by type. These rows add up to the
-   * row of the queue.
+   * row of the queue. One type can be asked for alone.
    */
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }>;
 
@@ -513,7 +513,8 @@ export interface OldestPending {
 export interface CounterQuery {
   readonly step: "all" | "hour" | "minute" | "hour-times";
   readonly queue?: string | undefined;
-  readonly byType?: boolean | undefined;
+  /** One row for each type, or only the rows of this type. Absent: rows of whole queues. */
+  readonly byType?: true | { readonly type: string } | undefined;
   /** Start of the first period, and end of the last; ignored for "all". */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -522,7 +523,7 @@ export interface CounterQuery {
 /** One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step `hour-times` returns them. */
 export interface CounterRow {
   readonly queue: string;
-  /** Null: what is not kept by type, or the whole queue if the query did not say `byType`. */
+  /** Null: what is not kept by type; without `byType`, the whole queue. */
   readonly type: string | null;
   /** Start of the period; 0 for "all". */
   readonly at: number;

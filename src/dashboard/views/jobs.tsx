@@ -51,7 +51,7 @@ export function Jobs(): ReactElement {
           </>
         }
       >
-        {search.queue !== undefined && search.type !== undefined && (
+        {search.queue === undefined || search.type === undefined ? undefined : (
           <>
             Over time: <TypeLink queue={search.queue} type={search.type} />
           </>

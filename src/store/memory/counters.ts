@@ -75,7 +75,7 @@ export class Counters {
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
   }
 
-  read({ step, queue, byType = false, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
+  read({ step, queue, byType, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
     const rows = { all: this.#all, hour: this.#hours, minute: this.#minutes, "hour-times": this.#hourTimes }[step];
     const inTime =
       step === "all"
@@ -84,8 +84,9 @@ export class Counters {
             firstIndex(rows, (row) => row.at >= from),
             firstIndex(rows, (row) => row.at >= to),
           );
-    const wanted = inTime.filter((row) => queue === undefined || row.queue === queue);
-    return byType ? wanted.map(copyOf) : wholeQueues(wanted);
+    const ofQueue = inTime.filter((row) => queue === undefined || row.queue === queue);
+    if (byType === undefined) return wholeQueues(ofQueue);
+    return ofQueue.filter((row) => byType === true || row.type === byType.type).map(copyOf);
   }
 
   /** Drops up to `limit` minutes and hours that began before the given times; first moves histograms to their hours. */

@@ -56,7 +56,8 @@ export async function readCounters(context: Context, query: CounterQuery): Promi
     STEP[query.step],
     PERIOD_MS[query.step],
     query.queue ?? null,
-    query.byType === true,
+    query.byType !== undefined,
+    typeof query.byType === "object" ? query.byType.type : null,
     from,
     to,
   ]);

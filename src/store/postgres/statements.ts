@@ -92,7 +92,7 @@ const calls = (s: string, digest: string) => ({
   queues: `select * from ${s}.queues_${digest}()`,
   oldest: `select * from ${s}.oldest_${digest}(${parameters(1)})`,
   ahead: `select ${s}.ahead_${digest}(${parameters(3)})`,
-  counters: `select * from ${s}.counters_${digest}(${parameters(7)})`,
+  counters: `select * from ${s}.counters_${digest}(${parameters(8)})`,
   tick: `select * from ${s}.tick_${digest}(${parameters(23)})`,
   spend: `select ${s}.spend_${digest}(${parameters(4)})`,
   /**

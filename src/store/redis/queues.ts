@@ -10,7 +10,7 @@ import {
   type SettingValue,
 } from "../../core/queue.ts";
 import { tenBitsOf } from "../../lib/id.ts";
-import { type CounterCell, counterRows, FIELDS_PER_TYPE, readField, readTallyCell, readTyped } from "../numbers.ts";
+import { type CounterCell, counterRows, FIELDS_PER_TYPE, isWantedType, readField, readTallyCell, readTyped } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
@@ -176,11 +176,12 @@ export async function readCounters(context: Context, query: CounterQuery): Promi
   const partitions = query.queue === undefined ? await registry.partitions() : new Map([[partitionOf(query.queue), [query.queue]]]);
   const read = [...partitions].map(async ([partition, queues]) => {
     const counts = query.step === "all" ? await totalsOf(context, partition, queues) : await periodsOf(context, partition, query);
-    const types = query.byType === true ? await typesOf(context, partition, counts) : null;
+    const types = query.byType === undefined ? null : await typesOf(context, partition, counts);
     return counts.map(({ queue, at, lane, field, amount }): CounterCell => [queue, types?.get(lane) ?? null, at, field, amount]);
   });
   const [now, ...cells] = await Promise.all([session.now(), ...read]);
-  return { now, rows: counterRows(cells.flat(), readField) };
+  const wanted = cells.flat().filter(([, type]) => isWantedType(type, query));
+  return { now, rows: counterRows(wanted, readField) };
 }
 
 /** The types of lanes. */

@@ -5,6 +5,7 @@ import {
   COUNTER,
   type CounterCell,
   counterRows,
+  isWantedType,
   LEVELS,
   PERIOD_MS,
   readMetric,
@@ -24,6 +25,8 @@ import {
   HEAD_OF_LANE,
   READ_COUNTS,
   READ_QUEUE_COUNTS,
+  READ_QUEUE_SUMS,
+  READ_TYPE_COUNTS,
   SET_QUEUE,
   POSITION_OF_JOB,
   STORED_PERIODS,
@@ -92,17 +95,17 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
   const cells = countRows(on, catalog, query).map(([queue, at, typed, value]): CounterCell => {
     const { type: lane, metric } = readTyped(typed, BUCKETS_PER_TYPE);
-    const type = query.byType !== true || lane === 0 ? null : catalog.namesOf(lane).type;
+    const type = query.byType === undefined || lane === 0 ? null : catalog.namesOf(lane).type;
     return [catalog.queueById(queue).name, type, at, metric, value];
   });
-  return { now, rows: counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued)) };
+  const rows = counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued));
+  return { now, rows: rows.filter(({ type }) => isWantedType(type, query)) };
 }
 
 function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [number, number, number, number][] {
   const step = STEP[query.step];
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  const rows: Row[] = [];
   if (query.queue === undefined) return on.all(READ_COUNTS, step, from, to) as [number, number, number, number][];
   const queue = catalog.findQueue(query.queue);
   const [first, last] = on.get(STORED_PERIODS, step, step) as [number | null, number | null];
@@ -110,8 +113,16 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
   // Period by period: a range of periods would be read with the counts of all other queues.
   const length = PERIOD_MS[query.step];
   const until = Math.min(to, last + 1);
-  for (let at = Math.max(first, Math.ceil(from / length) * length); at < until; at += length) {
-    rows.push(...on.all(READ_QUEUE_COUNTS, step, at, queue.id));
-  }
+  const read = periodReader(on, catalog, queue.id, query);
+  const rows: Row[] = [];
+  for (let at = Math.max(first, Math.ceil(from / length) * length); at < until; at += length) rows.push(...read(at));
   return rows as [number, number, number, number][];
+}
+
+/** Reads one period of a queue. SQLite adds up the types, or leaves out the others: most rows then never get here. */
+function periodReader(on: Connection, catalog: Catalog, queue: number, { step, byType }: CounterQuery): (at: number) => Row[] {
+  if (byType === undefined) return (at) => on.all(READ_QUEUE_SUMS, STEP[step], at, queue);
+  if (byType === true) return (at) => on.all(READ_QUEUE_COUNTS, STEP[step], at, queue);
+  const [lane = 0] = catalog.lanes(queue, [byType.type]);
+  return (at) => on.all(READ_TYPE_COUNTS, STEP[step], at, queue, lane, lane);
 }

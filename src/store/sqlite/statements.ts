@@ -11,7 +11,7 @@ import { MAX_MUTES } from "../../core/mute.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
-import { FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
+import { BUCKETS_PER_TYPE, COUNTER, COUNTERS_PER_TYPE, FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
 import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
@@ -81,6 +81,12 @@ export const ADD_COUNT =
 export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ?";
 /** In: step, at, queue. */
 export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at = ? and queue = ?";
+/** The same, added up over types. */
+export const READ_QUEUE_SUMS = `select queue, at, case when metric < ${COUNTER.enqueued} then -metric % ${COUNTERS_PER_TYPE} else metric % ${BUCKETS_PER_TYPE} end, sum(value)
+  from millrace_count where step = ? and at = ? and queue = ? group by 3`;
+/** In: step, at, queue, number of a type, twice. */
+export const READ_TYPE_COUNTS = `select queue, at, metric, value from millrace_count
+  where step = ? and at = ? and queue = ? and (-metric / ${COUNTERS_PER_TYPE} = ? or metric / ${BUCKETS_PER_TYPE} = ?)`;
 /** In: step, twice. Out: the first and the last period that is stored. */
 export const STORED_PERIODS =
   "select (select min(at) from millrace_count where step = ?), (select max(at) from millrace_count where step = ?)";

@@ -86,12 +86,12 @@ async function compareStories(reference: Reference, world: World, ids: readonly 
 /** The last hour by minute and by hour: what is older, a sweep may have dropped. */
 async function comparePeriods(reference: Reference, world: World): Promise<void> {
   const hour = reference.now - (reference.now % HOUR_MS);
-  const period = { from: hour, to: hour + HOUR_MS, byType: true };
+  const period = { from: hour, to: hour + HOUR_MS, byType: true } as const;
   const minutes = await world.store.counters({ step: "minute", ...period });
   same(countsOf(minutes.rows), expectedCounts(reference, "minute", hour), "counters by minute");
   same(timesOf(minutes.rows), expectedTimes(reference, hour), "histograms");
   // A sweep moves histograms from minutes to hours, as far as it is told to: together they have all of them.
-  const day = { from: hour - 24 * HOUR_MS, to: hour + HOUR_MS, byType: true };
+  const day = { from: hour - 24 * HOUR_MS, to: hour + HOUR_MS, byType: true } as const;
   const moved = await world.store.counters({ step: "hour-times", ...day });
   const left = await world.store.counters({ step: "minute", ...day });
   same(timesByHour([...moved.rows, ...left.rows]), expectedTimes(reference, day.from, HOUR_MS), "histograms by hour");

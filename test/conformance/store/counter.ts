@@ -182,6 +182,8 @@ export function counterSuite(engine: Engine): void {
       }
       const minutes = await rowsOf({ step: "minute", queue: "a", byType: true });
       const mail = minutes.find(({ type }) => type === "mail")!;
+      expect(await rowsOf({ step: "minute", queue: "a", byType: { type: "mail" } })).toEqual(minutes.filter(({ type }) => type === "mail"));
+      expect(await rowsOf({ step: "minute", queue: "a", byType: { type: "unknown" } })).toEqual([]);
       expect(mail.times).toEqual({ run: new Map([[bucketOf(100), 1]]), wait: new Map([[bucketOf(500), 1]]) });
       // Upkeep moves the histograms of a type to its hour.
       world.clock.advance(4 * HOUR_MS);

@@ -68,12 +68,12 @@ begin
 end $$;`;
 
 /**
- * In: step, length of its periods, queue (null: all), whether by type, from, to.
+ * In: step, length of its periods, queue (null: all), whether by type, only this type (null: all), from, to.
  * Out: queue, type (null: not by type), start of period, metric of the queue, amount; and a row without a queue whose start is the time.
  * A type that got no number yet has only deltas: they are told by its name.
  */
 export const counters = (s: string, digest: string): string => `
-create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_from bigint, p_to bigint)
+create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_type text, p_from bigint, p_to bigint)
   returns table (out_queue text, out_type text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 begin
@@ -97,9 +97,10 @@ begin
       select queue, case when p_by_type then type end as type, case when p_by_type then number end as number, at, metric, sum(amount)::bigint as amount
       from cell group by 1, 2, 3, at, metric having sum(amount) <> 0
     )
-    select q.name, coalesce(c.type, (select l.type from ${s}.lane l where l.counted_as = c.number and l.queue = c.queue and c.number > 0 limit 1)),
+    select * from (select q.name, coalesce(c.type, (select l.type from ${s}.lane l where l.counted_as = c.number and l.queue = c.queue and c.number > 0 limit 1)) as out_type,
       c.at, c.metric, c.amount
-    from sums c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue;
+    from sums c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
+    ) named where p_type is null or out_type = p_type;
   out_at := ${NOW};
   return next;
 end $$;`;

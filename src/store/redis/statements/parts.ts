@@ -186,23 +186,24 @@ local function countTimes(lane, ran, waited)
 end
 
 -- A field that has just the added number was not there: the period may be new, and has to be found again by its start.
-local function addTo(period, start, queue, metric, times)
-  local text = string.format('%.0f', start)
-  local sum = redis.call('HINCRBY', B .. period .. ':' .. text .. ':' .. queue, metric, times)
+local function addTo(period, start, text, queue, key, metric, times)
+  local sum = redis.call('HINCRBY', key, metric, times)
   if sum == times then redis.call('ZADD', B .. 'p' .. period, start, text .. ' ' .. queue) end
 end
 
 local function writeLedger()
   local minute, hour = now - now % ${MINUTE_MS}, now - now % ${HOUR_MS}
+  local minuteText, hourText = string.format('%.0f', minute), string.format('%.0f', hour)
   for name, queue in pairs(queues) do
     for cell, change in pairs(queue.tally) do
       if change ~= 0 then redis.call('HINCRBY', B .. 't:' .. name, cell, change) end
     end
+    local ofMinute, ofHour, ofAll = B .. 'm:' .. minuteText .. ':' .. name, B .. 'h:' .. hourText .. ':' .. name, B .. 'c:' .. name
     for metric, times in pairs(queue.counts) do
-      addTo('m', minute, name, metric, times)
+      addTo('m', minute, minuteText, name, ofMinute, metric, times)
       if metric < RUN then
-        addTo('h', hour, name, metric, times)
-        redis.call('HINCRBY', B .. 'c:' .. name, metric, times)
+        addTo('h', hour, hourText, name, ofHour, metric, times)
+        redis.call('HINCRBY', ofAll, metric, times)
       end
     end
   end
