@@ -45,7 +45,10 @@ export function readJobFilter(input: unknown): FieldFilter {
 const COUNTED_BY_VALUE = ["dead", "failed"] as const;
 
 /** Reads a question for the values of a facet. */
-export function readFacetQuery(field: unknown, input: unknown) {
+export function readFacetQuery(
+  field: unknown,
+  input: unknown,
+): Omit<FieldFilter, "status"> & { readonly status: ("dead" | "failed")[]; readonly field: string } {
   const { status = COUNTED_BY_VALUE, ...filter } = readJobFilter(input);
   if (!isField(field)) throw invalid("field", FIELD_RULE, field);
   const wanted = COUNTED_BY_VALUE.filter((one) => status.includes(one));

@@ -21,13 +21,13 @@ export interface Resolved<Query> {
 /** Turns fields that the wanted queue declares into facets. */
 export async function resolveWhere<Query extends FieldFilter>(store: Pick<Store, "queues">, given: Query): Promise<Resolved<Query>> {
   const { where, ...query } = given;
-  if (where === undefined) return { query: query as Resolved<Query>["query"], fields: null };
+  if (where === undefined) return { query: query, fields: null };
   const declared = given.queue === undefined ? [] : (fieldsByQueue(await store.queues()).get(given.queue) ?? []);
   const [facets, fields] = [true, false].map((isDeclared) =>
     Object.entries(where).filter(([field]) => declared.includes(field) === isDeclared),
   ) as [[string, string][], [string, string][]];
   return {
-    query: { ...query, ...(facets.length === 0 ? {} : { facets: Object.fromEntries(facets) }) } as Resolved<Query>["query"],
+    query: { ...query, ...(facets.length === 0 ? {} : { facets: Object.fromEntries(facets) }) },
     fields: fields.length === 0 ? null : Object.fromEntries(fields),
   };
 }
