@@ -19,7 +19,7 @@ import { readBulkPage } from "./filter.ts";
 import { readId, readOptions } from "./refusals.ts";
 
 export interface BulkParts extends ClientParts {
-  readonly makeId: (tenBits: number) => string;
+  readonly createId: (tenBits: number) => string;
   /** Makes this process run operations until this one has ended in any process. */
   readonly workUntilEnd: (id: string) => void;
 }
@@ -66,9 +66,9 @@ async function writeStart({ writeAudit }: BulkParts, id: string, wanted: Wanted 
   await writeAudit([auditEntry("bulk:started", actor, { jobId: id, queue: filter.queue ?? null, details })]);
 }
 
-function readNewId({ makeId }: BulkParts, id: unknown): string {
+function readNewId({ createId }: BulkParts, id: unknown): string {
   const partition = partitionOf(BULK_QUEUE);
-  if (id === undefined) return makeId(partition);
+  if (id === undefined) return createId(partition);
   const given = readId(id);
   if (tenBitsOf(given) !== partition) throw invalid("id", `an id with the partition of queue ${BULK_QUEUE}`, id);
   return given;

@@ -9,7 +9,7 @@ import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { withFacets } from "../core/facets.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
-import { type JobSettings, makeJob, readJobOptions, readType } from "../core/job-options.ts";
+import { type JobSettings, createJob, readJobOptions, readType } from "../core/job-options.ts";
 import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
@@ -28,7 +28,7 @@ import { asMillraceError } from "./refusals.ts";
 import type { Gathering } from "./gathering.ts";
 
 export interface EnqueueParts extends ClientParts {
-  readonly makeId: (tenBits: number) => string;
+  readonly createId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   /** Set with `strictTypes`. */
   readonly knownTypes: KnownTypes | null;
@@ -138,8 +138,8 @@ export class Enqueuer {
 
   #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown, isWithin: boolean): NewJob | Promise<NewJob> {
     const partition = partitionOf(settings.queue);
-    const id = givenId === undefined ? this.#parts.makeId(partition) : readGivenId(givenId, partition);
-    const plain = makeJob(id, type, payload, settings);
+    const id = givenId === undefined ? this.#parts.createId(partition) : readGivenId(givenId, partition);
+    const plain = createJob(id, type, payload, settings);
     const finish = (fields: readonly string[]): NewJob => {
       const job = withFacets(plain, fields);
       if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);

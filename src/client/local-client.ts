@@ -110,7 +110,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     facets: new DeclaredFacets(store, clock),
     payloadChecks: env.payloadChecks ?? new Map(),
     checkWebhookUrl: env.checkWebhookUrl ?? (() => {}),
-    makeId: idMakerOf(clock, env.fillRandom),
+    createId: idMakerOf(clock, env.fillRandom),
     servedQueues: new ServedQueues(store, clock),
     now,
     closing: ending.signal,

@@ -27,7 +27,7 @@ const MAX_TRIES = 50;
 const DEFAULT_PREVIEW = 10;
 
 export interface ScheduleParts extends ClientParts {
-  readonly makeId: (tenBits: number) => string;
+  readonly createId: (tenBits: number) => string;
   readonly defaults: JobSettings;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
@@ -175,10 +175,10 @@ async function look(store: Store, name: string): Promise<{ present: ScheduleReco
 
 /** A run by hand does not change the ticks. */
 async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
-  const { store, makeId, facets } = parts;
+  const { store, createId, facets } = parts;
   return untilUnchanged(store, name, async (present, now) => {
     if (present === null) throw scheduleNotFound(name);
-    const job = withFacets(jobOfSchedule(present.job, makeId(partitionOf(present.job.queue))), await facets.of(present.job.queue));
+    const job = withFacets(jobOfSchedule(present.job, createId(partitionOf(present.job.queue))), await facets.of(present.job.queue));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
     if (answer !== "ticked") return null; // it changed since we read it

@@ -120,7 +120,7 @@ function refuseContradictions(options: JobOptions, read: JobSettings, now: numbe
 }
 
 /** Makes the job to insert, without facets. Throws `invalid_input` if the payload is not valid JSON data. */
-export function makeJob(id: string, type: string, payload: unknown, settings: JobSettings): NewJob {
+export function createJob(id: string, type: string, payload: unknown, settings: JobSettings): NewJob {
   const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
   const key = settings.idempotencyKey;
   return {

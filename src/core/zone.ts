@@ -46,13 +46,13 @@ const FORMATS_KEPT = 100;
 
 export function stretchAt(zone: string, at: number): Stretch {
   const index = Math.floor(at / SPAN_MS);
-  const stretches = remembered(spans, SPANS_KEPT, `${index} ${zone}`, () => makeStretches(zone, index * SPAN_MS, (index + 1) * SPAN_MS));
+  const stretches = remembered(spans, SPANS_KEPT, `${index} ${zone}`, () => createStretches(zone, index * SPAN_MS, (index + 1) * SPAN_MS));
   const found = stretches.findLast(({ start }) => start <= at);
   if (found === undefined) throw new Error(`no stretch of ${zone} holds ${at}`);
   return found;
 }
 
-function makeStretches(zone: string, start: number, end: number): readonly Stretch[] {
+function createStretches(zone: string, start: number, end: number): readonly Stretch[] {
   const offsetAt = offsetReader(zone);
   const sample = (at: number): Sample => ({ at, offset: offsetAt(at) });
   const starts = [sample(start)];

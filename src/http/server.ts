@@ -73,7 +73,7 @@ export interface ServerOptions {
   /** Serves the dashboard, too. */
   readonly dashboard?: DashboardOptions | undefined;
   /** What it handles at once. */
-  readonly room?: Partial<ServerLimits> | undefined;
+  readonly limits?: Partial<ServerLimits> | undefined;
   /** Called for every answered request, for logs and metrics. */
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined;
   /** Whether the process can work, apart from its store. /health and /health/ready ask it. */
@@ -127,7 +127,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     trustedProxies: options.trustedProxies ?? 0,
     clock,
   });
-  const limits = { ...USUAL_LIMITS, ...options.room };
+  const limits = { ...USUAL_LIMITS, ...options.limits };
   const answerer = new Answerer({ admission, ended, clock, occupancy: new Occupancy(limits), onRequest: options.onRequest });
   const hub = new Hub({ client, clock, limits });
   const readiness = new Readiness(client, clock);

@@ -31,7 +31,7 @@ class User {
   readonly caller: Caller;
   readonly #nameDigest: Buffer;
   readonly #digest: Buffer;
-  readonly #makeKey: () => Buffer;
+  readonly #createKey: () => Buffer;
   #key: Buffer | null = null;
 
   constructor({ name, password, role }: DashboardUser) {
@@ -40,7 +40,7 @@ class User {
     this.#nameDigest = digestOf(name);
     this.#digest = digestOf(password);
     // Slow on purpose: with a cookie, nobody must be able to find the password by trying.
-    this.#makeKey = () => scryptSync(this.#digest, `millrace session of ${role} ${name}`, 32);
+    this.#createKey = () => scryptSync(this.#digest, `millrace session of ${role} ${name}`, 32);
   }
 
   /** Always compares both, so that the time reveals nothing. */
@@ -51,7 +51,7 @@ class User {
   }
 
   sign(text: string): Buffer {
-    this.#key ??= this.#makeKey();
+    this.#key ??= this.#createKey();
     return createHmac("sha256", this.#key).update(text).digest();
   }
 }

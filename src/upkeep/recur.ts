@@ -30,13 +30,13 @@ interface Plan {
 /** Makes the jobs of schedules that are due. Rests until the next tick. */
 export function recurDuty(parts: DutyParts): Duty {
   const { store, clock, restsMs, isStopping } = parts;
-  const makeId = idMakerOf(clock);
+  const createId = idMakerOf(clock);
   return {
     wokenBy: ["schedules"],
     async turn() {
       for (;;) {
         const { now, schedules, nextInMs } = await store.dueSchedules(BATCH);
-        const taken = schedules.length === 0 ? 0 : await takeTicks(parts, schedules, now, makeId);
+        const taken = schedules.length === 0 ? 0 : await takeTicks(parts, schedules, now, createId);
         if (schedules.length === 0 || isStopping()) return Math.min(nextInMs ?? Infinity, restsMs.recur);
         // After taking ticks, look again: one of these schedules may be the next. If another process took them, it looks again, so we need
         // not hurry.
@@ -51,10 +51,10 @@ async function takeTicks(
   { store, announce }: DutyParts,
   schedules: readonly ScheduleRecord[],
   now: number,
-  makeId: (tenBits: number) => string,
+  createId: (tenBits: number) => string,
 ): Promise<number> {
   const unfinished = await unfinishedJobs(store, schedules);
-  const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, makeId) ?? []);
+  const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, createId) ?? []);
   if (plans.length === 0) return 0;
   const fields = fieldsByQueue(await store.queues());
   const answers = await store.tick(
@@ -72,7 +72,7 @@ async function unfinishedJobs(store: Store, schedules: readonly ScheduleRecord[]
   return new Set(jobs.flatMap((job) => (job !== null && !isTerminal(job.status) ? [job.id] : [])));
 }
 
-function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<string>, makeId: (tenBits: number) => string): Plan | null {
+function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<string>, createId: (tenBits: number) => string): Plan | null {
   const { name, version, job, lastTick, lastJobId } = schedule;
   const due = dueTick(schedule, now, LATE_MS);
   if (due.tick === null && due.next === schedule.nextTick) return null;
@@ -80,7 +80,7 @@ function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<s
   const tick = due.tick ?? Math.max(schedule.nextTick ?? now, (lastTick ?? -1) + 1);
   const overlaps = schedule.overlap === "skip" && lastJobId !== null && unfinished.has(lastJobId);
   const skipped = due.tick === null ? "missed" : overlaps ? "overlap" : null;
-  const made = skipped === null ? jobOfSchedule(job, makeId(partitionOf(job.queue))) : null;
+  const made = skipped === null ? jobOfSchedule(job, createId(partitionOf(job.queue))) : null;
   return { tick: { name, version, tick, nextTick: due.next, job: made }, skipped };
 }
 

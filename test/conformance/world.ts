@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Counter } from "../../src/core/counters.ts";
 import { withFacets } from "../../src/core/facets.ts";
 import { type AttemptError, type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../src/core/job.ts";
-import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../src/core/job-options.ts";
+import { JOB_DEFAULTS, type JobOptions, createJob, readJobOptions } from "../../src/core/job-options.ts";
 import { type AttemptFacts, CANCEL, type Outcome, RETRY, RUN_NOW, settle } from "../../src/core/lifecycle.ts";
 import { partitionOf } from "../../src/core/partition.ts";
 import { idMaker } from "../../src/lib/id.ts";
@@ -109,7 +109,7 @@ export class World {
     // Queues of our own have names that no caller can give, so the queue is not checked here.
     const { type = "task", payload = null, fields = [], queue = JOB_DEFAULTS.queue, ...options } = wishes;
     const settings = readJobOptions(options, JOB_DEFAULTS, this.clock.now());
-    return withFacets(makeJob(this.newId(queue), type, payload, { ...settings, queue }), fields);
+    return withFacets(createJob(this.newId(queue), type, payload, { ...settings, queue }), fields);
   }
 
   jobs(count: number, wishes: Wishes | ((index: number) => Wishes) = {}): NewJob[] {

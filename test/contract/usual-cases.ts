@@ -20,7 +20,7 @@ const PROVOKED: Partial<Record<ProblemCode, Provoke>> = {
     server: { ...good.server, keys: [`narrow:${otherScopes(scope).join("+")}:${KEY}`] },
   }),
   rate_limited: (good) => ({ ...good, server: { ...good.server, limiter: { take: () => 5000 } } }),
-  overloaded: (good) => ({ ...good, server: { ...good.server, room: { requests: 0 } } }),
+  overloaded: (good) => ({ ...good, server: { ...good.server, limits: { requests: 0 } } }),
   closed: (good, { servedToTheEnd }) =>
     servedToTheEnd === true
       ? { ...good, over: (client) => refusingAll(client, new MillraceError("closed", "the client is closed")) }

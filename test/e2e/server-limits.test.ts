@@ -42,7 +42,7 @@ describe("a caller who hangs up while his rate is asked for", () => {
       told.push(status);
       if (told.length === 2) lines.resolve();
     };
-    const port = await open({ limiter, onRequest, room: { requests: 1 } });
+    const port = await open({ limiter, onRequest, limits: { requests: 1 } });
     const socket = dial(port);
     socket.write("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{");
     await asked.promise;

@@ -36,10 +36,10 @@ export const entryBugs: readonly PlantedBug[] = [
     breaks: ["I2"],
     needs: ({ faults }) => faults.has("resend"),
     store: (inner, { random }) => {
-      const makeId = idMaker(() => 1, random.fill);
+      const createId = idMaker(() => 1, random.fill);
       return insertingOtherwise(inner, async (job) => {
         const [same] = await inner.find([job.id]);
-        return insertOne(inner, same === null ? job : { ...job, id: makeId(0), idempotencyKey: null });
+        return insertOne(inner, same === null ? job : { ...job, id: createId(0), idempotencyKey: null });
       });
     },
   },

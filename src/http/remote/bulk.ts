@@ -14,7 +14,7 @@ import type { Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
 export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperations {
-  const makeId = idMaker(() => clock.now());
+  const createId = idMaker(() => clock.now());
 
   /** The id is made here, so that a request whose answer was lost can be sent again. */
   async function send(request: BulkRequest, fields: object, query = {}): Promise<BulkOperationWire | BulkPreviewWire> {
@@ -29,7 +29,7 @@ export function createRemoteBulk(transport: Transport, clock: Clock): BulkOperat
     },
     async start(request, options): Promise<BulkOperation> {
       const { query, given } = changeQuery(options, "the options of a bulk operation", ["id"]);
-      const { id = makeId(partitionOf(BULK_QUEUE)) } = given;
+      const { id = createId(partitionOf(BULK_QUEUE)) } = given;
       return fromOperationWire((await send(request, { id }, query)) as BulkOperationWire);
     },
     async get(id) {

@@ -40,13 +40,13 @@ export interface RemoteEnqueuerOptions {
 export class RemoteEnqueuer {
   readonly #transport: Transport;
   readonly #defaults: JobOptions;
-  readonly #makeId: (tenBits: number) => string;
+  readonly #createId: (tenBits: number) => string;
   readonly #batcher: Batcher<EncodedJob, EnqueuedJob>;
 
   constructor({ transport, clock, defaults }: RemoteEnqueuerOptions) {
     this.#transport = transport;
     this.#defaults = defaults;
-    this.#makeId = idMaker(() => clock.now());
+    this.#createId = idMaker(() => clock.now());
     this.#batcher = new Batcher<EncodedJob, EnqueuedJob>({
       run: (jobs) => this.#send(jobs),
       inFlight: 2,
@@ -114,7 +114,7 @@ export class RemoteEnqueuer {
     const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
     // The server refuses an invalid queue.
     const partition = isName(queue) ? partitionOf(queue) : 0;
-    const given = { ...said, type, queue, id: id ?? this.#makeId(partition) };
+    const given = { ...said, type, queue, id: id ?? this.#createId(partition) };
     return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
   }
 

@@ -32,7 +32,7 @@ export class Catalog {
     const known: Lane[] = [];
     for (const item of items) {
       const lane = this.#byName.get(item.queue)?.get(`${item.priority} ${item.type}`);
-      if (lane === undefined) return this.#makeLanes(items);
+      if (lane === undefined) return this.#createLanes(items);
       known.push(lane);
     }
     return known;
@@ -62,7 +62,7 @@ export class Catalog {
     await this.#connections.call(this.#sql.addQueues, [texts(names), ...QUEUE_SETTINGS.map(({ usual }) => usual)]);
   }
 
-  async #makeLanes(items: readonly Names[]): Promise<Lane[]> {
+  async #createLanes(items: readonly Names[]): Promise<Lane[]> {
     const wanted = [...new Map(items.map((item) => [`${item.priority} ${item.type} ${item.queue}`, item])).values()];
     const columns = [
       texts(wanted.map(({ queue }) => queue)),

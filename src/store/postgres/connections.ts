@@ -47,7 +47,7 @@ export interface ConnectionsOptions {
   /** Called each time a call meets a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
   /** Creates our functions when a call finds them missing. */
-  readonly makeFunctions?: () => Promise<void>;
+  readonly createFunctions?: () => Promise<void>;
   /** How long a server that has never answered may refuse connections. Default: until the deadline. */
   readonly refusedMs?: number;
 }
@@ -113,8 +113,8 @@ export class Connections {
     for (const text of texts) this.#names.set(text, `millrace_${own}_${this.#names.size}`);
   }
 
-  async makeFunctions(): Promise<void> {
-    await this.#options.makeFunctions?.();
+  async createFunctions(): Promise<void> {
+    await this.#options.createFunctions?.();
   }
 
   call(text: string, values: readonly unknown[] = [], callOptions: CallOptions = {}): Promise<Row[]> {
@@ -139,7 +139,7 @@ export class Connections {
         } catch (error) {
           if (failureOf(error) === "missing" && mayBeMade) {
             mayBeMade = false;
-            await this.makeFunctions();
+            await this.createFunctions();
           } else {
             await this.#waitOrGiveUp(error, callOptions, tries, deadline);
           }

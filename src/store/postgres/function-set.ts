@@ -64,7 +64,7 @@ export function usedAgo(schema: string, { digest, texts }: FunctionSet): string 
 }
 
 /** Creates the functions; existing ones stay, because the same name means the same text. */
-export function makeFunctions(schema: string, { digest, texts }: FunctionSet): string {
+export function createFunctions(schema: string, { digest, texts }: FunctionSet): string {
   return [...texts.map((text) => text(schema, digest)), setUsed(schema, `functions_${digest}`)].join("\n");
 }
 

@@ -5,7 +5,7 @@ import {
   FUNCTIONS,
   type FunctionSet,
   leaveWithoutDigest,
-  makeFunctions,
+  createFunctions,
   MIGRATION_LOCK,
   SAY_USED_EVERY_MS,
   sayUsed,
@@ -70,7 +70,7 @@ async function upgrade(sql: Sql, schema: string, functions: FunctionSet, place: 
   if (exists?.[0] !== true) await sql.query(`create schema ${schema}`);
   const found = await look(sql, schema, functions, place);
   if (found.version < SCHEMA_VERSION) await sql.query(tablesFrom(found.version, schema));
-  if (found.usedAgoMs === null) await sql.query(makeFunctions(schema, functions));
+  if (found.usedAgoMs === null) await sql.query(createFunctions(schema, functions));
 }
 
 /** Upgrades the tables of a version to the newest. */
@@ -96,7 +96,7 @@ export function schemaScript(schema: string): string {
     "begin;",
     `create schema if not exists ${schema};`,
     tablesFrom(0, schema),
-    makeFunctions(schema, FUNCTIONS),
+    createFunctions(schema, FUNCTIONS),
     "commit;",
     "",
   ].join("\n");

@@ -64,10 +64,10 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   const driver = options.driver ?? (await loadDriver());
   const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked, functions = FUNCTIONS } = options;
   const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
-  const makeFunctions = (): Promise<void> => migrate(connections, address.schema, functions);
-  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked, makeFunctions });
+  const createFunctions = (): Promise<void> => migrate(connections, address.schema, functions);
+  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked, createFunctions });
   try {
-    await makeFunctions();
+    await createFunctions();
     const [row] = await connections.call("select current_database()");
     return storeOver(connections, address.schema, row![0] as string, { ...options, functions });
   } catch (error) {

@@ -106,7 +106,7 @@ class Within {
   /** Creates dropped functions again, but this transaction has failed. Drizzle passes on the server's error as a cause. */
   async #makeMissing(error: unknown): Promise<never> {
     if (![error, (error as Error).cause].some((met) => failureOf(met) === "missing")) throw error;
-    await this.#context.connections.makeFunctions();
+    await this.#context.connections.createFunctions();
     throw new MillraceError("store_unavailable", "Millrace's functions were missing and have been created: run the transaction again", {
       cause: error,
     });

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { NewJob } from "../../../src/core/job.ts";
-import { JOB_DEFAULTS, makeJob, readJobOptions } from "../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob, readJobOptions } from "../../../src/core/job-options.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../../src/core/schedule-record.ts";
 import type { Tick } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
@@ -19,7 +19,7 @@ function specOf(name: string, change: Partial<ScheduleSpec> = {}): ScheduleSpec 
     fingerprint: _f,
     facets: _facets,
     ...job
-  } = makeJob("", "report", { day: 1, __proto__x: "\u0000" }, readJobOptions(options, JOB_DEFAULTS, 0));
+  } = createJob("", "report", { day: 1, __proto__x: "\u0000" }, readJobOptions(options, JOB_DEFAULTS, 0));
   return { name, timing: { kind: "every", everyMs: MINUTE_MS }, job, catchUp: "one", overlap: "allow", paused: false, ...change };
 }
 

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { explain, type ExplainFacts, MOST_AHEAD, serves, typesBeside } from "../../../src/core/explain.ts";
 import { withGroup } from "../../../src/core/error-group.ts";
 import { type JobSummaryRecord, recordOf } from "../../../src/core/job.ts";
-import { JOB_DEFAULTS, makeJob, readJobOptions } from "../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob, readJobOptions } from "../../../src/core/job-options.ts";
 import type { WorkerEntry } from "../../../src/core/worker-entry.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const ERROR = withGroup({ name: "TypeError", message: "no such\nfield", stack: null, kind: "error" });
 
 function jobIn(status: JobSummaryRecord["status"], changes: Partial<JobSummaryRecord> = {}): JobSummaryRecord {
-  const made = makeJob("0190d2f0-7b1a-7abc-8def-0123456789ab", "mail", null, readJobOptions({}, JOB_DEFAULTS, NOW));
+  const made = createJob("0190d2f0-7b1a-7abc-8def-0123456789ab", "mail", null, readJobOptions({}, JOB_DEFAULTS, NOW));
   return { ...recordOf(made, status, NOW, NOW), ...changes };
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { levelOf, recordOf, toJob } from "../../../src/core/job.ts";
-import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions, readQueue, readType } from "../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, type JobOptions, createJob, readJobOptions, readQueue, readType } from "../../../src/core/job-options.ts";
 import { readTime } from "../../../src/core/read-fields.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -26,7 +26,7 @@ describe("options", () => {
       delay: 0,
       runAt: null,
       maxRetries: 3,
-      // By maxRetries: makeJob decides.
+      // By maxRetries: createJob decides.
       maxLost: null,
       retryDelay: 1000,
       timeout: 30_000,
@@ -155,12 +155,12 @@ describe("a time", () => {
 
 describe("a job", () => {
   test("has a fingerprint exactly when it has a key", () => {
-    expect(makeJob("1", "t", {}, read({})).fingerprint).toBeNull();
-    expect(makeJob("1", "t", {}, read({ idempotencyKey: "k" })).fingerprint).toMatch(/^[\w-]{43}$/);
+    expect(createJob("1", "t", {}, read({})).fingerprint).toBeNull();
+    expect(createJob("1", "t", {}, read({ idempotencyKey: "k" })).fingerprint).toMatch(/^[\w-]{43}$/);
   });
 
   test("that was just inserted shows what it was given, and null for what is not set", () => {
-    const job = makeJob("1", "t", { a: 1 }, read({ meta: { m: 1 }, tags: ["x"] }));
+    const job = createJob("1", "t", { a: 1 }, read({ meta: { m: 1 }, tags: ["x"] }));
     const seen = toJob(recordOf(job, "pending", NOW, NOW));
     expect(seen).toMatchObject({
       id: "1",
@@ -176,7 +176,7 @@ describe("a job", () => {
   });
 
   test("shows who runs it only while somebody does", () => {
-    const record = { ...recordOf(makeJob("1", "t", null, read({})), "running", NOW, NOW), workerId: "w" };
+    const record = { ...recordOf(createJob("1", "t", null, read({})), "running", NOW, NOW), workerId: "w" };
     expect(toJob(record).workerId).toBe("w");
     expect(toJob({ ...record, status: "completed" }).workerId).toBeNull();
   });

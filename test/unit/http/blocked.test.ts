@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { makeJob, JOB_DEFAULTS, readJobOptions } from "../../../src/core/job-options.ts";
+import { createJob, JOB_DEFAULTS, readJobOptions } from "../../../src/core/job-options.ts";
 import { createServer } from "../../../src/http/server.ts";
 import type { RouteName } from "../../../src/http/contract.ts";
 import { Metrics } from "../../../src/observe/metrics.ts";
@@ -18,7 +18,7 @@ test("a blocked job is shown by every route, counted, explained and cancelled", 
   };
   const ask = (name: RouteName, asked: Asked = {}): Promise<Got<unknown>> => askRoute(send, name, asked);
   const id = "0190d2f0-7b1a-7abc-8def-0123456789ab";
-  const made = makeJob(id, "mail", { to: "ada" }, readJobOptions({ queue: "post" }, JOB_DEFAULTS, START));
+  const made = createJob(id, "mail", { to: "ada" }, readJobOptions({ queue: "post" }, JOB_DEFAULTS, START));
   await store.insert([{ ...made, blocked: true }]);
 
   expect((await ask("GET /api/v1/jobs/{id}", { params: { id } })).body).toMatchObject({ id, status: "blocked", scheduled_at: null });

@@ -176,7 +176,7 @@ describe("who may open one", () => {
   });
 
   test("has a place, as one who reads a stream has, and one key so many (W11)", async () => {
-    const { url, send } = await openKeyed({ room: { streams: 3, streamsPerCaller: 2 }, keys: [KEY, "another-key"] });
+    const { url, send } = await openKeyed({ limits: { streams: 3, streamsPerCaller: 2 }, keys: [KEY, "another-key"] });
     const first = await open(url, "/api/v1/ws", withKey);
     const stream = await send("/api/v1/events", { headers: withKey });
     expect(await refusal(url, "/api/v1/ws", withKey)).toMatchObject({ status: 429, code: "rate_limited", retry: "10" });

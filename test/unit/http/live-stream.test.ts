@@ -112,7 +112,7 @@ describe("a reader who does not read", () => {
   });
 
   test("is let go after a minute, and its place is free", async () => {
-    const { send, clock } = await setUp({ room: { streams: 1 } });
+    const { send, clock } = await setUp({ limits: { streams: 1 } });
     const idle = await send("/api/v1/events");
     expect((await send("/api/v1/events")).status).toBe(503);
     await clock.advance("2m");
@@ -204,7 +204,7 @@ describe("places for readers", () => {
   });
 
   test("one key has so many, and takes none from another", async () => {
-    const { send } = await setUp({ open: false, keys: ["first-key", "second-key"], room: { streamsPerCaller: 2 } });
+    const { send } = await setUp({ open: false, keys: ["first-key", "second-key"], limits: { streamsPerCaller: 2 } });
     const as = (key: string): Promise<Response> => send("/api/v1/events", { headers: { "x-api-key": key } });
     const streams = [await as("first-key"), await as("first-key")];
     const refused = await as("first-key");
@@ -215,7 +215,7 @@ describe("places for readers", () => {
   });
 
   test.each(WAYS)("a request for the headers alone takes none (by %s)", async (way) => {
-    const { send } = await openApi({ room: { streams: 1, waiting: 1 } }, way);
+    const { send } = await openApi({ limits: { streams: 1, waiting: 1 } }, way);
     for (const path of ["/api/v1/events", "/api/v1/leases/watch", "/api/v1/events"]) {
       const head = await send(path, { method: "HEAD" });
       expect([head.status, head.headers.get("content-type"), await head.text()]).toEqual([200, "text/event-stream", ""]);

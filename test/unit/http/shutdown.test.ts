@@ -86,7 +86,7 @@ describe("a server that drains", () => {
 describe("backpressure", () => {
   test("a server that has too much to do says so at once, and is healthy all the same (W23)", async () => {
     const held = Promise.withResolvers<never[]>();
-    const send = await serverOver(() => ({ queues: () => held.promise }), { room: { requests: 3 } });
+    const send = await serverOver(() => ({ queues: () => held.promise }), { limits: { requests: 3 } });
     const busy = [send("/api/v1/queues"), send("/api/v1/queues"), send("/api/v1/queues")];
     const refused = await send("/api/v1/queues");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
@@ -98,7 +98,7 @@ describe("backpressure", () => {
   });
 
   test("long polls have a bound of their own, and take no room from others", async () => {
-    const { client, send, waiters } = await serverWithWaiters({ room: { requests: 2, waiting: 2 } });
+    const { client, send, waiters } = await serverWithWaiters({ limits: { requests: 2, waiting: 2 } });
     const { id } = await client.enqueue("t", null, { delay: "1h" });
     const waiting = [send(`/api/v1/jobs/${id}?wait=30s`), send(`/api/v1/jobs/${id}?wait=30s`)];
     await waiters(2);
@@ -110,7 +110,7 @@ describe("backpressure", () => {
   });
 
   test("bodies have a bound together, and give it back", async () => {
-    const { send, client } = await openApi({ room: { bytes: 1000 } });
+    const { send, client } = await openApi({ limits: { bytes: 1000 } });
     const init = (size: number): RequestInit => ({
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -40,7 +40,7 @@ describe("GET /api/v1/events", () => {
   });
 
   test("gives its place back when the reader goes", async () => {
-    const { send, client } = await openApi({ room: { waiting: 1 } });
+    const { send, client } = await openApi({ limits: { waiting: 1 } });
     const first = await send("/api/v1/events");
     expect((await send("/api/v1/events")).status).toBe(503);
     await first.body!.cancel();

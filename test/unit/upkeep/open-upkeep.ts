@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Event } from "../../../src/core/event.ts";
 import type { NewJob } from "../../../src/core/job.ts";
-import { JOB_DEFAULTS, type JobOptions, makeJob, readJobOptions } from "../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, type JobOptions, createJob, readJobOptions } from "../../../src/core/job-options.ts";
 import { partitionOf } from "../../../src/core/partition.ts";
 import { idMaker } from "../../../src/lib/id.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -49,7 +49,7 @@ export async function openWorld(): Promise<World> {
     settled: [] as { id: string; to: string }[],
     troubles: [] as World["troubles"][number][],
   };
-  const makeId = idMaker(() => clock.now());
+  const createId = idMaker(() => clock.now());
   return {
     ...world,
     start(options = {}) {
@@ -69,7 +69,7 @@ export async function openWorld(): Promise<World> {
     },
     async insert(type, options = {}) {
       const settings = readJobOptions(options, JOB_DEFAULTS, clock.now());
-      const job: NewJob = makeJob(makeId(partitionOf(settings.queue)), type, null, settings);
+      const job: NewJob = createJob(createId(partitionOf(settings.queue)), type, null, settings);
       await store.insert([job]);
       return job.id;
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NewJob, Status } from "../../../../src/core/job.ts";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { CANCEL } from "../../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -15,7 +15,7 @@ function openStore(): Store {
 }
 
 async function addJobs(store: Store, count: number, queue = "default"): Promise<NewJob[]> {
-  const jobs = Array.from({ length: count }, () => makeJob(nextId(0), "task", null, { ...JOB_DEFAULTS, queue }));
+  const jobs = Array.from({ length: count }, () => createJob(nextId(0), "task", null, { ...JOB_DEFAULTS, queue }));
   await store.insert(jobs);
   return jobs;
 }

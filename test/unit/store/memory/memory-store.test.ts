@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NewJob } from "../../../../src/core/job.ts";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { CANCEL } from "../../../../src/core/lifecycle.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -10,7 +10,7 @@ import type { Store } from "../../../../src/store/store.ts";
 const nextId = idMaker(() => Date.now());
 
 function newJob(options: Partial<NewJob> = {}): NewJob {
-  return { ...makeJob(nextId(0), "task", { n: 1 }, JOB_DEFAULTS), ...options };
+  return { ...createJob(nextId(0), "task", { n: 1 }, JOB_DEFAULTS), ...options };
 }
 
 function openStore(): Store {

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { JOB_DEFAULTS, makeJob, readJobOptions, type JobOptions } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob, readJobOptions, type JobOptions } from "../../../../src/core/job-options.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -41,10 +41,10 @@ export async function openStoreOn(url: string, options: Partial<PostgresStoreOpt
   return store;
 }
 
-const makeId = idMaker(() => Date.now());
+const createId = idMaker(() => Date.now());
 
 export function jobOf(options: JobOptions = {}, type = "task", payload: unknown = null): NewJob {
-  return makeJob(makeId(1), type, payload, readJobOptions(options, JOB_DEFAULTS, Date.now()));
+  return createJob(createId(1), type, payload, readJobOptions(options, JOB_DEFAULTS, Date.now()));
 }
 
 export function claimOf(change: Partial<Claim> = {}): Claim {

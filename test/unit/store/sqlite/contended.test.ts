@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { temporaryFile } from "./temporary-file.ts";
@@ -17,7 +17,7 @@ test("a call that finds the file locked by another process is told as contended,
   expect(contended).toBe(0);
   const other = new DatabaseSync(path);
   other.exec("begin immediate");
-  const inserted = store.insert([makeJob(idMaker(() => Date.now())(1), "t", null, JOB_DEFAULTS)]);
+  const inserted = store.insert([createJob(idMaker(() => Date.now())(1), "t", null, JOB_DEFAULTS)]);
   expect(await met.promise).toBe("lock");
   other.exec("rollback");
   other.close();

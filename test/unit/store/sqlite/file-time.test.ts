@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { JOB_DEFAULTS, makeJob, readJobOptions } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob, readJobOptions } from "../../../../src/core/job-options.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
@@ -12,7 +12,7 @@ import { migrate } from "../../../../src/store/sqlite/migrations.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 function jobOf(): NewJob {
-  return makeJob(idMaker(() => Date.now())(partitionOf("default")), "task", null, readJobOptions({}, JOB_DEFAULTS, Date.now()));
+  return createJob(idMaker(() => Date.now())(partitionOf("default")), "task", null, readJobOptions({}, JOB_DEFAULTS, Date.now()));
 }
 
 /** A process with a clock of its own on a file that others share. */

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -8,8 +8,8 @@ import { openSqliteStore } from "../../../../src/store/sqlite/sqlite-store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
-const jobIn = (queue: string, type = "t"): ReturnType<typeof makeJob> =>
-  makeJob(newId(partitionOf(queue)), type, null, { ...JOB_DEFAULTS, queue });
+const jobIn = (queue: string, type = "t"): ReturnType<typeof createJob> =>
+  createJob(newId(partitionOf(queue)), type, null, { ...JOB_DEFAULTS, queue });
 
 test("the few pending jobs of a queue are found behind the many of another", async () => {
   const store = await openSqliteStore(`sqlite:${temporaryFile()}`, { clock: systemClock, deadlineMs: 1000 });
@@ -24,7 +24,7 @@ test("the few pending jobs of a queue are found behind the many of another", asy
 test("a facet's index has each job once and loses it with the job; what an older version leaves there does no harm", async () => {
   const path = temporaryFile();
   const store = await openSqliteStore(`sqlite:${path}`, { clock: systemClock, deadlineMs: 1000 });
-  const of = (customer: string): ReturnType<typeof makeJob> => ({ ...jobIn("mail"), facets: { customer, region: "eu" } });
+  const of = (customer: string): ReturnType<typeof createJob> => ({ ...jobIn("mail"), facets: { customer, region: "eu" } });
   const jobs = ["globex", "acme", "globex"].map(of);
   // It looks like the facets of a job, but is none.
   const plain = { ...jobIn("mail"), tags: ["facets"], meta: '{"facets":{"customer":"globex"}}' };

@@ -4,7 +4,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { JOB_DEFAULTS, type JobSettings, makeJob, readJobOptions } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, type JobSettings, createJob, readJobOptions } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -50,7 +50,7 @@ describe("the file", () => {
     const old = await openSqliteStore(`sqlite:${path}`, options);
     const nextId = idMaker(() => Date.now());
     const settings = (maxRetries: number): JobSettings => readJobOptions({ maxRetries }, JOB_DEFAULTS, Date.now());
-    const jobs = [0, 1].map((maxRetries) => makeJob(nextId(partitionOf("default")), "task", null, settings(maxRetries)));
+    const jobs = [0, 1].map((maxRetries) => createJob(nextId(partitionOf("default")), "task", null, settings(maxRetries)));
     await old.insert(jobs);
     await old.close();
     const db = new DatabaseSync(path);

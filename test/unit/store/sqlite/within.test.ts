@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../../../../src/store/store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
-const newJob = (): ReturnType<typeof makeJob> => makeJob(newId(partitionOf("default")), "t", null, JOB_DEFAULTS);
+const newJob = (): ReturnType<typeof createJob> => createJob(newId(partitionOf("default")), "t", null, JOB_DEFAULTS);
 
 async function open(): Promise<{ store: Store; path: string }> {
   const path = temporaryFile();

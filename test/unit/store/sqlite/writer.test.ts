@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { JOB_DEFAULTS, makeJob } from "../../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, createJob } from "../../../../src/core/job-options.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
@@ -10,7 +10,7 @@ import type { Store } from "../../../../src/store/store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
-const newJob = (payload: unknown = null): ReturnType<typeof makeJob> => makeJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
+const newJob = (payload: unknown = null): ReturnType<typeof createJob> => createJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
 
 async function open(deadlineMs = 10_000): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
   const path = temporaryFile();
