@@ -72,7 +72,12 @@ async function unfinishedJobs(store: Store, schedules: readonly ScheduleRecord[]
   return new Set(jobs.flatMap((job) => (job !== null && !isTerminal(job.status) ? [job.id] : [])));
 }
 
-function planOf(schedule: ScheduleRecord, now: number, unfinished: ReadonlySet<string>, createId: (tenBits: number) => string): Plan | null {
+function planOf(
+  schedule: ScheduleRecord,
+  now: number,
+  unfinished: ReadonlySet<string>,
+  createId: (tenBits: number) => string,
+): Plan | null {
   const { name, version, job, lastTick, lastJobId } = schedule;
   const due = dueTick(schedule, now, LATE_MS);
   if (due.tick === null && due.next === schedule.nextTick) return null;

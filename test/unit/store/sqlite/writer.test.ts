@@ -10,7 +10,8 @@ import type { Store } from "../../../../src/store/store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
-const newJob = (payload: unknown = null): ReturnType<typeof createJob> => createJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
+const newJob = (payload: unknown = null): ReturnType<typeof createJob> =>
+  createJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
 
 async function open(deadlineMs = 10_000): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
   const path = temporaryFile();
