@@ -462,8 +462,8 @@ export const WORKING: readonly Step[] = [
   { name: "and as JSON", args: "dead-groups --type broken --json", json: [{ count: 1, types: ["broken"], name: "Error" }] },
   {
     name: "a facet is declared",
-    args: "queues set mail --facets customer,order.id --json",
-    json: [{ name: "mail", facets: [{ field: "customer" }, { field: "order.id" }] }],
+    args: "queues set default --facets customer,order.id --json",
+    json: [{ name: "default", facets: [{ field: "customer" }, { field: "order.id" }] }],
   },
   {
     name: "no failed job has it",
@@ -472,7 +472,7 @@ export const WORKING: readonly Step[] = [
     talk: /^no dead or failed job has the facet customer\n1 more without customer/,
   },
   { name: "a payload field finds jobs", args: "list --where customer=nobody --ids", lines: [] },
-  { name: "and is removed", args: "queues set mail --facets none --json", json: [{ name: "mail", facets: [] }] },
+  { name: "and is removed", args: "queues set default --facets none --json", json: [{ name: "default", facets: [] }] },
   {
     name: "an error group is muted",
     args: "errors mute 000000000000 --for 24h --reason known",
