@@ -19,11 +19,17 @@ export interface WorkerEntry {
   readonly perMinute: number;
   /** Handlers that ignored their abort and still run. */
   readonly abandoned: number;
+  /** How much of its slots was in use, in percent, in each of its last minutes and hours; the last ones have not ended. */
+  readonly use?: { readonly minutes: readonly number[]; readonly hours: readonly number[] } | undefined;
   /** The digests of the JSON Schemas that it published, by type. Absent if it has none. */
   readonly schemas?: Readonly<Record<string, string>> | undefined;
   /** The version of the application that it runs; absent if it has none. */
   readonly version?: string | undefined;
 }
+
+/** How many minutes and hours of its use a worker reports. */
+export const MINUTES_OF_USE = 60;
+export const HOURS_OF_USE = 24;
 
 /** What a stored entry says instead of its state once the worker has stopped. No live entry has it. */
 export const STOPPED = "stopped";

@@ -52,6 +52,7 @@ export class Attempts {
     // Before any of them runs: the first may block the event loop for longer than a lease.
     renewer.hold(attempts.map((attempt) => attempt.held));
     for (const attempt of attempts) this.running.add(attempt);
+    this.#exchanger.noteUse();
     this.#startAll(attempts);
   }
 
@@ -98,6 +99,7 @@ export class Attempts {
   async #finishAfterNotes(attempt: Attempt, notes: JobNotes, outcome: Outcome): Promise<void> {
     this.waitingForNotes++;
     this.running.delete(attempt);
+    this.#exchanger.noteUse();
     this.#exchanger.freed();
     await this.notes.writeAlone(notes);
     this.waitingForNotes--;
@@ -105,7 +107,7 @@ export class Attempts {
   }
 
   #finish(attempt: Attempt, outcome: Outcome | null): void {
-    this.running.delete(attempt);
+    if (this.running.delete(attempt)) this.#exchanger.noteUse();
     // The lease is renewed until the report has arrived.
     if (outcome !== null) return this.#exchanger.report(attempt.reportOf(outcome), attempt.mayWait);
     this.options.renewer.drop([attempt.held]);

@@ -78,6 +78,11 @@ export class Exchanger {
     });
   }
 
+  /** The number of running attempts has changed. */
+  noteUse(): void {
+    this.#options.card.runs(this.attempts.running.size, this.slots);
+  }
+
   get slots(): number {
     return this.#scale.slots;
   }

@@ -6,6 +6,7 @@ import type { WorkerEntry } from "../core/worker-entry.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Attempts } from "./attempts.ts";
 import type { HandlerTable } from "./handlers.ts";
+import { SlotUse } from "./slot-use.ts";
 
 const ID_BYTES = 9;
 
@@ -22,6 +23,7 @@ export class WorkerCard {
   readonly #host = hostname();
   readonly #startedAt: number;
   readonly #rate = new Rate();
+  readonly #use: SlotUse;
   #processed = 0;
 
   constructor(
@@ -39,6 +41,7 @@ export class WorkerCard {
     const digests = Array.from(schemas, ([type, { digest }]) => [type, digest] as const);
     this.#schemas = digests.length === 0 ? {} : { schemas: Object.fromEntries(digests) };
     this.#startedAt = clock.now();
+    this.#use = new SlotUse(clock.monotonic());
   }
 
   ended(count: number): void {
@@ -47,7 +50,14 @@ export class WorkerCard {
     this.#rate.add(count, this.#clock.monotonic());
   }
 
+  /** The number of running attempts has changed. */
+  runs(running: number, slots: number): void {
+    this.#use.change(running, slots, this.#clock.monotonic());
+  }
+
   entry(state: WorkerHandle["state"], slots: number, { running, abandoned }: Attempts): WorkerEntry {
+    // An idle worker has slots too, and their number may have changed.
+    this.runs(running.size, slots);
     return {
       id: this.id,
       host: this.#host,
@@ -62,6 +72,7 @@ export class WorkerCard {
       processed: this.#processed,
       perMinute: this.#rate.perMinute(this.#clock.monotonic()),
       abandoned,
+      use: this.#use.read(this.#clock.monotonic()),
       version: this.#version,
       ...this.#schemas,
     };

@@ -8,7 +8,7 @@ import type { Column } from "../table.ts";
 
 export const workers = defineCommand({
   about:
-    "Shows the live workers of all processes: where they run, what they handle, and how busy they are. With --former, those that stopped or were lost in the last 24 hours.",
+    "Shows the live workers of all processes: where they run, what they handle, and how busy they are. USE: how much of its slots a worker used in the last hour. With --former, those that stopped or were lost in the last 24 hours.",
   examples: ["millrace workers", "millrace workers --former", "millrace workers --json | jq .id"],
   options: {
     internal: toggle("include the internal workers of servers, for webhooks, bulk operations and http:request"),
@@ -37,11 +37,16 @@ export function workerColumns(now: number): readonly Column<WorkerInfo>[] {
     { title: "HOST", text: ({ host, pid }) => `${host}:${pid}`, shrinks: true },
     { title: "STATE", text: ({ state }) => state, style: ({ state }) => (state === "busy" ? "yellow" : undefined) },
     { title: "BUSY", text: ({ runningCount, slots }) => `${runningCount}/${slots}`, align: "right" },
+    { title: "USE", text: ({ use }) => (use === undefined ? NOTHING : `${average(use.minutes)} %`), align: "right" },
     { title: "PER MINUTE", text: ({ perMinute }) => count(perMinute), align: "right" },
     { title: "DONE", text: ({ processed }) => count(processed), align: "right" },
     { title: "LAST SEEN", text: ({ heartbeatAt }) => age(heartbeatAt, now), align: "right" },
     ...servedColumns,
   ];
+}
+
+function average(shares: readonly number[]): number {
+  return Math.round(shares.reduce((sum, share) => sum + share, 0) / Math.max(1, shares.length));
 }
 
 function formerColumns(now: number): readonly Column<FormerWorker>[] {

@@ -12,25 +12,37 @@ import { ROW, Table, Td, Th } from "../parts/table.tsx";
 const LineChart = lazy(() => import("../parts/line-chart.tsx"));
 
 /** A line of the chart and a column of the table. */
-export interface Figure extends Omit<Line, "values"> {
+export interface Figure<Point = HistoryPoint> extends Omit<Line, "values"> {
   /** Null if nothing was measured. */
-  readonly of: (point: HistoryPoint) => number | null;
+  readonly of: (point: Point) => number | null;
   /** Only in the table. */
   readonly isExtra?: boolean;
 }
 
-interface HistoryCardProps {
+/** The figures of one period. */
+interface AnyPoint {
+  readonly at: number;
+}
+
+interface HistoryCardProps<Point> {
   readonly title: string;
   /** The name of the table. */
   readonly caption: string;
-  readonly figures: readonly Figure[];
-  readonly result: { readonly data: readonly HistoryPoint[] | undefined; readonly error: unknown; readonly refetch: () => unknown };
+  readonly figures: readonly Figure<Point>[];
+  readonly result: { readonly data: readonly Point[] | undefined; readonly error: unknown; readonly refetch: () => unknown };
   readonly valueText?: (value: number) => string;
   /** Before the switch, such as a choice of the range. */
   readonly aside?: ReactNode;
 }
 
-export function HistoryCard({ title, caption, figures, result, valueText, aside }: HistoryCardProps): ReactElement {
+export function HistoryCard<Point extends AnyPoint>({
+  title,
+  caption,
+  figures,
+  result,
+  valueText,
+  aside,
+}: HistoryCardProps<Point>): ReactElement {
   const [isTable, setTable] = useState(false);
   return (
     <Card
@@ -61,12 +73,17 @@ export function HistoryCard({ title, caption, figures, result, valueText, aside 
   );
 }
 
-type PointsProps = Pick<HistoryCardProps, "figures"> & {
-  readonly points: readonly HistoryPoint[];
-  readonly valueText: HistoryCardProps["valueText"] | undefined;
+type PointsProps<Point> = Pick<HistoryCardProps<Point>, "figures"> & {
+  readonly points: readonly Point[];
+  readonly valueText: HistoryCardProps<Point>["valueText"] | undefined;
 };
 
-function PointChart({ title, figures, points, valueText }: PointsProps & { readonly title: string }): ReactElement {
+function PointChart<Point extends AnyPoint>({
+  title,
+  figures,
+  points,
+  valueText,
+}: PointsProps<Point> & { readonly title: string }): ReactElement {
   const times = useMemo(() => points.map(({ at }) => at), [points]);
   const lines = useMemo<Line[]>(
     () => figures.filter(({ isExtra }) => isExtra !== true).map(({ of, ...line }) => ({ ...line, values: points.map(of) })),
@@ -82,7 +99,12 @@ function PointChart({ title, figures, points, valueText }: PointsProps & { reado
   );
 }
 
-function PointTable({ caption, figures, points, valueText }: PointsProps & { readonly caption: string }): ReactElement {
+function PointTable<Point extends AnyPoint>({
+  caption,
+  figures,
+  points,
+  valueText,
+}: PointsProps<Point> & { readonly caption: string }): ReactElement {
   return (
     <div className="max-h-72 overflow-y-auto">
       <Table caption={caption}>

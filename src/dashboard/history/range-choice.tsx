@@ -1,15 +1,21 @@
 import type { ReactElement } from "react";
 import { type Range, RANGES } from "./ranges.ts";
 
-interface RangeChoiceProps {
-  readonly range: Range;
-  readonly onChange: (range: Range) => void;
+interface RangeChoiceProps<Name extends Range> {
+  readonly range: Name;
+  readonly onChange: (range: Name) => void;
+  /** Which ones to choose from. Default: all. */
+  readonly ranges?: readonly Name[];
 }
 
-export function RangeChoice({ range, onChange }: RangeChoiceProps): ReactElement {
+export function RangeChoice<Name extends Range>({
+  range,
+  onChange,
+  ranges = Object.keys(RANGES) as Name[],
+}: RangeChoiceProps<Name>): ReactElement {
   return (
     <div role="group" aria-label="Time range" className="flex gap-0.5 rounded-md bg-muted p-0.5">
-      {(Object.keys(RANGES) as Range[]).map((name) => (
+      {ranges.map((name) => (
         <button
           key={name}
           type="button"

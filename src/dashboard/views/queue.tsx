@@ -1,9 +1,10 @@
 /** ONE QUEUE: how it does over time, what waits in it, who works on it, its settings and its errors. */
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ChevronLeft, Layers } from "lucide-react";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useCallback, useState } from "react";
+import { usersWorkers } from "../../core/attention.ts";
 import { servesQueue } from "../../core/explain.ts";
-import type { QueueDetails } from "../api.ts";
+import type { QueueDetails, Worker } from "../api.ts";
 import type { Range } from "../history/ranges.ts";
 import { PausedBadge } from "../parts/bits.tsx";
 import { Card } from "../parts/card.tsx";
@@ -20,6 +21,7 @@ import { TypeTable } from "./queue/type-table.tsx";
 import { WaitingTypes } from "./queue/waiting-types.tsx";
 import { WorkersOf } from "./queue/workers-of.tsx";
 import { QueueActions } from "./queues/queue-table.tsx";
+import { SlotsOverTime } from "./workers/slots-over-time.tsx";
 
 const route = getRouteApi("/queues/$queue");
 
@@ -58,6 +60,10 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
   const [range, setRange] = useState<Range>("24 h");
   const { data: findings = [] } = useAttention();
   const mine = findings.filter((finding) => finding.queue === queue.name);
+  const isMine = useCallback(
+    (worker: Pick<Worker, "queues" | "types">) => usersWorkers([worker]).length > 0 && servesQueue(worker, queue.name),
+    [queue.name],
+  );
   return (
     <>
       <Link to="/queues" className="mb-1 inline-flex min-h-6 items-center gap-0.5 text-muted-foreground hover:text-foreground">
@@ -79,7 +85,8 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
           <WaitingTypes queue={queue} />
           <QueueFacts queue={queue} />
         </div>
-        <WorkersOf isMine={(worker) => servesQueue(worker, queue.name)} none="No live worker serves this queue." />
+        <WorkersOf isMine={isMine} none="No live worker serves this queue." />
+        <SlotsOverTime isMine={isMine} />
         <ErrorGroups filter={{ queue: queue.name }} search={{ queue: queue.name }} />
       </div>
     </>

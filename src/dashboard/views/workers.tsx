@@ -11,6 +11,7 @@ import { InternalSwitch } from "../parts/internal-switch.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
 import { useAttention, useFormerWorkers, useWorkers } from "../queries.ts";
 import { FormerWorkers } from "./workers/former-workers.tsx";
+import { SlotsOverTime } from "./workers/slots-over-time.tsx";
 import { WorkerTable } from "./workers/worker-table.tsx";
 
 export function Workers(): ReactElement {
@@ -53,11 +54,15 @@ export function Workers(): ReactElement {
             </Loaded>
           </Card>
         </div>
+        <SlotsOverTime isMine={isInternal ? isAny : isUsers} />
         {former.length > 0 && <FormerWorkers workers={former} />}
       </div>
     </>
   );
 }
+
+const isAny = (): boolean => true;
+const isUsers = (worker: Pick<Worker, "queues" | "types">): boolean => usersWorkers([worker]).length > 0;
 
 function summaryOf(workers: readonly Worker[]): string {
   const sum = (figure: (worker: Worker) => number): number => workers.reduce((total, worker) => total + figure(worker), 0);

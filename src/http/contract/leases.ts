@@ -1,5 +1,5 @@
 /** WORK OVER HTTP: claim jobs, extend their leases, report outcomes. And the registry of workers. */
-import { type Static, Type } from "typebox";
+import { type Static, Type, type TArray, type TInteger } from "typebox";
 import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
@@ -17,6 +17,7 @@ import {
 } from "../../core/work-limits.ts";
 import { MAX_LISTED_FORMER_WORKERS } from "../../core/worker-entry.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
+import { HOURS_OF_USE, MINUTES_OF_USE } from "../../core/worker-entry.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
 
@@ -103,6 +104,10 @@ const Queues = Type.Array(
   { minItems: 1, maxItems: MAX_QUEUES, description: `a list of 1 to ${MAX_QUEUES} names of queues` },
 );
 
+function sharesOf(most: number, periods: string): TArray<TInteger> {
+  return Type.Array(Type.Integer({ minimum: 0, maximum: 100 }), { maxItems: most, description: `of the last ${most} ${periods} at most` });
+}
+
 /** What a worker reports about itself. */
 const ENTRY = {
   host: Type.String({ maxLength: MAX_HOST_LENGTH, description: `a string of at most ${MAX_HOST_LENGTH} characters` }),
@@ -117,6 +122,12 @@ const ENTRY = {
   processed: Count,
   per_minute: Type.Number({ minimum: 0, description: "jobs per minute" }),
   abandoned: Count,
+  use: Type.Optional(
+    Type.Object(
+      { minutes: sharesOf(MINUTES_OF_USE, "minutes"), hours: sharesOf(HOURS_OF_USE, "hours") },
+      { description: "how much of its slots was in use, in percent; the last of each list is of the present minute and hour" },
+    ),
+  ),
   version: Type.Optional(Version),
 };
 

@@ -90,6 +90,7 @@ export function toEntryWire(entry: WorkerEntry): EntryWire {
     processed: entry.processed,
     per_minute: entry.perMinute,
     abandoned: entry.abandoned,
+    ...(entry.use === undefined ? {} : { use: { minutes: [...entry.use.minutes], hours: [...entry.use.hours] } }),
     version: entry.version,
     ...(entry.schemas === undefined ? {} : { schemas: entry.schemas }),
   };
@@ -111,6 +112,7 @@ export function fromEntryWire(id: string, wire: EntryWire): WorkerEntry {
     processed: wire.processed,
     perMinute: wire.per_minute,
     abandoned: wire.abandoned,
+    ...(wire.use === undefined ? {} : { use: wire.use }),
     version: wire.version,
     ...(wire.schemas === undefined ? {} : { schemas: wire.schemas }),
   };
