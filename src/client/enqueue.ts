@@ -56,6 +56,8 @@ export class Enqueuer {
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
   readonly #keyed: Batcher<NewJob, EnqueuedJob>;
   readonly #pending = new PendingCalls();
+  /** Jobs that wait for a check or for what the store knows of their queue. */
+  readonly #preparing = new PendingCalls();
   /** The settings of definitions, read once: most jobs have no options of their own. */
   readonly #settings = new WeakMap<JobDefinition<unknown>, JobSettings>();
   /** The values of payloads that came as JsonText, so that the answer need not parse them again. Only HTTP and the command line bring some. */
@@ -72,7 +74,7 @@ export class Enqueuer {
     try {
       if (options?.tx !== undefined && options.tx !== null) return this.#enqueueWithin(kind, payload, options);
       const job = this.#prepare(kind, payload, options, false);
-      return job instanceof Promise ? job.then((ready) => this.#gather(ready)) : this.#gather(job);
+      return job instanceof Promise ? this.#preparing.add(job).then((ready) => this.#gather(ready)) : this.#gather(job);
     } catch (error) {
       return Promise.reject(asInputError(error));
     }
@@ -95,6 +97,7 @@ export class Enqueuer {
 
   /** Resolves when every accepted call has its answer. */
   async whenIdle(): Promise<void> {
+    await this.#preparing.whenIdle();
     await Promise.all([this.#plain.whenIdle(), this.#keyed.whenIdle()]);
     await this.#pending.whenIdle();
   }

@@ -1,4 +1,4 @@
-/** Calls that wait alone for a lock of another transaction. The other calls of their batch already have their answers. */
+/** Calls that wait on their own, outside of a batch: for a lock of another transaction, or before they can be in one. */
 export class PendingCalls {
   readonly #inProgress = new Set<Promise<unknown>>();
 

@@ -465,6 +465,7 @@ describe("workers", () => {
     const row = page.locator(`[data-worker="${worker.id}"]`);
     await row.getByText("busy").waitFor();
     await row.getByText("1 of 4").waitFor();
+    await page.getByRole("heading", { name: "Slots in use" }).waitFor();
     await row.getByRole("link", { name: /^[0-9a-f]{8}$/ }).waitFor();
     const orphans = page.getByRole("region", { name: "Types without a live worker" });
     await orphans.getByText("orphan").click();

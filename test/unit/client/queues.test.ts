@@ -18,6 +18,7 @@ describe("a queue", () => {
         capacity: 5,
         headStart: null,
         deadLetters: true,
+        facets: [],
         retention: { age: 86_400_000, count: 10_000, keepAtLeast: 600_000 },
       },
       expect.objectContaining({

@@ -58,6 +58,7 @@ describe("the OpenAPI document", () => {
       "internal",
       "priority",
       "tag",
+      "where",
       "group",
       "q",
       "from",

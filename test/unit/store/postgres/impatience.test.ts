@@ -10,7 +10,7 @@ const server = serverOfThisFile();
 /** A session as behind a pooler: without our settings, so nothing but the function itself bounds a wait. */
 const connected = (): Promise<pg.Client> => connectedTo(server());
 
-const NO_JOB: null[] = Array.from({ length: 17 }, () => null);
+const NO_JOB: null[] = Array.from({ length: 18 }, () => null);
 
 /** What is there, what somebody does in a transaction that stays open, and a call that needs what it holds. */
 const CALLS = {
