@@ -16,8 +16,11 @@ async function openEvents(remote: Client, local: Client): Promise<AsyncIterator<
   const events = remote.events()[Symbol.asyncIterator]();
   const first = events.next().then(() => true);
   const aMoment = (): Promise<boolean> => new Promise((resolve) => setTimeout(resolve, 10, false));
-  do await local.pause("opening", { create: true });
-  while (!(await Promise.race([first, aMoment()])));
+  // Each is a change, so each is announced.
+  do {
+    await local.pause("opening", { create: true });
+    await local.resume("opening");
+  } while (!(await Promise.race([first, aMoment()])));
   return events;
 }
 
