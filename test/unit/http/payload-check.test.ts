@@ -93,4 +93,24 @@ describe("a payload", () => {
     // The next job of a batch does not wait again.
     await silent.check({ type: "mail" }, 1);
   });
+
+  test("that the definition accepts is not refused, also if zod changes it before it checks it", async () => {
+    const { ask, client } = await openApi();
+    const input = z.object({
+      n: z.coerce.number().max(50),
+      name: z.string().trim().max(3),
+      code: z.string().regex(/^a$/i),
+      text: z.preprocess(String, z.string()),
+      size: z.int().catch(1),
+    });
+    const payload = { n: "42", name: " ann ", code: "A", text: 5 };
+    expect(input.safeParse(payload).success).toBe(true);
+    await publish(client, defineJob({ type: "mail", input }));
+    const json = { type: "mail", queue: "a", payload };
+    expect(await ask("POST /api/v1/jobs", { json })).toMatchObject({ status: 201 });
+    expect(await ask("POST /api/v1/jobs", { json: { ...json, payload: { ...payload, name: 5 } } })).toMatchObject({
+      status: 422,
+      body: { field: "payload.name" },
+    });
+  });
 });
