@@ -148,7 +148,7 @@ function readTag(input: unknown): string {
 /** Reads payload fields and their values. */
 function readWhere(input: unknown): Facets | undefined {
   if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("where", "an object of payload fields", input);
-  const fields = Object.entries(input).filter(([, value]) => value !== undefined);
+  const fields: [string, unknown][] = Object.entries(input);
   if (fields.length > MAX_FACETS) throw invalid("where", `an object of at most ${MAX_FACETS} payload fields`, fields.length);
   const read = fields.map(([field, value]): [string, string] => {
     readField(field, "where");

@@ -84,6 +84,8 @@ export function facetSuite(promises: Promises): void {
       const refused = (filter: object): Promise<unknown> => client.list(filter).catch((error: unknown) => error);
       expect(await refused({ where: { "a b": "x" } })).toMatchObject({ code: "invalid_input", field: "where" });
       expect(await refused({ where: { customer: "" } })).toMatchObject({ code: "invalid_input", field: "where.customer" });
+      // As if it were absent, purge would delete every dead letter.
+      expect(await refused({ where: { customer: undefined } })).toMatchObject({ code: "invalid_input", field: "where.customer" });
       expect(await refused({ where: { a: 1, b: 2, c: 3, d: 4, e: 5 } })).toMatchObject({ code: "invalid_input", field: "where" });
       await expect(client.bulk.preview({ action: "cancel", filter: { where: { customerId: "" } } })).rejects.toMatchObject({
         code: "invalid_input",

@@ -85,8 +85,7 @@ export function queryOf(input: object | null | undefined, what: string): Record<
 
 /** Payload fields as a query has them: `customer:globex`. */
 function pairTexts(where: unknown): string[] {
-  return Object.entries(readObject(where as object, "where")).flatMap(([field, value]) => {
-    if (value === undefined) return [];
+  return Object.entries(readObject(where as object, "where")).map(([field, value]) => {
     const name = readField(field, "where");
     if (readFieldValue(value) === undefined) throw invalid(`where.${name}`, FIELD_VALUE_RULE, value);
     return `${name}:${String(value)}`;
