@@ -3,6 +3,7 @@ import type { JobFilter } from "../client/client.ts";
 import { parseDuration } from "../core/duration.ts";
 import { STATUS_WORDS } from "../core/status-filter.ts";
 import { numberOr, type Option, text, texts, toggle } from "./command.ts";
+import { CommandRefused } from "./exit-codes.ts";
 import { priority } from "./job-input.ts";
 
 /** A time as the client takes it; a duration means that long ago. */
@@ -16,11 +17,17 @@ export function since(about: string): Option<JobFilter["from"]> {
   };
 }
 
-export const STATUS_FILTER = texts(
+const STATUSES_GIVEN = texts(
   "<status>",
   "only jobs in this status; separate several by commas. failed also means dead, failed_only does not",
   STATUS_WORDS,
 );
+
+/** Several, each by an option of its own or separated by commas. */
+export const STATUS_FILTER: Option<readonly string[] | undefined> = {
+  ...STATUSES_GIVEN,
+  read: (given) => STATUSES_GIVEN.read(given)?.flatMap((names) => names.split(",")),
+};
 
 /** Payload fields and their values. */
 function pairs(placeholder: string, about: string): Option<JobFilter["where"]> {
@@ -29,9 +36,17 @@ function pairs(placeholder: string, about: string): Option<JobFilter["where"]> {
     ...option,
     read: (given) => {
       const found = option.read(given);
-      return found === undefined ? undefined : Object.fromEntries(found.map(readPair));
+      return found === undefined ? undefined : Object.fromEntries(withoutRepeats(found.map(readPair)));
     },
   };
+}
+
+/** A job has one value of a field: the second would silently replace the first. */
+function withoutRepeats(given: [field: string, value: string][]): [field: string, value: string][] {
+  const fields = given.map(([field]) => field);
+  const twice = fields.find((field, index) => fields.indexOf(field) !== index);
+  if (twice !== undefined) throw new CommandRefused(`--where names ${twice} twice: name each field once`);
+  return given;
 }
 
 function readPair(text: string): [field: string, value: string] {

@@ -40,8 +40,9 @@ export function readBulkRequest(input: unknown, isDry: boolean): Wanted & Portio
   if (!isAction(action)) throw invalid("action", `one of ${BULK_ACTIONS.join(", ")}`, action);
   if (typeof all !== "boolean") throw invalid("all", "true or false", all);
   const wanted = readWanted(action, filter);
-  // `internal` selects nothing: it adds jobs.
-  const isEmpty = Object.entries(filter ?? {}).every(([name, value]) => value === undefined || value === null || name === "internal");
+  // What was read counts, not what was given: `where: {}` selects nothing. Neither does `internal`, which adds jobs.
+  const { status: _status, internal: _internal, ...selecting } = wanted.query;
+  const isEmpty = asGiven(filter).status === undefined && Object.values(selecting).every((value) => value === undefined);
   if (isEmpty && !all && !isDry) {
     throw new MillraceError("invalid_input", `filter is empty: to ${action} every job that can be ${DONE[action]}, set all: true`, {
       field: "filter",

@@ -3,7 +3,7 @@ import { isDeliveryQueue, queueBeside } from "../core/delivery.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { readGroup } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
-import { type Facets, FIELD_RULE, FIELD_VALUE_RULE, isField, MAX_FACETS, readFieldValue } from "../core/facets.ts";
+import { type Facets, FIELD_VALUE_RULE, MAX_FACETS, readField, readFieldValue } from "../core/facets.ts";
 import { DEFAULT_PAGE, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
 import { readSort } from "../core/list-order.ts";
@@ -50,10 +50,9 @@ export function readFacetQuery(
   input: unknown,
 ): Omit<FieldFilter, "status"> & { readonly status: ("dead" | "failed")[]; readonly field: string } {
   const { status = COUNTED_BY_VALUE, ...filter } = readJobFilter(input);
-  if (!isField(field)) throw invalid("field", FIELD_RULE, field);
   const wanted = COUNTED_BY_VALUE.filter((one) => status.includes(one));
-  if (wanted.length !== status.length) throw invalid("status", `dead, failed or both`, status.join(", "));
-  return { ...filter, status: wanted, field };
+  if (wanted.length !== status.length) throw invalid("status", "dead, failed or both", status.join(", "));
+  return { ...filter, status: wanted, field: readField(field, "field") };
 }
 
 /** Reads which page of bulk operations is wanted. */
@@ -149,10 +148,10 @@ function readTag(input: unknown): string {
 /** Reads payload fields and their values. */
 function readWhere(input: unknown): Facets | undefined {
   if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("where", "an object of payload fields", input);
-  const fields = Object.entries(input).filter(([, value]) => value !== undefined);
+  const fields: [string, unknown][] = Object.entries(input);
   if (fields.length > MAX_FACETS) throw invalid("where", `an object of at most ${MAX_FACETS} payload fields`, fields.length);
   const read = fields.map(([field, value]): [string, string] => {
-    if (!isField(field)) throw invalid("where", FIELD_RULE, field);
+    readField(field, "where");
     const text = readFieldValue(value);
     if (text === undefined) throw invalid(`where.${field}`, FIELD_VALUE_RULE, value);
     return [field, text];

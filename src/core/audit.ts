@@ -81,20 +81,20 @@ export function auditEntry(action: AuditAction, { by, reason }: Actor, about: Pa
 
 /** Fields as one line of text. */
 export function detailsOf(fields: object): string | null {
-  const words = Object.entries(fields).flatMap(([name, value]) => {
-    if (value === undefined) return [];
-    if (value === null) return [`${name}=none`];
-    if (isMoment(name, value)) return [`${name}=${new Date(value).toISOString()}`];
-    if (typeof value !== "object" || Array.isArray(value)) return [`${name}=${String(value)}`];
-    const inner = detailsOf(value as object);
-    return inner === null ? [] : [`${name}=(${inner})`];
-  });
+  const words = wordsOf(fields, TIME_FIELDS);
   return words.length === 0 ? null : words.join(" ").slice(0, MAX_DETAILS_LENGTH);
 }
 
-/** Filters hold times as callers gave them, or in milliseconds. */
-function isMoment(name: string, value: unknown): value is Date | number {
-  return value instanceof Date || (typeof value === "number" && (TIME_FIELDS as readonly string[]).includes(name));
+/** Filters hold times as callers gave them, or in milliseconds. Further inside are the caller's own names: a payload field `to` is no time. */
+function wordsOf(fields: object, times: readonly string[]): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (value === null) return [`${name}=none`];
+    if (value instanceof Date || (typeof value === "number" && times.includes(name))) return [`${name}=${new Date(value).toISOString()}`];
+    if (typeof value !== "object" || Array.isArray(value)) return [`${name}=${String(value)}`];
+    const inner = wordsOf(value as object, []);
+    return inner.length === 0 ? [] : [`${name}=(${inner.join(" ")})`];
+  });
 }
 
 /** A query that was checked. */

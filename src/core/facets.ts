@@ -5,25 +5,33 @@
  * A field is a path of names: `customer`, or `customer.id`. Its value is a text: a string as it is, a number, true or false as it is
  * written in the JSON. Lists, objects, null and long texts have no value.
  */
+import { invalid } from "./errors.ts";
 import { textsIn } from "./json-source.ts";
 
 export const MAX_FACETS = 4;
 export const MAX_FIELD_LENGTH = 100;
 export const MAX_FIELD_VALUE_LENGTH = 200;
 
-export const FIELD_RULE: string = `the name of a payload field, such as customer or customer.id, of at most ${MAX_FIELD_LENGTH} characters`;
+const FIELD_RULE: string = `the name of a payload field, such as customer or customer.id, of at most ${MAX_FIELD_LENGTH} characters`;
 export const FIELD_VALUE_RULE: string = `a string of 1 to ${MAX_FIELD_VALUE_LENGTH} characters without U+0000, a number, true or false`;
 
 /** Values by field. Sorted by field, so that equal facets have equal JSON. */
 export type Facets = Readonly<Record<string, string>>;
 
-const FIELD = /^[^\s.:=,"'`\\]+(\.[^\s.:=,"'`\\]+)*$/;
+/** Control characters would break the terminal, and PostgreSQL stores no U+0000. */
+const FIELD = /^[^\s\p{Cc}.:=,"'`\\]+(\.[^\s\p{Cc}.:=,"'`\\]+)*$/u;
 // An object would not keep these as fields.
 const NO_FIELDS = ["__proto__"];
 
 export function isField(input: unknown): input is string {
   if (typeof input !== "string" || input.length > MAX_FIELD_LENGTH || !input.isWellFormed()) return false;
   return FIELD.test(input) && !NO_FIELDS.includes(input);
+}
+
+/** Reads the name of a field that came as this input. Throws `invalid_input`. */
+export function readField(name: unknown, input: "field" | "where"): string {
+  if (!isField(name)) throw invalid(input, FIELD_RULE, name);
+  return name;
 }
 
 /** Reads the value that a field is compared with; undefined if it is not valid. */
@@ -76,9 +84,14 @@ export function withFacets<Job extends { readonly payload: string; readonly face
   return fields.length === 0 ? job : { ...job, facets: facetsIn(job.payload, fields) };
 }
 
+/** The value of a facet; null if the job does not have it. What every object inherits is no facet. */
+export function facetOf(facets: Facets | null, field: string): string | null {
+  return facets !== null && Object.hasOwn(facets, field) ? facets[field]! : null;
+}
+
 /** Whether a job has all of these values. */
 export function hasFacets(facets: Facets | null, wanted: Facets): boolean {
-  return Object.entries(wanted).every(([field, value]) => facets !== null && Object.hasOwn(facets, field) && facets[field] === value);
+  return Object.entries(wanted).every(([field, value]) => facetOf(facets, field) === value);
 }
 
 // ── The setting of a queue ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

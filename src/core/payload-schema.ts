@@ -7,6 +7,7 @@ import { invalid } from "./errors.ts";
 import { utf8Length } from "./json.ts";
 import { JSON_SCHEMA_TARGET, type StandardSchemaV1 } from "./standard-schema.ts";
 import { DAY_MS, HOUR_MS } from "./time-units.ts";
+import { ZOD_OPTIONS } from "./zod-input.ts";
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -44,7 +45,8 @@ export function readSchema(given: unknown, field: string): SchemaText {
 export function schemaOf(input: StandardSchemaV1 | undefined, given: JsonSchema | undefined): SchemaText | null {
   if (given !== undefined) return schemaText(given);
   try {
-    return schemaText(input?.["~standard"].jsonSchema?.input({ target: JSON_SCHEMA_TARGET }));
+    const { vendor, jsonSchema } = input?.["~standard"] ?? {};
+    return schemaText(jsonSchema?.input({ target: JSON_SCHEMA_TARGET, libraryOptions: vendor === "zod" ? ZOD_OPTIONS : undefined }));
   } catch {
     return null;
   }

@@ -6,9 +6,14 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     /** Standard JSON Schema: the schema of the input as JSON Schema. Not every library has it; it throws if there is none. */
-    readonly jsonSchema?:
-      { readonly input: (options: { readonly target: typeof JSON_SCHEMA_TARGET }) => Record<string, unknown> } | undefined;
+    readonly jsonSchema?: { readonly input: (options: JsonSchemaOptions) => Record<string, unknown> } | undefined;
   };
+}
+
+interface JsonSchemaOptions {
+  readonly target: typeof JSON_SCHEMA_TARGET;
+  /** Options of one library. */
+  readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 
 /** The version of JSON Schema that we ask for. */

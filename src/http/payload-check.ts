@@ -20,7 +20,7 @@ import { sharedRun } from "../lib/shared-run.ts";
 /** How long a lookup counts for a payload that fits, and for one that is refused: a new worker may take it. */
 const FRESH_MS = 5000;
 const FRESH_TO_REFUSE_MS = 1000;
-/** The longest that a request waits for a lookup; then its payload is not checked. */
+/** The longest that a request waits for a lookup; then its payload is not checked. So long, nobody else waits for one either. */
 const MAX_WAIT_MS = 1000;
 /** How many pairs of queue and type are remembered. */
 const MAX_PAIRS = 10_000;
@@ -40,6 +40,7 @@ export class PayloadCheck {
   /** The schemas of each pair of queue and type at the last lookup; null: anything fits. */
   readonly #schemas = new Map<string, readonly JsonSchema[] | null>();
   #lookedAt = -Infinity;
+  #gaveUpAt = -Infinity;
   readonly #lookTogether = sharedRun(() => this.#look());
 
   constructor(client: Pick<Client, "types">, clock: Clock) {
@@ -59,9 +60,17 @@ export class PayloadCheck {
 
   async #lookAndCheck(queue: string, type: string, value: unknown): Promise<undefined> {
     const isFresh = this.#clock.monotonic() - this.#lookedAt < FRESH_TO_REFUSE_MS;
-    if (!isFresh && (await atMost(this.#clock, MAX_WAIT_MS, this.#lookTogether())) !== true) return;
+    if (!isFresh && !(await this.#lookInTime())) return;
     const schemas = this.#schemasOf(queue, type);
     if (!fits(schemas, value)) throw refusal(schemas!, type, value);
+  }
+
+  /** Whether a lookup succeeded in time. A batch has up to 1,000 jobs: they must not wait one after the other. */
+  async #lookInTime(): Promise<boolean> {
+    if (this.#clock.monotonic() - this.#gaveUpAt < MAX_WAIT_MS) return false;
+    const isInTime = (await atMost(this.#clock, MAX_WAIT_MS, this.#lookTogether())) === true;
+    if (!isInTime) this.#gaveUpAt = this.#clock.monotonic();
+    return isInTime;
   }
 
   #schemasOf(queue: string, type: string): readonly JsonSchema[] | null {
@@ -69,7 +78,7 @@ export class PayloadCheck {
     const known = this.#schemas.get(pair);
     if (known !== undefined) return known;
     if (this.#schemas.size >= MAX_PAIRS) this.#schemas.clear();
-    const schemas = schemasFor(this.#handled, { queue, type })?.map(withoutFormats) ?? null;
+    const schemas = schemasFor(this.#handled, { queue, type })?.map(toApply) ?? null;
     this.#schemas.set(pair, schemas);
     return schemas;
   }
@@ -89,6 +98,15 @@ export class PayloadCheck {
 
 function fits(schemas: readonly JsonSchema[] | null, value: unknown): boolean {
   return schemas === null || schemas.some((schema) => fitsOne(schema, value));
+}
+
+/** Without formats. One that is nested too deep to be read refuses nothing. */
+function toApply(schema: JsonSchema): JsonSchema {
+  try {
+    return withoutFormats(schema);
+  } catch {
+    return {};
+  }
 }
 
 /** A schema that cannot be applied (a pattern that is none, a reference that leads nowhere) refuses nothing. */

@@ -3,7 +3,7 @@ import { type Issue, MillraceError } from "../core/errors.ts";
 import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
 import { withoutDate } from "../core/time-words.ts";
-import { toSnakeCase } from "./wire/values.ts";
+import { hasCallersNames, toSnakeCase } from "./wire/values.ts";
 
 /** What a WireError carries besides its message. */
 export interface WireFacts {
@@ -123,7 +123,7 @@ function hiddenDetail(code: ProblemCode): string {
 
 /** Names inside payload and meta are the caller's own. */
 function fieldOnTheWire(field: string): string {
-  return /^(payload|meta)\b/.test(field) ? field : toSnakeCase(field);
+  return hasCallersNames(field) ? field : toSnakeCase(field);
 }
 
 function wordsOnTheWire(message: string, field: string | undefined, named: string | undefined): string {

@@ -13,6 +13,7 @@ import type {
 } from "../client/client.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { readField } from "../core/facets.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import { textsIn } from "../core/json-source.ts";
 import { withTexts } from "../core/json-text.ts";
@@ -123,7 +124,11 @@ export function createRemoteClient(options: RemoteOptions): Client {
     count: async (filter) => countJobs(transport, filter),
     async facets(field, filter) {
       const query = queryOf(filter, "a filter of jobs");
-      const { body } = await transport.ask("GET /api/v1/facets/{field}", { params: { field }, query, repeatable: true });
+      const { body } = await transport.ask("GET /api/v1/facets/{field}", {
+        params: { field: readField(field, "field") },
+        query,
+        repeatable: true,
+      });
       return { values: body.values, without: body.without, isCapped: body.is_capped };
     },
     async attempts(id) {

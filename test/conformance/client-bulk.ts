@@ -249,7 +249,7 @@ export function bulkSuite(promises: Promises): void {
       await refused({ action: "cancel", filter: { type: "a" }, spread: "10m" }, "spread");
       await refused({ action: "retry", filter: { type: "a" }, spread: "25h" }, "spread");
       for (const action of ["retry", "cancel", "delete"] as const) {
-        for (const filter of [undefined, {}, { type: undefined }]) {
+        for (const filter of [undefined, {}, { type: undefined }, { where: {} }]) {
           await expect(client.bulk.start({ action, filter })).rejects.toMatchObject({ code: "invalid_input", field: "filter" });
         }
       }

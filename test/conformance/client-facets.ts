@@ -68,6 +68,9 @@ export function facetSuite(promises: Promises): void {
       expect((await client.dead.groups({ queue: "mail", where: { customer: "globex" } })).groups).toMatchObject([{ count: 2 }]);
       expect(await client.dead.retry({ queue: "mail", where: { customer: "globex" } })).toBe(2);
       expect((await client.facets("customer")).values).toEqual(values.slice(1));
+      const nobody = { values: [], without: 2, isCapped: false };
+      expect(await client.facets("constructor")).toEqual(nobody);
+      expect(await client.facets("constructor", { where: { "order.region": "eu" } })).toEqual(nobody);
     });
 
     promises("that a schedule's job has are facets too", async (client) => {
@@ -81,9 +84,17 @@ export function facetSuite(promises: Promises): void {
       const refused = (filter: object): Promise<unknown> => client.list(filter).catch((error: unknown) => error);
       expect(await refused({ where: { "a b": "x" } })).toMatchObject({ code: "invalid_input", field: "where" });
       expect(await refused({ where: { customer: "" } })).toMatchObject({ code: "invalid_input", field: "where.customer" });
+      // As if it were absent, purge would delete every dead letter.
+      expect(await refused({ where: { customer: undefined } })).toMatchObject({ code: "invalid_input", field: "where.customer" });
       expect(await refused({ where: { a: 1, b: 2, c: 3, d: 4, e: 5 } })).toMatchObject({ code: "invalid_input", field: "where" });
+      await expect(client.bulk.preview({ action: "cancel", filter: { where: { customerId: "" } } })).rejects.toMatchObject({
+        code: "invalid_input",
+        field: "filter.where.customerId",
+      });
       await expect(client.configure("mail", { facets: ["a", "b", "c", "d", "e"] })).rejects.toMatchObject({ field: "facets" });
-      await expect(client.facets("a b")).rejects.toMatchObject({ code: "invalid_input", field: "field" });
+      for (const field of ["a b", "", "a\u0000"]) {
+        await expect(client.facets(field)).rejects.toMatchObject({ code: "invalid_input", field: "field" });
+      }
       await expect(client.facets("customer", { status: "pending" })).rejects.toMatchObject({ code: "invalid_input", field: "status" });
     });
   });

@@ -467,7 +467,7 @@ export const WORKING: readonly Step[] = [
   },
   {
     name: "no failed job has it",
-    args: "facets customer",
+    args: "facets customer --status dead,failed",
     lines: [],
     talk: /^no dead or failed job has the facet customer\n1 more without customer/,
   },
@@ -480,7 +480,15 @@ export const WORKING: readonly Step[] = [
     talk: /^error group 000000000000 is muted until .+$/,
   },
   { name: "and listed", args: "errors --json", json: [{ group: "000000000000", reason: "known" }] },
+  { name: "and muted for good", args: "errors mute 000000000000", lines: [], talk: /^error group 000000000000 is muted$/ },
+  { name: "and shown so", args: "errors", lines: [/^GROUP +SINCE +UNTIL +BY +REASON$/, /^000000000000 .* you unmute it /] },
   { name: "and unmuted", args: "errors unmute 000000000000", lines: [], talk: /^error group 000000000000 is not muted any more$/ },
+  {
+    name: "a payload field is named once",
+    args: "bulk delete --where customer=a --where customer=b --yes",
+    code: 2,
+    talk: /^millrace: --where names customer twice: name each field once$/,
+  },
   { name: "retry-dead with a group that has none", args: "retry-dead --group 000000000000", lines: [/^retried 0 dead jobs$/] },
   { name: "retry-dead with a filter that fits none", args: "retry-dead --type other", lines: [/^retried 0 dead jobs$/] },
   {

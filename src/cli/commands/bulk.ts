@@ -107,7 +107,7 @@ function action(name: BulkAction, summary: string, { about, examples, options, a
     run: (input, session) =>
       session.withClient(async (client) => {
         const { output } = session;
-        const filter = { ...filterOf(input), status: input.status?.flatMap((status) => status.split(",")) };
+        const filter = { ...filterOf(input), status: input.status };
         const request: BulkRequest = { action: name, filter, all: input.all, limit: input.limit, spread: input.spread };
         if (input.dryRun) {
           const preview = await client.bulk.preview(request);

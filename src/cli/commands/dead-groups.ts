@@ -1,12 +1,12 @@
 import type { ErrorGroups } from "../../client/client.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
-import type { Mute } from "../../core/mute.ts";
 import { toErrorGroupsWire } from "../../http/wire/bulk.ts";
 import { defineCommand } from "../command.ts";
 import { count } from "../../core/counted.ts";
-import { age, moment, NOTHING } from "../figures.ts";
+import { age, NOTHING } from "../figures.ts";
 import { filterOf, JOB_FILTER } from "../job-filter.ts";
 import type { Column } from "../table.ts";
+import { muteEnd } from "./errors.ts";
 
 export const deadGroups = defineCommand({
   about:
@@ -36,14 +36,9 @@ function columns(now: number, { groups, isCapped }: ErrorGroups): readonly Colum
       shrinks: true,
       has: ({ firstVersion }) => firstVersion !== null,
     },
-    { title: "MUTED UNTIL", text: ({ muted }) => muteText(muted, now), has: ({ muted }) => muted !== null },
+    { title: "MUTED UNTIL", text: ({ muted }) => (muted === null ? NOTHING : muteEnd(muted, now)), has: ({ muted }) => muted !== null },
     { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: true },
     { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: true },
   ];
   return all.filter(({ has = () => true }) => groups.some(has));
-}
-
-function muteText(muted: Mute | null, now: number): string {
-  if (muted === null) return NOTHING;
-  return muted.until === null ? "unmuted" : moment(muted.until, now);
 }

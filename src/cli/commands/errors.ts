@@ -29,7 +29,7 @@ export const errors: CommandGroup = {
         const { output } = session;
         const muted = await session.withClient((client) => client.dead.mute(input.group, { for: input.for, reason: input.reason }));
         if (output.json) return output.value(toMuteWire(muted));
-        output.message(`error group ${input.group} is muted${muted.until === null ? "" : ` until ${moment(muted.until, Date.now())}`}`);
+        output.message(`error group ${input.group} is muted${muted.until === null ? "" : ` until ${muteEnd(muted, Date.now())}`}`);
       },
     }),
     unmute: defineVerb("Unmute an error group", {
@@ -47,11 +47,16 @@ export const errors: CommandGroup = {
   },
 };
 
+/** How a column "until" says when a mute ends. */
+export function muteEnd({ until }: Mute, now: number): string {
+  return until === null ? "you unmute it" : moment(until, now);
+}
+
 function columns(now: number): readonly Column<Mute>[] {
   return [
     { title: "GROUP", text: (mute) => mute.group },
     { title: "SINCE", text: ({ at }) => age(at, now), align: "right" },
-    { title: "UNTIL", text: ({ until }) => moment(until, now) },
+    { title: "UNTIL", text: (mute) => muteEnd(mute, now) },
     { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: true },
     { title: "REASON", text: ({ reason: why }) => why ?? NOTHING, shrinks: true },
   ];

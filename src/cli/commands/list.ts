@@ -33,7 +33,7 @@ export const list = defineCommand({
   async run(input, session) {
     const { limit = DEFAULT_LIMIT, cursor = null } = input;
     if (!Number.isInteger(limit) || limit < 1) throw new CommandRefused(`--limit must be a whole number from 1; got "${limit}"`);
-    const status = input.status?.flatMap((names) => names.split(","));
+    const { status } = input;
     const sort = (input.sort as Sort | undefined) ?? (status === undefined ? undefined : "state");
     const query: ListJobs = { ...filterOf(input), status, sort, cursor };
     const { output } = session;

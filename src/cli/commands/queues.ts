@@ -102,7 +102,7 @@ export const queues: CommandGroup = {
       options: {
         step: text("<hour|minute>", "whether to add up hours or minutes", ["hour", "minute"]),
         from: since("from the hour or minute of this time: 2026-03-01T10:00:00Z, or 2h for the last two hours"),
-        to: text("<time>", "up to the hour or minute of this time"),
+        to: since("up to the hour or minute of this time"),
       },
       async run({ queue, step, from, to }, session) {
         const query = { step: step as HistoryQuery["step"], from, to };

@@ -132,6 +132,7 @@ const ENTRY = {
 };
 
 const Schemas = Type.Record(Type.String({ pattern: NAME.source }), Type.String({ pattern: SCHEMA_DIGEST.source }), {
+  additionalProperties: false,
   maxProperties: MAX_PUBLISHED_SCHEMAS,
   description: `an object of at most ${MAX_PUBLISHED_SCHEMAS} types, each with the digest of its published schema`,
 });

@@ -139,7 +139,7 @@ export const queueRoutes = {
     scope: "read",
     answers: {
       200: {
-        when: "Empty when nothing does. Jobs, queues and workers of our own never count, except webhooks that could not be delivered. No job is read, however many there are.",
+        when: "Empty when nothing does. Jobs, queues and workers of our own never count, except webhooks that could not be delivered. No job is read, unless an error group is muted: then its jobs are counted.",
         is: Type.Object({ findings: Type.Array(Finding) }),
       },
     },

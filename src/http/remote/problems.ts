@@ -2,7 +2,7 @@
 import { ERROR_CODES, type ErrorCode, type ErrorFacts, MillraceError } from "../../core/errors.ts";
 import type { ProblemWire } from "../contract/schemas.ts";
 import type { ProblemCode, WireCode } from "../problem-codes.ts";
-import { toCamelCase } from "../wire/values.ts";
+import { hasCallersNames, toCamelCase } from "../wire/values.ts";
 
 /** The library's code for a problem that exists only over HTTP. */
 const WIRE_CODES: Readonly<Record<WireCode, ErrorCode>> = {
@@ -51,5 +51,5 @@ function codeOf(code: string): ErrorCode {
 
 /** Names inside payload and meta are the caller's own. */
 function fieldOfTheLibrary(field: string): string {
-  return /^(payload|meta)\b/.test(field) ? field : toCamelCase(field);
+  return hasCallersNames(field) ? field : toCamelCase(field);
 }

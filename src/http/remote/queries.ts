@@ -2,7 +2,7 @@
 import type { DeadLetters, JobCount, JobFilter, JobPage, ListJobs } from "../../client/client.ts";
 import { readGroup } from "../../core/error-group.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
-import { FIELD_RULE, FIELD_VALUE_RULE, isField, readFieldValue } from "../../core/facets.ts";
+import { FIELD_VALUE_RULE, readField, readFieldValue } from "../../core/facets.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromErrorGroupsWire, fromMuteWire } from "../wire/bulk.ts";
 import { fromSummaryWire } from "../wire/job.ts";
@@ -85,11 +85,10 @@ export function queryOf(input: object | null | undefined, what: string): Record<
 
 /** Payload fields as a query has them: `customer:globex`. */
 function pairTexts(where: unknown): string[] {
-  return Object.entries(readObject(where as object, "where")).flatMap(([field, value]) => {
-    if (value === undefined) return [];
-    if (!isField(field)) throw invalid("where", FIELD_RULE, field);
-    if (readFieldValue(value) === undefined) throw invalid(`where.${field}`, FIELD_VALUE_RULE, value);
-    return `${field}:${String(value)}`;
+  return Object.entries(readObject(where as object, "where")).map(([field, value]) => {
+    const name = readField(field, "where");
+    if (readFieldValue(value) === undefined) throw invalid(`where.${name}`, FIELD_VALUE_RULE, value);
+    return `${name}:${String(value)}`;
   });
 }
 

@@ -56,6 +56,11 @@ export function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** Whether this is, or is within, a field whose names are the caller's: they are the same in the library and on the wire. */
+export function hasCallersNames(field: string): boolean {
+  return /^(payload|meta|(filter\.)?where)\b/.test(field);
+}
+
 /** The same object with its own field names in snake_case, without undefined values. Deeper names are the caller's. */
 export function fieldsToSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(

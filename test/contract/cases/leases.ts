@@ -85,6 +85,7 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
   ],
   "PUT /api/v1/workers/{worker}": [
     { status: 200, ask: () => ({ params: { worker: "w1" }, json: { ...ENTRY, schemas: { task: "x".repeat(22) } } }) },
+    { status: 422, code: "invalid_input", ask: () => ({ params: { worker: "w1" }, json: { ...ENTRY, schemas: { "a b": 7 } } }) },
   ],
   "DELETE /api/v1/workers/{worker}": [{ status: 200, ask: () => ({ params: { worker: "w1" } }) }],
 };
