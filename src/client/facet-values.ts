@@ -1,4 +1,5 @@
 import { FacetTally } from "../core/facet-tally.ts";
+import { facetIn } from "../core/facets.ts";
 import { MAX_PAGE } from "../core/filter.ts";
 import { MAX_CANDIDATES, type Store } from "../store/store.ts";
 import type { FacetCounts } from "./client.ts";
@@ -21,6 +22,6 @@ export async function countFacetValues(
   // A text or another payload field needs what a list reads.
   const { jobs, isCapped } = await listAll(store, { ...query, sort: "state", limit: MAX_PAGE }, MAX_CANDIDATES, MAX_PAGE);
   const tally = new FacetTally();
-  for (const { facets } of jobs) tally.add(facets?.[wanted] ?? null, 1);
+  for (const { facets } of jobs) tally.add(facetIn(facets, wanted), 1);
   return tally.top(MAX_VALUES, isCapped);
 }

@@ -17,7 +17,8 @@ export const FIELD_VALUE_RULE: string = `a string of 1 to ${MAX_FIELD_VALUE_LENG
 /** Values by field. Sorted by field, so that equal facets have equal JSON. */
 export type Facets = Readonly<Record<string, string>>;
 
-const FIELD = /^[^\s.:=,"'`\\]+(\.[^\s.:=,"'`\\]+)*$/;
+// No control characters: neither a path of SQLite nor a text of PostgreSQL can have U+0000.
+const FIELD = /^[^\s\p{Cc}.:=,"'`\\]+(\.[^\s\p{Cc}.:=,"'`\\]+)*$/u;
 // An object would not keep these as fields.
 const NO_FIELDS = ["__proto__"];
 
@@ -76,9 +77,14 @@ export function withFacets<Job extends { readonly payload: string; readonly face
   return fields.length === 0 ? job : { ...job, facets: facetsIn(job.payload, fields) };
 }
 
+/** The value of a field; null if there is none. Every object inherits `constructor` and others, which are no fields. */
+export function facetIn(facets: Facets | null, field: string): string | null {
+  return facets !== null && Object.hasOwn(facets, field) ? facets[field]! : null;
+}
+
 /** Whether a job has all of these values. */
 export function hasFacets(facets: Facets | null, wanted: Facets): boolean {
-  return Object.entries(wanted).every(([field, value]) => facets !== null && Object.hasOwn(facets, field) && facets[field] === value);
+  return Object.entries(wanted).every(([field, value]) => facetIn(facets, field) === value);
 }
 
 // ── The setting of a queue ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 import { ErrorTally, type FoundGroup, hoursAgo, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
+import { facetIn } from "../../core/facets.ts";
 import { endedInTime, type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobRecord } from "../../core/job.ts";
 import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
@@ -23,7 +24,7 @@ export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups
 export function countFacetValues({ jobs }: Context, query: FacetQuery): FacetValues {
   const { records, isCapped } = latest(jobs, query);
   const tally = new FacetTally();
-  for (const { facets } of records) tally.add(facets?.[query.field] ?? null, 1);
+  for (const { facets } of records) tally.add(facetIn(facets, query.field), 1);
   return tally.top(query.limit, isCapped);
 }
 
