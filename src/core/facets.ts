@@ -18,7 +18,7 @@ export const FIELD_VALUE_RULE: string = `a string of 1 to ${MAX_FIELD_VALUE_LENG
 /** Values by field. Sorted by field, so that equal facets have equal JSON. */
 export type Facets = Readonly<Record<string, string>>;
 
-/** Control characters would break the terminal, and PostgreSQL stores no U+0000. */
+// No control characters: neither a path of SQLite nor a text of PostgreSQL can have U+0000.
 const FIELD = /^[^\s\p{Cc}.:=,"'`\\]+(\.[^\s\p{Cc}.:=,"'`\\]+)*$/u;
 // An object would not keep these as fields.
 const NO_FIELDS = ["__proto__"];

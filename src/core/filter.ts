@@ -24,7 +24,7 @@ export interface Filter {
   readonly internal?: boolean | undefined;
   readonly priority?: { readonly min: number; readonly max: number } | undefined;
   readonly tag?: string | undefined;
-  /** Jobs with all of these facets. With a queue, lists in the order of creation walk the index of the first. */
+  /** Jobs with all of these facets. With a queue, lists in the order of creation walk the index of one of them. */
   readonly facets?: Facets | undefined;
   /** Only clients know payload fields that no queue declares: client/where.ts. */
   readonly where?: undefined;

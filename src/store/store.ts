@@ -127,7 +127,8 @@ export interface Store extends Feed, Shared {
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
-   * With `move.payload`, each job that was moved has that payload from the same commit on: no claim sees the new life with the old payload.
+   * With `move.edit`, each job that was moved has that payload and these facets from the same commit on, and is in the indexes of these
+   * facets alone: no claim sees the new life with the old payload.
    * A key stays with its job and keeps the fingerprint of the first payload, because it identifies the request that made the job: that
    * request sent again is answered `known` with the job as it is now, and the same key with the new payload is a `conflict`.
    * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
@@ -155,8 +156,9 @@ export interface Store extends Feed, Shared {
    * Looks at MAX_CANDIDATES jobs at most, so it may return fewer than `limit` and still a cursor; a null cursor is the end. Jobs of other
    * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them
    * are skipped at most. With facets and a queue, newest created first, it walks the index of one of the facets, unless few jobs have the
-   * wanted statuses: only jobs of that index are looked at, whatever their status. A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any
-   * other one throws `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
+   * wanted statuses: only jobs of that index are looked at, whatever their status.
+   * A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any other one throws
+   * `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
    */
   list(query: ListQuery): Promise<{ jobs: JobSummaryRecord[]; cursor: string | null }>;
 
@@ -520,7 +522,10 @@ export interface CounterQuery {
   readonly to?: number | undefined;
 }
 
-/** One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step `hour-times` returns them. */
+/**
+ * One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step
+ * `hour-times` returns them.
+ */
 export interface CounterRow {
   readonly queue: string;
   /** Null: what is not kept by type; without `byType`, the whole queue. */

@@ -59,7 +59,7 @@ function newestFirst({ bySequence, queues }: Jobs, filter: Filter, below: number
   const statuses = statusesOf(filter);
   if (queue === undefined || facets === undefined) return bySequence.newestFirst(below, to, statuses);
   const found = queues.get(queue)?.byFacet.newestFirst(facets, below) ?? [];
-  return statuses === undefined ? found : found.filter(({ record }) => statuses.includes(record.status));
+  return found.filter(({ record }) => record.createdAt < to && (statuses === undefined || statuses.includes(record.status)));
 }
 
 /**

@@ -96,8 +96,8 @@ function searchOf({ sql }: Context, { q }: Filter) {
 
 /**
  * Lists newest first. If few jobs have the wanted statuses, they are picked from the tables of these statuses; otherwise it walks down from
- * the newest job, or from the newest with a facet, and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most; a walk goes on for as many more as it
- * skipped internal jobs and jobs of other statuses.
+ * the newest job, or from the newest with a facet, and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most. A walk
+ * over all jobs goes on for as many more as it skipped internal jobs and jobs of other statuses.
  */
 async function listNewest(context: Context, query: ListQuery): Promise<Page> {
   const areFew = await hasFew(context, query);

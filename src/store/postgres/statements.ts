@@ -122,7 +122,6 @@ const internalQueues = (s: string): string => `array(select id from ${s}.queue w
 const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
 /** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
 const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
-/** In: states, type, queue, lowest and highest priority, tag, error group, whether to include internal jobs, ended from, ended before. */
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 /** In: the wanted facets as JSON (null: any). */
 const hasFacets = (wanted: string): string => `(${wanted}::text is null or j.facets::jsonb @> ${wanted}::text::jsonb)`;
@@ -130,6 +129,10 @@ const ofBody = (
   s: string,
 ): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
   and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags)) and ${hasFacets("$17")}`;
+/**
+ * In, after where a list begins and ends: states, type, queue, lowest and highest priority, tag, error group, whether to include internal
+ * jobs, ended from, ended before; and as $17 the facets.
+ */
 const filter = (s: string): string =>
   `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)
     and ($13::bigint is null or s.ended_at >= $13) and ($14::bigint is null or s.ended_at < $14)`;

@@ -1,6 +1,6 @@
 /**
- * THE TABLES. A job is a body, which is written once, and one narrow row with everything that changes. That row is in exactly one of five
- * tables and moves to another by `delete … returning` into `insert`, in one statement:
+ * THE TABLES. A job is a body, which only an edit by hand changes, and one narrow row with everything else that changes. That row is in
+ * exactly one of five tables and moves to another by `delete … returning` into `insert`, in one statement:
  *
  *   ready     pending                            by lane and due time: for claims
  *   due       scheduled, retrying                by due time: for promote

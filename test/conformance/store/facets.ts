@@ -85,7 +85,12 @@ export function facetSuite(engine: Engine): void {
 
     keeps("a list with a queue walks the index of the facet: what other jobs there are does not matter", async (world) => {
       const { id: wanted } = await world.add(of("globex"));
+      world.clock.advance(1_000);
+      const to = world.clock.now();
       await world.addMany(MAX_CANDIDATES + 1, of("acme"));
+      const before = { queue: "mail", facets: { region: "eu" }, to };
+      expect((await world.store.list({ ...before, limit: 10 })).jobs.map(({ id }) => id)).toEqual([wanted]);
+      expect(await world.store.count(before)).toEqual({ count: 1, isCapped: false });
       expect((await world.store.list({ queue: "mail", facets: { customer: "globex" }, limit: 10 })).jobs.map(({ id }) => id)).toEqual([
         wanted,
       ]);
@@ -185,7 +190,9 @@ export function facetSuite(engine: Engine): void {
       const [group] = (await world.store.errorGroups({ status: ["dead"], limit: 1 })).groups;
       expect((await values(world, { group: group!.group })).values).toHaveLength(3);
       expect((await values(world, { group: "000000000000" })).values).toEqual([]);
-      expect(await values(world, { field: "nothing" })).toEqual({ values: [], without: 8, isCapped: false });
+      for (const field of ["nothing", "constructor"]) {
+        expect(await values(world, { field })).toEqual({ values: [], without: 8, isCapped: false });
+      }
     });
 
     keeps("the setting of a queue is a text that stays as it is", async (world) => {

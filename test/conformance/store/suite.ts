@@ -20,6 +20,7 @@ import { leaseSuite } from "./lease.ts";
 import { listOrderSuite } from "./list-order.ts";
 import { manualChangeSuite } from "./manual-change.ts";
 import { markSuite } from "./mark.ts";
+import { muteSuite } from "./mute.ts";
 import { payloadSchemaSuite } from "./payload-schema.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
@@ -62,6 +63,7 @@ const FAMILIES = [
   workerSuite,
   allowanceSuite,
   markSuite,
+  muteSuite,
   payloadSchemaSuite,
   auditSuite,
   inputSuite,

@@ -1,15 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { COUNTERS, TIMES } from "../../../src/core/counters.ts";
+import { COUNTERS, MAX_TYPES_COUNTED, TIMES } from "../../../src/core/counters.ts";
 import { bucketOf, BUCKETS } from "../../../src/core/histogram.ts";
 import { STATUSES, TERMINAL, WAITING } from "../../../src/core/job.ts";
 import { OUTCOME_KINDS } from "../../../src/core/lifecycle.ts";
 import {
+  BUCKETS_PER_TYPE,
   COUNTER,
   counterMetric,
+  COUNTERS_PER_TYPE,
+  FIELDS_PER_TYPE,
   FIRST_BUCKET,
   FIRST_COUNTER,
   FIRST_LATER_TALLY,
   firstBucketOf,
+  firstFieldOf,
   LAST_LATER_TALLY,
   LEVELS,
   levelNumber,
@@ -17,11 +21,13 @@ import {
   OUTCOME,
   readMetric,
   readTallyMetric,
+  readTyped,
   settledMark,
   STATE,
   statusOf,
   tallyMetric,
   THRESHOLDS,
+  typedCounter,
 } from "../../../src/store/numbers.ts";
 
 const inOrder = (numbers: readonly number[]): number[] => [...numbers].sort((a, b) => a - b);
@@ -84,6 +90,24 @@ describe("every number has one meaning", () => {
     expect(LAST_LATER_TALLY).toBeLessThan(FIRST_BUCKET);
     for (const { status, level, metric } of everyTally) expect(readTallyMetric(metric)).toEqual({ status, level });
     for (const counter of COUNTERS) expect(readMetric(counterMetric(counter), FIRST_COUNTER)).toEqual({ counter });
+  });
+
+  test("figures of a type tell the type, and fit the column of PostgreSQL", () => {
+    expect([COUNTERS_PER_TYPE, BUCKETS_PER_TYPE, FIELDS_PER_TYPE]).toEqual([16, 320, 10_000]);
+    for (const type of [0, 1, MAX_TYPES_COUNTED]) {
+      for (const [perType, firstOf] of [
+        [BUCKETS_PER_TYPE, firstBucketOf],
+        [FIELDS_PER_TYPE, firstFieldOf],
+      ] as const) {
+        const metrics = TIMES.flatMap((time) => [firstOf(time), firstOf(time) + BUCKETS - 1]);
+        for (const metric of metrics) expect(readTyped(type * perType + metric, perType)).toEqual({ type, metric });
+        if (type > 0) {
+          for (const metric of Object.values(COUNTER)) expect(readTyped(typedCounter(type, metric), perType)).toEqual({ type, metric });
+        }
+      }
+    }
+    expect(COUNTERS.length).toBeLessThanOrEqual(COUNTERS_PER_TYPE);
+    expect((MAX_TYPES_COUNTED + 1) * BUCKETS_PER_TYPE).toBeLessThan(2 ** 15);
   });
 
   test("buckets tell their time", () => {

@@ -76,6 +76,10 @@ export const counters = (s: string, digest: string): string => `
 create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_type text, p_from bigint, p_to bigint)
   returns table (out_queue text, out_type text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
+declare
+  -- The number of the only wanted type; -1: it has none; null: all types.
+  v_number int := case when p_type is not null and p_queue is not null then coalesce((select nullif(max(l.counted_as), 0)
+    from ${s}.lane l where l.queue = (select id from ${s}.queue where name = p_queue) and l.type = p_type), -1) end;
 begin
   return query
     with cell as (
@@ -85,7 +89,7 @@ begin
       select queue, null, ${typeIn("metric")}, at, ${untyped("metric")}, amount from ${s}.count where p_queue is not null and step = p_step and at = any(array(select generate_series(
         greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
         least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length)))
-        and queue = (select id from ${s}.queue where name = p_queue)
+        and queue = (select id from ${s}.queue where name = p_queue) and (v_number is null or ${typeIn("metric")} = v_number)
       union all
       select * from (
         select c.queue, case when l.counted_as is null then l.type end, coalesce(l.counted_as, 0),
@@ -97,10 +101,11 @@ begin
       select queue, case when p_by_type then type end as type, case when p_by_type then number end as number, at, metric, sum(amount)::bigint as amount
       from cell group by 1, 2, 3, at, metric having sum(amount) <> 0
     )
-    select * from (select q.name, coalesce(c.type, (select l.type from ${s}.lane l where l.counted_as = c.number and l.queue = c.queue and c.number > 0 limit 1)) as out_type,
-      c.at, c.metric, c.amount
-    from sums c join ${s}.queue q on q.id = c.queue where p_queue is null or q.name = p_queue
-    ) named where p_type is null or out_type = p_type;
+    select q.name, coalesce(c.type, n.type), c.at, c.metric, c.amount
+    from sums c join ${s}.queue q on q.id = c.queue
+      left join (select distinct queue, counted_as, type from ${s}.lane where p_by_type and counted_as > 0
+        and (p_queue is null or queue = (select id from ${s}.queue where name = p_queue))) n on n.queue = c.queue and n.counted_as = c.number
+    where (p_queue is null or q.name = p_queue) and (p_type is null or coalesce(c.type, n.type) = p_type);
   out_at := ${NOW};
   return next;
 end $$;`;

@@ -142,7 +142,7 @@ export const indexFacets = (schema: string, ids: string): string => `
   select l.queue, f.key, f.value, j.created_at, j.seq from ${schema}.job j join ${schema}.lane l on l.id = j.lane
     cross join lateral json_each_text(j.facets::json) f where j.id = any(${ids})`;
 
-/** Takes the deleted jobs `j` out of the index of their facets. Entries are looked up one by one: the table may be large. */
+/** Takes the jobs `j`, which may be deleted by now, out of the index of their facets. Entries are looked up one by one: the table may be large. */
 export const unindexFacets = (schema: string): string => `
   delete from ${schema}.facet where ctid = any(array(
     select e.ctid from j join ${schema}.lane l on l.id = j.lane cross join lateral json_each_text(j.facets::json) f

@@ -154,19 +154,29 @@ local function decideAll()
   end
 end
 
--- A queue has a new lane. From the last type that is counted on its own, the queue remembers its lane.
+-- The lanes of a queue, in the order of their making.
+local function lanesOf(queue)
+  local numbers, all, start = {}, redis.call('HGETALL', B .. 'l'), queue.name .. ' '
+  for index = 1, #all, 2 do
+    if sub(all[index], 1, #start) == start then numbers[#numbers + 1] = tonumber(all[index + 1]) end
+  end
+  table.sort(numbers)
+  return numbers
+end
+
+-- A queue has a new lane. It remembers how many types it has, and the lane of the last one that is counted on its own.
 local function countType(queue, number)
   if queue.lastTyped then return end
   local key = B .. 'q:' .. queue.name
-  if redis.call('HSETNX', key, 'types', 0) == 1 then
-    -- An older version did not count them.
-    for _, name in ipairs(redis.call('HKEYS', B .. 'l')) do
-      if sub(name, 1, #queue.name + 1) == queue.name .. ' ' then redis.call('HINCRBY', key, 'types', 1) end
-    end
-  else redis.call('HINCRBY', key, 'types', 1) end
-  if tonumber(redis.call('HGET', key, 'types')) < ${MAX_TYPES_COUNTED} then return end
-  queue.lastTyped = number
-  redis.call('HSET', key, 'lastTyped', number)
+  if redis.call('HEXISTS', key, 'types') == 1 then
+    if redis.call('HINCRBY', key, 'types', 1) == ${MAX_TYPES_COUNTED} then queue.lastTyped = number end
+  else
+    -- An older version did not count types, so there may be more than are counted on their own.
+    local numbers = lanesOf(queue)
+    redis.call('HSET', key, 'types', #numbers)
+    queue.lastTyped = numbers[${MAX_TYPES_COUNTED}]
+  end
+  if queue.lastTyped then redis.call('HSET', key, 'lastTyped', queue.lastTyped) end
 end
 
 local function numberLanes()

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { MAX_TYPES_COUNTED } from "../../../../src/core/counters.ts";
+import { partitionOf } from "../../../../src/core/partition.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
 import { openIoredis } from "../../../../src/store/redis/ioredis-driver.ts";
@@ -241,6 +243,20 @@ describe("a server", () => {
     await store.close();
   });
 
+  test("counts the first types of a queue on their own, even if an older version made more and did not number them", async () => {
+    const name = prefix();
+    const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
+    const types = Array.from({ length: MAX_TYPES_COUNTED + 3 }, (_, index) => `type-${index}`);
+    await store.insert(types.map((type) => jobOf({ type })));
+    // As an older version leaves it.
+    await run("HDEL", `${name}:{${partitionOf("default")}}:q:default`, "types", "lastTyped");
+    await store.insert([...types, "late", "later"].map((type) => jobOf({ type })));
+    const { rows } = await store.counters({ step: "all", byType: true });
+    expect(new Set(rows.map(({ type }) => type))).toEqual(new Set([...types.slice(0, MAX_TYPES_COUNTED), null]));
+    expect(rows.find(({ type }) => type === null)!.counts).toEqual({ enqueued: 3 + 3 + 2 });
+    await store.close();
+  });
+
   test("S03: that lost its list of leases gets it back by a sweep, and the jobs are reclaimed", async () => {
     const name = prefix();
     const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
@@ -303,7 +319,7 @@ describe("a server", () => {
     // A minute or an hour may have begun meanwhile.
     const lasting = (keys: string[]): string[] => keys.filter((key) => !/:[mh]:\d+:/.test(key)).sort();
     expect(lasting(await run<string[]>("KEYS", "*"))).toEqual(lasting(before));
-    expect(lasting(before).filter((key) => /:(j|s|w:.*|r|e:.*|i:.*|g|f:.*)$/.test(key))).toEqual([]);
+    expect(lasting(before).filter((key) => /:(j|s|w:.*|r|e:.*|i:.*|g|p:.*)$/.test(key))).toEqual([]);
     await store.close();
   });
 });
