@@ -142,17 +142,18 @@ export class Enqueuer {
   #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown, isWithin: boolean): NewJob | Promise<NewJob> {
     const partition = partitionOf(settings.queue);
     const id = givenId === undefined ? this.#parts.createId(partition) : readGivenId(givenId, partition);
-    const plain = createJob(id, type, payload, settings);
-    const finish = (fields: readonly string[]): NewJob => {
-      const job = withFacets(plain, fields);
-      if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
-      return job;
-    };
+    const job = createJob(id, type, payload, settings);
     const { bounds, facets } = this.#parts;
     const fields = facets.of(settings.queue);
-    const job = fields instanceof Promise ? fields.then(finish) : finish(fields);
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
-    return bounded instanceof Promise ? Promise.all([job, bounded]).then(([made]) => made) : job;
+    if (!(fields instanceof Promise || bounded instanceof Promise)) return this.#finish(job, payload, fields);
+    return Promise.all([fields, bounded]).then(([known]) => this.#finish(job, payload, known));
+  }
+
+  #finish(plain: NewJob, payload: unknown, fields: readonly string[]): NewJob {
+    const job = withFacets(plain, fields);
+    if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
+    return job;
   }
 
   #settingsOf(kind: JobKind, options: EnqueueOptions | undefined): JobSettings {
