@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { orderOf } from "../../../src/dashboard/job-search.ts";
+import { orderOf, readAuditSearch } from "../../../src/dashboard/job-search.ts";
 import { readWhere, writeWhere } from "../../../src/dashboard/where-text.ts";
 
 test.each([
@@ -23,4 +23,8 @@ test.each(["globex", "globex ", " globex", "a, b", "a\\", "a\\ ", "x:y", "\n"])(
 
 test("spaces around typed payload fields do not count", () => {
   expect(readWhere(" customer:globex , region:eu ")).toEqual({ customer: "globex", region: "eu" });
+});
+
+test("the URL of the audit keeps what is a filter", () => {
+  expect(readAuditSearch({ by: "ann", jobId: "7", action: "job:eaten", queue: "", other: "x" })).toEqual({ by: "ann", jobId: "7" });
 });
