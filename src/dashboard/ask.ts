@@ -1,5 +1,6 @@
-/** Asks before a change that cannot be undone. */
+/** Asks before a change, and why it is made. */
 import type { ReactNode } from "react";
+import type { ChangeOptions } from "../core/manual-change.ts";
 import { Watched } from "./watched.ts";
 
 export interface Question {
@@ -16,17 +17,20 @@ export interface Question {
   readonly typed?: string;
 }
 
-/** The open question, and where its answer goes. */
-export const question = new Watched<(Question & { readonly answer: (yes: boolean) => void }) | null>(null);
+/** The options of the change that the user confirmed; null if the user did not. */
+type Answer = ChangeOptions | null;
 
-/** Resolves with whether the user confirmed. */
-export function ask(asked: Question): Promise<boolean> {
+/** The open question, and where its answer goes. */
+export const question = new Watched<(Question & { readonly answer: (given: Answer) => void }) | null>(null);
+
+/** Resolves when the user has answered. */
+export function ask(asked: Question): Promise<Answer> {
   return new Promise((resolve) => {
     question.set({
       ...asked,
-      answer: (yes) => {
+      answer: (given) => {
         question.set(null);
-        resolve(yes);
+        resolve(given);
       },
     });
   });

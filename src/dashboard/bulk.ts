@@ -5,6 +5,7 @@
 import { createElement } from "react";
 import { BULK_QUEUE, type BulkAction, STATUSES_OF } from "../core/bulk.ts";
 import type { JobSummary, Status } from "../core/job.ts";
+import type { ChangeOptions } from "../core/manual-change.ts";
 import { readStatusFilter, statusWords } from "../core/status-filter.ts";
 import { act } from "./act.ts";
 import { type BulkOperation, type BulkPreview, client, type JobFilter } from "./api.ts";
@@ -55,8 +56,9 @@ export async function changeAll(action: BulkAction, filter: JobFilter, limit?: n
       return false;
     }
     let spread: Spread | undefined;
-    if (!(await isConfirmed(preview, (chosen) => (spread = chosen)))) return false;
-    void follow(await client.bulk.start({ action, filter, all: true, limit, spread }));
+    const options = await confirm(preview, (chosen) => (spread = chosen));
+    if (options === null) return false;
+    void follow(await client.bulk.start({ action, filter, all: true, limit, spread }, options));
     return true;
   } catch (error) {
     noteRefusal(error);
@@ -73,7 +75,7 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
   );
 }
 
-async function isConfirmed(preview: BulkPreview, onSpread: (spread: Spread | undefined) => void): Promise<boolean> {
+async function confirm(preview: BulkPreview, onSpread: (spread: Spread | undefined) => void): Promise<ChangeOptions | null> {
   const { action, filter, limit, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;

@@ -3,6 +3,7 @@ import { createElement, type ReactNode } from "react";
 import { Ban, Play, RotateCw, Trash2 } from "lucide-react";
 import { isTerminal, type JobSummary, type Status } from "../core/job.ts";
 import { RETRY, RUN_NOW } from "../core/lifecycle.ts";
+import type { ChangeOptions } from "../core/manual-change.ts";
 import { act } from "./act.ts";
 import { client } from "./api.ts";
 import { ask } from "./ask.ts";
@@ -31,16 +32,16 @@ export function isValid(action: JobAction, status: Status): boolean {
   }
 }
 
-function perform(action: JobAction, id: string): Promise<unknown> {
+function perform(action: JobAction, id: string, options: ChangeOptions): Promise<unknown> {
   switch (action) {
     case "retry":
-      return client.retry(id);
+      return client.retry(id, options);
     case "start":
-      return client.retry(id, { now: true });
+      return client.retry(id, { ...options, now: true });
     case "cancel":
-      return client.cancel(id);
+      return client.cancel(id, options);
     case "delete":
-      return client.remove(id);
+      return client.remove(id, options);
   }
 }
 
@@ -64,16 +65,18 @@ export const SAMPLE = 3;
 /** Asks if it cannot be undone, makes the change, and reports it. Returns whether it was made. */
 export async function changeJob(action: JobAction, job: Target): Promise<boolean> {
   const what = `${job.type} …${shortId(job.id)}`;
-  if (!(await isConfirmed(action, [job], what))) return false;
+  const options = await confirm(action, [job], what);
+  if (options === null) return false;
   return (
     (await act(
-      async () => (await perform(action, job.id), true),
+      async () => (await perform(action, job.id, options), true),
       () => `${what} ${DONE[action]}`,
     )) === true
   );
 }
 
-function isConfirmed(action: JobAction, jobs: readonly Target[], what: string): Promise<boolean> {
+/** The options of the change; null if the user does not want it. A change that can be undone is made without a question. */
+function confirm(action: JobAction, jobs: readonly Target[], what: string): Promise<ChangeOptions | null> {
   const running = jobs.filter(({ status }) => status === "running").length;
   if (action === "delete") {
     const body = bodyOf("This also deletes payload, result, attempts and log. It cannot be undone.", jobs);
@@ -84,7 +87,7 @@ function isConfirmed(action: JobAction, jobs: readonly Target[], what: string): 
     const body = bodyOf(`${which}: the handler is told to stop; what it has done so far is not undone.`, jobs);
     return ask({ title: `Cancel ${what}?`, body, yes: jobs.length === 1 ? "Cancel it" : "Cancel them", no: "Do not cancel", danger: true });
   }
-  return Promise.resolve(true);
+  return Promise.resolve({});
 }
 
 function bodyOf(text: string, jobs: readonly Target[]): ReactNode {
@@ -108,7 +111,9 @@ const AT_ONCE = 5;
 export async function changeJobs(action: JobAction, jobs: readonly Target[]): Promise<boolean> {
   const able = jobs.filter(({ status }) => isValid(action, status));
   const what = counted(able.length, "job");
-  if (able.length === 0 || progress.get() !== null || !(await isConfirmed(action, able, what))) return false;
+  if (able.length === 0 || progress.get() !== null) return false;
+  const options = await confirm(action, able, what);
+  if (options === null) return false;
   let isStopped = false;
   let done = 0;
   let failed = 0;
@@ -119,7 +124,7 @@ export async function changeJobs(action: JobAction, jobs: readonly Target[]): Pr
     for (const { id } of waiting) {
       if (isStopped) return;
       try {
-        await perform(action, id);
+        await perform(action, id, options);
         done++;
       } catch (error) {
         failed++;

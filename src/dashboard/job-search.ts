@@ -97,13 +97,14 @@ export interface AuditSearch {
   readonly by?: string | undefined;
   readonly action?: AuditAction | undefined;
   readonly queue?: string | undefined;
+  readonly jobId?: string | undefined;
   readonly cursor?: string | undefined;
 }
 
 /** Reads the URL of the audit. */
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
-  const { by, action, queue, cursor } = search;
-  const given = Object.entries({ by, queue, cursor }).filter(([, value]) => typeof value === "string" && value !== "");
+  const { by, action, queue, jobId, cursor } = search;
+  const given = Object.entries({ by, queue, jobId, cursor }).filter(([, value]) => typeof value === "string" && value !== "");
   const known = AUDIT_ACTIONS.find((each) => each === action);
   return { ...Object.fromEntries(given), ...(known === undefined ? {} : { action: known }) };
 }

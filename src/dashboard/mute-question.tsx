@@ -1,6 +1,5 @@
 import { type ReactElement, useState } from "react";
-import { MAX_REASON_LENGTH } from "../core/manual-change.ts";
-import { SelectField, TextField } from "./parts/field.tsx";
+import { SelectField } from "./parts/field.tsx";
 
 /** For how long an error can be muted; "" is until somebody unmutes it. */
 const TIMES = [
@@ -13,13 +12,12 @@ export type MuteTime = (typeof TIMES)[number][0];
 
 interface MuteQuestionProps {
   readonly first: MuteTime;
-  readonly onChange: (chosen: { readonly time: MuteTime; readonly reason: string }) => void;
+  readonly onChange: (chosen: MuteTime) => void;
 }
 
-/** What muting means, for how long, and why. */
+/** What muting means, and for how long. */
 export function MuteQuestion({ first, onChange }: MuteQuestionProps): ReactElement {
   const [time, setTime] = useState<MuteTime>(first);
-  const [reason, setReason] = useState("");
   return (
     <div className="space-y-3">
       <p>Its jobs stay dead letters. They are listed last, and raise no alarm and no notification.</p>
@@ -30,16 +28,7 @@ export function MuteQuestion({ first, onChange }: MuteQuestionProps): ReactEleme
         onChange={(value) => {
           const chosen = value as MuteTime;
           setTime(chosen);
-          onChange({ time: chosen, reason });
-        }}
-      />
-      <TextField
-        label="Why (optional)"
-        value={reason}
-        maxLength={MAX_REASON_LENGTH}
-        onChange={(value) => {
-          setReason(value);
-          onChange({ time, reason: value });
+          onChange(chosen);
         }}
       />
     </div>

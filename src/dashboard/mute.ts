@@ -7,12 +7,12 @@ import { MuteQuestion, type MuteTime } from "./mute-question.tsx";
 
 /** Asks for how long and why, then mutes the group. */
 export async function muteGroup({ group, name }: ErrorGroup): Promise<void> {
-  let chosen: { time: MuteTime; reason: string } = { time: "24h", reason: "" };
-  const body = createElement(MuteQuestion, { first: chosen.time, onChange: (changed) => (chosen = changed) });
-  if (!(await ask({ title: `Mute ${name}?`, body, yes: "Mute" }))) return;
-  const { time, reason } = chosen;
+  let time: MuteTime = "24h";
+  const body = createElement(MuteQuestion, { first: time, onChange: (chosen) => (time = chosen) });
+  const options = await ask({ title: `Mute ${name}?`, body, yes: "Mute" });
+  if (options === null) return;
   await act(
-    () => client.dead.mute(group, { for: time === "" ? undefined : time, reason: reason.trim() === "" ? undefined : reason.trim() }),
+    () => client.dead.mute(group, { ...options, for: time === "" ? undefined : time }),
     () => `${name} is muted`,
   );
 }

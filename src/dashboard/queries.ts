@@ -66,8 +66,8 @@ export function useStats(): UseQueryResult<Stats> {
 }
 
 /**
- * The statistics of the last `periods`, of all queues, of one, or of one type. Old periods do not change, so they are not fetched with every event. One queue
- * has run and wait times too: these are many numbers, so that hours of them are fetched only now and then.
+ * The statistics of the last `periods`, of all queues, of one, or of one type. Old periods do not change, so they are not fetched with every
+ * event. One queue has run and wait times too: these are many numbers, so that hours of them are fetched only now and then.
  */
 export function useHistory(step: Step, periods: number, queue?: string, type?: string): UseQueryResult<HistoryPoint[]> {
   const everyMs = queue !== undefined && step === "hour" ? TIMES_MS : HISTORY_MS;

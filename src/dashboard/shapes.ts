@@ -17,8 +17,9 @@ export type FormerWorker = Awaited<ReturnType<Client["formerWorkers"]>>[number];
 export type JobPage = Awaited<ReturnType<Client["list"]>>;
 /** A filter and a page. */
 export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;
-/** Dead letters by error. */
+/** Dead and failed jobs by the value of a facet. */
 export type FacetCounts = Awaited<ReturnType<Client["facets"]>>;
+/** Dead letters by error. */
 export type ErrorGroups = Awaited<ReturnType<Client["dead"]["groups"]>>;
 /** Dead letters whose errors look alike. */
 export type ErrorGroup = ErrorGroups["groups"][number];

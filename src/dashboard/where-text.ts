@@ -5,8 +5,13 @@ export type Where = Readonly<Record<string, string>>;
 
 /** Null if a field or a value is not valid. */
 export function readWhere(text: string): Where | null {
-  // A comma in a value has a backslash before it.
-  const pairs = (text.match(/(?:[^,\\]|\\.)+/gs) ?? []).map((pair) => pair.replace(/\\(.)/gs, "$1").trim());
+  // A comma in a value has a backslash before it, and so has a space at its end: other spaces there are only typed.
+  const pairs = (text.match(/(?:[^,\\]|\\.)+/gs) ?? []).map((pair) => {
+    return pair
+      .trimStart()
+      .replace(/(?<!\\)\s+$/, "")
+      .replace(/\\(.)/gs, "$1");
+  });
   const read = pairs.map((pair): [string, string] | null => {
     const colon = pair.indexOf(":");
     const [field, value] = [pair.slice(0, Math.max(0, colon)), readFieldValue(pair.slice(colon + 1))];
@@ -17,7 +22,7 @@ export function readWhere(text: string): Where | null {
 
 /** Undefined for none. */
 export function writeWhere(where: Where): string | undefined {
-  const pairs = Object.entries(where).map(([field, value]) => `${field}:${value}`.replace(/[\\,]/g, "\\$&"));
+  const pairs = Object.entries(where).map(([field, value]) => `${field}:${value}`.replace(/[\\,]|\s$/g, "\\$&"));
   return pairs.length === 0 ? undefined : pairs.join();
 }
 

@@ -31,6 +31,7 @@ describe.each(servers)("on %s", (_, storeUrl) => {
 
     await page.getByRole("link", { name: "Queues" }).click();
     await page.locator("[data-queue=mail]").getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("dialog", { name: "Pause mail?" }).getByRole("button", { name: "Pause" }).click();
     await page.locator("[data-queue=mail]").getByText("paused").waitFor();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: "Completed 1" }).click();

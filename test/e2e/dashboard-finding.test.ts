@@ -157,7 +157,7 @@ test("a page in the background tells of new dead jobs, when that was asked for",
   await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`);
   await letDie(client, "a", "no");
   await page.clock.fastForward(10_000);
-  await eventually(() => page.evaluate("window.told")).toEqual(["1 new dead job"]);
+  await eventually(() => page.evaluate("window.told")).toEqual(["1 more dead job needs review"]);
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon-alert\.svg$/);
   await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))`);
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
@@ -171,7 +171,7 @@ test("a page in the background tells of new dead jobs, when that was asked for",
   expect(await page.locator('link[rel="icon"]').getAttribute("href")).toMatch(/icon\.svg$/);
   await letDie(client, "b", "no");
   await page.clock.fastForward(10_000);
-  await eventually(() => page.evaluate("window.told")).toEqual(["1 new dead job", "1 new dead job"]);
+  await eventually(() => page.evaluate("window.told")).toEqual(["1 more dead job needs review", "1 more dead job needs review"]);
 });
 
 test("which customer's jobs fail? Two clicks from the overview, and each answer is a filter", async () => {

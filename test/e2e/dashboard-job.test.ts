@@ -406,6 +406,7 @@ describe("schedules", () => {
     await row.getByText("pending").waitFor();
     expect((await client.list()).jobs).toMatchObject([{ type: "clean:up" }]);
     await row.getByRole("button", { name: "Pause nightly" }).click();
+    await page.getByRole("dialog", { name: "Pause the schedule nightly?" }).getByRole("button", { name: "Pause" }).click();
     await row.getByText("paused").waitFor();
     await row.getByRole("button", { name: "Resume nightly" }).click();
     await row.getByRole("button", { name: "Pause nightly" }).waitFor();
@@ -437,6 +438,7 @@ describe("schedules", () => {
     await heard;
     expect(await row.getByText("At 03:15").isVisible()).toBe(true);
     await row.getByRole("button", { name: "Pause nightly" }).click();
+    await page.getByRole("dialog", { name: "Pause the schedule nightly?" }).getByRole("button", { name: "Pause" }).click();
     await row.getByText("paused").waitFor();
     await row.getByText("At 04:15").waitFor();
   });
@@ -476,6 +478,8 @@ describe("the keyboard", () => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type("pause mail");
     await page.getByRole("option", { name: /^Pause mail/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Pause mail?" }).waitFor();
     await page.keyboard.press("Enter");
     await eventually(async () => (await client.queues())[0]).toMatchObject({ name: "mail", paused: true });
   });

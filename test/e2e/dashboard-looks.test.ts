@@ -129,13 +129,21 @@ describe.each(["dark", "light"] as const)("in the %s theme", (theme) => {
   });
 });
 
+const COLOURS_OF_LINES = `[...new Set([...document.querySelectorAll("[role=log] span")].map((line) => getComputedStyle(line).color))]`;
+
 test("the theme is chosen, and kept", async () => {
-  const { page, close } = await profile.openPage(dashboard.url, DESK);
+  const [, running] = pages.find(([name]) => name === "a running job")!;
+  const { page, close } = await profile.openPage(dashboard.url + running, { ...DESK, height: 400 });
+  const lines = page.getByRole("log").locator("span");
   const theme = (): Promise<string | null> => page.locator("html").getAttribute("data-theme");
   expect(await theme()).toBe("dark");
+  await lines.first().waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Options" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Light" }).click();
   await eventually(theme).toBe("light");
+  // Also of lines that are not visible: they are seen in these colours first.
+  await eventually(() => page.evaluate(`getComputedStyle(document.querySelector("[role=log]")).color`)).toBe("rgb(16, 25, 26)");
+  expect(await page.evaluate(COLOURS_OF_LINES)).toEqual(["rgb(16, 25, 26)"]);
   await page.reload();
   expect(await theme()).toBe("light");
   await page.getByRole("button", { name: "Options" }).click();

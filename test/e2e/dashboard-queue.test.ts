@@ -107,6 +107,7 @@ test("it says what waits, who works on it and how full it is, and leads to its j
   await page.getByText("2 of 10").waitFor();
   await page.getByText("7d", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("dialog", { name: "Pause mail?" }).getByRole("button", { name: "Pause" }).click();
   await page.getByRole("heading", { name: "mail paused" }).waitFor();
   await page.getByRole("list", { name: "Jobs by status" }).getByRole("link", { name: "pending 2" }).click();
   await eventually(() => page.locator("tr[data-job]").count()).toBe(2);

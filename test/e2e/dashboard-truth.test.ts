@@ -39,7 +39,7 @@ describe("a status", () => {
     const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
     await dialog.getByText("Failed jobs.", { exact: true }).waitFor();
     await dialog.getByText("Type 1 to confirm").waitFor();
-    await dialog.getByRole("textbox").fill("1");
+    await dialog.getByLabel(/to confirm$/).fill("1");
     await dialog.getByRole("button", { name: "Delete it" }).click();
     await page.locator("[data-toast=done]", { hasText: "1 job is deleted" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ failed: 0, dead: 2 });
@@ -99,7 +99,7 @@ describe("groups of dead letters", () => {
     await eventually(() => groups.first().innerText()).toMatch(/^3\n/);
     await users.getByRole("button", { name: "Mute this error" }).click();
     const mute = page.getByRole("dialog", { name: "Mute Boom?" });
-    await mute.getByLabel("Why (optional)").fill("fixed in 1.5.1");
+    await mute.getByLabel("Reason").fill("fixed in 1.5.1");
     await mute.getByRole("button", { name: "Mute", exact: true }).click();
     await users.getByText(/^muted until .*: fixed in 1\.5\.1$/).waitFor();
     expect(await groups.last().innerText()).toContain("no user");

@@ -106,6 +106,7 @@ describe("queues", () => {
     const page = await visit("queues");
     const row = page.locator("[data-queue=mail]");
     await row.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("dialog", { name: "Pause mail?" }).getByRole("button", { name: "Pause" }).click();
     await row.getByText("paused").waitFor();
     expect(await isPaused()).toBe(true);
     await row.getByRole("button", { name: "Resume" }).click();
@@ -249,7 +250,7 @@ describe("jobs", () => {
     expect(await page.getByRole("menuitem", { name: "Cancel all matches" }).getAttribute("aria-disabled")).toBe("true");
     await page.getByRole("menuitem", { name: "Delete all matches" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 120 jobs?" });
-    await dialog.getByRole("textbox").fill("120");
+    await dialog.getByLabel(/to confirm$/).fill("120");
     await dialog.getByRole("button", { name: "Delete them" }).click();
     await page.getByText("No matches").waitFor();
     expect((await client.list({ type: "old:import" })).jobs).toEqual([]);
@@ -420,7 +421,7 @@ describe("dead letters", () => {
     await eventually(() => groups.count()).toBe(1);
     await groups.getByRole("button", { name: "Delete 1 dead letter with this error" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 1 job?" });
-    await dialog.getByRole("textbox").fill("1");
+    await dialog.getByLabel(/to confirm$/).fill("1");
     await dialog.getByRole("button", { name: "Delete it" }).click();
     await page.getByText("No dead letters").waitFor();
   });
@@ -445,7 +446,7 @@ describe("dead letters", () => {
     await page.getByRole("button", { name: "Delete all" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 2 jobs?" });
     expect(await dialog.getByRole("button", { name: "Delete them" }).isDisabled()).toBe(true);
-    await dialog.getByRole("textbox").fill("2");
+    await dialog.getByLabel(/to confirm$/).fill("2");
     await dialog.getByRole("button", { name: "Delete them" }).click();
     await page.getByText("No dead letters").waitFor();
     expect((await client.stats()).deadCount).toBe(0);

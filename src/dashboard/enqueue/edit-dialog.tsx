@@ -4,14 +4,13 @@ import { type FormEvent, type ReactElement, useState } from "react";
 import { type Issue, MillraceError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { payloadOf, prettyJson } from "../../core/json-text.ts";
-import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
 import { shortId } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
+import { useReason } from "../parts/use-reason.tsx";
 import { issuesOf, readJson } from "./draft.ts";
 import { PayloadField } from "./payload-field.tsx";
 
@@ -22,7 +21,7 @@ interface EditDialogProps {
 
 export default function EditDialog({ job, onClose }: EditDialogProps): ReactElement {
   const [text, setText] = useState(() => prettyJson(payloadOf(job)));
-  const [reason, setReason] = useState("");
+  const reason = useReason();
   const [payloadProblem, setPayloadProblem] = useState<string>();
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
@@ -41,9 +40,8 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
     setIssues([]);
     setProblem(undefined);
     setBusy(true);
-    const options = { payload, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) };
     const retried = await act(
-      () => client.retry(job.id, options),
+      () => client.retry(job.id, { ...reason.options, payload }),
       () => `${job.type} …${shortId(job.id)} is queued for retry with the new payload`,
       { onFailure: refuse },
     );
@@ -73,13 +71,7 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
           This job, with the same id, gets this payload and is retried. The present payload is not kept.
         </p>
         <PayloadField text={text} onChange={setText} type={job.type} queue={job.queue} problem={payloadProblem} issues={issues} rows={12} />
-        <TextField
-          label="Reason"
-          value={reason}
-          onChange={setReason}
-          maxLength={MAX_REASON_LENGTH}
-          hint="Optional. It is kept with the change."
-        />
+        {reason.field}
       </form>
     </Dialog>
   );

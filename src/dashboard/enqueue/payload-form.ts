@@ -111,11 +111,14 @@ function valueOf({ kind, isRequired }: FormField, shown: string): unknown {
 
 function put(within: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
   if (name === undefined) return value;
-  const { [name]: former, ...others } = isObject(within) ? within : {};
+  const object = isObject(within) ? within : {};
+  // Not what every object has, such as `constructor`.
+  const former = Object.hasOwn(object, name) ? object[name] : undefined;
+  const { [name]: _, ...others } = object;
   const inner = put(former, rest, value);
   if (inner === undefined || (rest.length > 0 && former === undefined && value === undefined)) return others;
   // In its old place, so that the JSON does not jump.
-  return isObject(within) && Object.hasOwn(within, name) ? { ...within, [name]: inner } : { ...others, [name]: inner };
+  return { ...object, [name]: inner };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

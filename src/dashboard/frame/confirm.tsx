@@ -2,6 +2,7 @@ import { type ReactElement, useId, useState } from "react";
 import { question } from "../ask.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { useReason } from "../parts/use-reason.tsx";
 import { useWatched } from "../use-watched.ts";
 
 export function Confirm(): ReactElement | null {
@@ -13,41 +14,51 @@ type OpenProps = NonNullable<ReturnType<typeof question.get>>;
 
 function OpenQuestion({ title, body, yes, no = "Cancel", danger = false, instead, typed, answer }: OpenProps): ReactElement {
   const [text, setText] = useState("");
+  const reason = useReason();
+  const form = useId();
   const field = useId();
   const isReady = typed === undefined || text.trim() === typed;
   return (
     <Dialog
       title={title}
-      onClose={() => answer(false)}
+      onClose={() => answer(null)}
       footer={
         <>
-          <Button look="quiet" onClick={() => answer(false)} data-first={typed === undefined ? "" : undefined}>
+          <Button look="quiet" onClick={() => answer(null)} data-first={danger && typed === undefined ? "" : undefined}>
             {no}
           </Button>
           {instead !== undefined && (
             <Button
               onClick={() => {
-                answer(false);
+                answer(null);
                 instead.act();
               }}
             >
               {instead.label}
             </Button>
           )}
-          <Button look={danger ? "danger" : "primary"} disabled={!isReady} onClick={() => answer(true)}>
+          <Button
+            look={danger ? "danger" : "primary"}
+            type="submit"
+            form={form}
+            disabled={!isReady}
+            data-first={danger || typed !== undefined ? undefined : ""}
+          >
             {yes}
           </Button>
         </>
       }
     >
       <form
+        id={form}
         className="space-y-3 p-4"
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) answer(true);
+          if (isReady) answer(reason.options);
         }}
       >
         <div>{body}</div>
+        {reason.field}
         {typed !== undefined && (
           <label htmlFor={field} className="block space-y-1">
             <span className="text-muted-foreground">

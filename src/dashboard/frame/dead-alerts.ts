@@ -48,8 +48,9 @@ export async function mayNotify(): Promise<boolean> {
 
 function announce(more: number, all: number): void {
   showDot(true);
-  const notification = new Notification(counted(more, "new dead job"), {
-    body: `${counted(all, "dead job needs", "dead jobs need")} review`,
+  // Not "new": when a mute ends, old jobs need review again.
+  const notification = new Notification(`${counted(more, "more dead job needs", "more dead jobs need")} review`, {
+    body: `${counted(all, "dead job")} in all`,
     tag: "millrace-dead",
   });
   notification.addEventListener("click", () => window.focus());

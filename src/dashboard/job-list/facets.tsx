@@ -1,7 +1,8 @@
 /** FAILURES BY FACET: which customer's jobs fail. Each value is a filter of the page. */
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { JobFilter } from "../api.ts";
+import { counted } from "../../core/counted.ts";
+import type { FacetCounts, JobFilter } from "../api.ts";
 import { count } from "../format.ts";
 import { useHeld } from "../held.ts";
 import type { JobSearch } from "../job-search.ts";
@@ -27,14 +28,19 @@ interface FacetsProps {
 export function Facets({ filter, search }: FacetsProps): ReactElement | null {
   const { data: queues = [] } = useQueues();
   const declared = queues.filter(({ name }) => search.queue === undefined || search.queue === name).flatMap(({ facets }) => facets);
-  const fields = [...new Set(declared.map(({ field }) => field))].slice(0, MAX_FIELDS);
+  const fields = [...new Set(declared.map(({ field }) => field))];
   if (fields.length === 0) return null;
   const latest = (field: string): number => Math.max(...declared.filter((each) => each.field === field).map(({ since }) => since));
   return (
     <div className="mb-4 grid gap-4 md:grid-cols-2">
-      {fields.map((field) => (
+      {fields.slice(0, MAX_FIELDS).map((field) => (
         <Facet key={field} field={field} since={latest(field)} filter={filter} search={search} />
       ))}
+      {fields.length > MAX_FIELDS && (
+        <p className="text-xs text-muted-foreground md:col-span-2">
+          {counted(fields.length - MAX_FIELDS, "more facet")}. Choose a queue to see all of its facets.
+        </p>
+      )}
     </div>
   );
 }
@@ -83,8 +89,8 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
   );
 }
 
-function restOf({ values, without }: { readonly values: readonly unknown[]; readonly without: number }, field: string): string {
-  const more = values.length > SHOWN ? `${count(values.length - SHOWN)} more values. ` : "";
-  const none = values.length === 0 ? `No failed job has this field. ` : "";
+function restOf({ values, without, isCapped }: FacetCounts, field: string): string {
+  const more = values.length > SHOWN ? `${isCapped ? "At least " : ""}${counted(values.length - SHOWN, "more value")}. ` : "";
+  const none = values.length === 0 ? "No failed job has this field. " : "";
   return `${none}${more}${without > 0 ? `${count(without)} without ${field}.` : ""}`.trim();
 }

@@ -1,12 +1,12 @@
 /** Small parts of lines and cells. */
 import { Link } from "@tanstack/react-router";
-import { Copy, Pause } from "lucide-react";
+import { Copy, Pause, ScrollText } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { ALL_DELIVERIES, ALL_QUEUES } from "../../core/delivery.ts";
 import { isInternalQueue } from "../../core/internal.ts";
 import { copyText } from "../copy-text.ts";
 import { shortId } from "../format.ts";
-import { searchOfQueue } from "../job-search.ts";
+import { type AuditSearch, searchOfQueue } from "../job-search.ts";
 import { visible } from "../safe-text.ts";
 import { changeWhere } from "../where-text.ts";
 import { IconButton } from "./button.tsx";
@@ -54,6 +54,19 @@ export function TypeLink({ queue, type }: { readonly queue: string; readonly typ
       className="inline-flex min-h-6 items-center rounded break-all underline-offset-2 hover:underline"
     >
       {type}
+    </Link>
+  );
+}
+
+/** Leads to the changes of a queue or a job in the audit. */
+export function AuditLink({ of }: { readonly of: Pick<AuditSearch, "queue" | "jobId"> }): ReactElement {
+  return (
+    <Link
+      to="/audit"
+      search={of}
+      className="inline-flex h-8 items-center gap-1.5 rounded-md px-2.5 text-muted-foreground hover:bg-accent hover:text-foreground"
+    >
+      <ScrollText aria-hidden className="size-3.5" /> Audit
     </Link>
   );
 }

@@ -41,6 +41,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   { id: "reason", title: "Reason", cell: ({ reason }) => textOr(reason), className: "max-w-52 truncate", yields: 2 },
 ];
 
+/** The filters that one removes by a button; the kind of change is chosen from a list. */
+const FILTERS = [
+  ["by", "by"],
+  ["queue", "queue"],
+  ["jobId", "job"],
+] as const;
+
 export function Audit(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -72,11 +79,11 @@ export function Audit(): ReactElement {
         Who changed what by hand. Entries are kept for {AUDIT_KEPT_MS / DAY_MS} days, at most {count(MAX_AUDIT_ENTRIES)} of them.
       </PageHead>
       <div className="space-y-3">
-        {(["by", "queue"] as const).map(
-          (name) =>
+        {FILTERS.map(
+          ([name, label]) =>
             filter[name] !== undefined && (
               <Button key={name} look="quiet" icon={X} onClick={() => set({ [name]: undefined })}>
-                {name}: {visible(filter[name])}
+                {label}: {visible(filter[name])}
               </Button>
             ),
         )}

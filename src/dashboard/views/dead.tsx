@@ -72,8 +72,8 @@ export function Dead(): ReactElement {
       <div className="mb-3">
         <FilterBar search={search} fixed={["status"]} ended="Died" />
       </div>
-      {/* Other filters, other groups: they are not held back, even under the pointer. */}
       <Facets filter={{ ...toFilter(query), status: "dead" }} search={search} />
+      {/* Other filters, other groups: they are not held back, even under the pointer. */}
       <ErrorGroups key={JSON.stringify(filters)} filter={toFilter(query)} search={search} />
       <JobList
         list={list}

@@ -6,7 +6,7 @@ import { usersWorkers } from "../../core/attention.ts";
 import { servesQueue } from "../../core/explain.ts";
 import type { QueueDetails, Worker } from "../api.ts";
 import type { Range } from "../history/ranges.ts";
-import { PausedBadge } from "../parts/bits.tsx";
+import { AuditLink, PausedBadge } from "../parts/bits.tsx";
 import { Card } from "../parts/card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useAttention, useQueue } from "../queries.ts";
@@ -74,7 +74,10 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
           <span className="break-all">{queue.name}</span>
           {queue.paused && <PausedBadge />}
         </h1>
-        {isOperator && <QueueActions row={queue} />}
+        <div className="flex items-center gap-1">
+          <AuditLink of={{ queue: queue.name }} />
+          {isOperator && <QueueActions row={queue} />}
+        </div>
       </div>
       <div className="space-y-4">
         {mine.length > 0 && <Attention findings={mine} queues={1} workers={0} />}

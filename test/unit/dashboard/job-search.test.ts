@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { orderOf } from "../../../src/dashboard/job-search.ts";
+import { orderOf, readAuditSearch } from "../../../src/dashboard/job-search.ts";
+import { readWhere, writeWhere } from "../../../src/dashboard/where-text.ts";
 
 test.each([
   [{}, null],
@@ -10,4 +11,20 @@ test.each([
   [{ status: "pending", ended: "1h" }, null],
 ])("a list of %j is sorted as the store does it: %j", (search, order) => {
   expect(orderOf(search)).toBe(order);
+});
+
+test.each(["globex", "globex ", " globex", "a, b", "a\\", "a\\ ", "x:y", "\n"])(
+  "a link to the payload field %j finds that value",
+  (value) => {
+    expect(readWhere(writeWhere({ customer: value, region: "eu" })!)).toEqual({ customer: value, region: "eu" });
+    expect(readWhere(writeWhere({ customer: value })!)).toEqual({ customer: value });
+  },
+);
+
+test("spaces around typed payload fields do not count", () => {
+  expect(readWhere(" customer:globex , region:eu ")).toEqual({ customer: "globex", region: "eu" });
+});
+
+test("the URL of the audit keeps what is a filter", () => {
+  expect(readAuditSearch({ by: "ann", jobId: "7", action: "job:eaten", queue: "", other: "x" })).toEqual({ by: "ann", jobId: "7" });
 });

@@ -48,6 +48,7 @@ describe("a form of a schema", () => {
     expect(typed("{}", note!, "hi")).toBe('{"inner":{"note":"hi"}}');
     expect(typed('{"inner":{"note":"hi","x":1}}', note!, "")).toBe('{"inner":{"x":1}}');
     expect(typed("{}", note!, "")).toBe("{}");
+    expect(typed("{}", { ...note!, path: ["constructor", "note"] }, "")).toBe("{}");
     expect(typed('{"rest":[],"to":"x"}', field("rest"), '["a"]')).toBe('{"rest":["a"],"to":"x"}');
     expect(typed("{}", field("size"), "7.")).toBe('{"size":"7."}');
     expect(shownAt({ inner: { note: "hi" } }, note!)).toBe("hi");

@@ -10,7 +10,7 @@ import { shortDecimal } from "../../format.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { overlay } from "../../overlay.ts";
-import { CopyButton, Meter, QueueLink, TypeLink } from "../../parts/bits.tsx";
+import { AuditLink, CopyButton, Meter, QueueLink, TypeLink } from "../../parts/bits.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Menu, MenuItem } from "../../parts/menu.tsx";
 import { Priority } from "../../parts/priority.tsx";
@@ -117,6 +117,7 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
         </>
       )}
       <CopyAs job={job} />
+      <AuditLink of={{ jobId: job.id }} />
     </div>
   );
 }

@@ -13,7 +13,7 @@ import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
 import { readTypedTime, typedTime } from "../../typed-time.ts";
-import { readWhere } from "../../where-text.ts";
+import { readWhere, writeWhere } from "../../where-text.ts";
 
 /** Filters that have a field here; the status has its tabs. */
 const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "where", "ended", "from", "to", "internal"];
@@ -245,7 +245,7 @@ function WhereInput({ value, onChange }: ValueProps): ReactElement {
       placeholder="customer:globex"
       value={value}
       shown={value}
-      read={(text) => (readWhere(text) === null ? null : text.trim())}
+      read={(text) => writeWhere(readWhere(text) ?? {}) ?? null}
       onChange={onChange}
     />
   );

@@ -7,6 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { messageOf } from "../../parts/notices.tsx";
+import { useReason } from "../../parts/use-reason.tsx";
 
 export function QueueSettings({ queue, onClose }: { readonly queue: Queue; readonly onClose: () => void }): ReactElement {
   const [form, setForm] = useState({
@@ -18,6 +19,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     count: String(queue.retention.count),
     keepAtLeast: formatDuration(queue.retention.keepAtLeast),
   });
+  const reason = useReason();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change });
@@ -29,7 +31,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     event.preventDefault();
     setBusy(true);
     const done = await act(
-      async () => (await client.configure(queue.name, settingsOf(form)), true),
+      async () => (await client.configure(queue.name, settingsOf(form), reason.options), true),
       () => `Settings of ${queue.name} are saved`,
       { onFailure: (error) => setProblem(messageOf(error)) },
     );
@@ -79,12 +81,13 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
             label="Facets"
             placeholder="none"
             {...field("facets")}
-            hint={`Payload fields to filter and count by, such as customer, order.region: at most ${MAX_FACETS}. They hold for jobs that are enqueued from about a minute later on.`}
+            hint={`Payload fields to filter and count by, such as customer, order.region: at most ${MAX_FACETS}. Jobs enqueued from about a minute after the change have them.`}
           />
         </div>
         <TextField label="Keep completed jobs for" {...field("age")} hint="And cancelled ones. For example 24h or 7d." />
         <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many of them." />
         <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
+        <div className="sm:col-span-2">{reason.field}</div>
       </form>
     </Dialog>
   );

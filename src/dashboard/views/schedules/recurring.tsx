@@ -119,12 +119,22 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
   const [isEdited, setEdited] = useState(false);
   const { name, paused } = schedule;
   const { schedules } = client;
-  const toggle = (): void =>
-    void act(
-      () => (paused ? schedules.resume(name) : schedules.pause(name)),
-      () => (paused ? `${name} is resumed` : `${name} is paused`),
-      { undo: () => (paused ? schedules.pause(name) : schedules.resume(name)) },
+  const resume = (): Promise<unknown> =>
+    act(
+      () => schedules.resume(name),
+      () => `${name} is resumed`,
+      { undo: () => schedules.pause(name) },
     );
+  const pause = async (): Promise<void> => {
+    const body = "It creates no jobs until you resume it. Its existing jobs stay.";
+    const options = await ask({ title: `Pause the schedule ${name}?`, body, yes: "Pause" });
+    if (options === null) return;
+    await act(
+      () => schedules.pause(name, options),
+      () => `${name} is paused`,
+      { undo: () => schedules.resume(name) },
+    );
+  };
   const run = (): void =>
     void act(
       () => schedules.run(name),
@@ -136,9 +146,10 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
     );
   const remove = async (): Promise<void> => {
     const body = "It creates no more jobs. Its existing jobs stay.";
-    if (!(await ask({ title: `Delete the schedule ${name}?`, body, yes: "Delete", danger: true }))) return;
+    const options = await ask({ title: `Delete the schedule ${name}?`, body, yes: "Delete", danger: true });
+    if (options === null) return;
     await act(
-      () => schedules.remove(name),
+      () => schedules.remove(name, options),
       () => `The schedule ${name} is deleted`,
     );
   };
@@ -147,7 +158,11 @@ function ScheduleActions({ row: schedule }: { readonly row: Schedule }): ReactEl
       <Button icon={Zap} onClick={run}>
         Run now
       </Button>
-      <IconButton icon={paused ? Play : Pause} label={`${paused ? "Resume" : "Pause"} ${name}`} className="size-8" onClick={toggle} />
+      {paused ? (
+        <IconButton icon={Play} label={`Resume ${name}`} className="size-8" onClick={() => void resume()} />
+      ) : (
+        <IconButton icon={Pause} label={`Pause ${name}`} className="size-8" onClick={() => void pause()} />
+      )}
       <Menu trigger={<IconButton icon={Pencil} label={`Change ${name}`} className="size-8" />}>
         <MenuItem icon={Pencil} onClick={() => setEdited(true)}>
           Edit

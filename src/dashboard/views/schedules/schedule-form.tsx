@@ -11,6 +11,7 @@ import { SelectField, TextArea, TextField } from "../../parts/field.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
+import { useReason } from "../../parts/use-reason.tsx";
 import { formOf, readForm, type ScheduleDraft, timingOf, type TimingDraft } from "./schedule-draft.ts";
 import { cronWords, RunTimes } from "./timing.tsx";
 
@@ -26,6 +27,7 @@ interface ScheduleFormProps {
 export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): ReactElement {
   const [draft, setDraft] = useState(() => formOf(schedule));
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
+  const reason = useReason();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   // The name for which the server said that a schedule has it.
@@ -46,7 +48,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
       setProblem(isTaken ? `A schedule named ${read.schedule.name} exists. Replace it, or choose another name.` : messageOf(error));
     };
     const done = await act(
-      () => (isNew ? client.schedules.create(read.schedule) : client.schedules.upsert(read.schedule)),
+      () => (isNew ? client.schedules.create(read.schedule, reason.options) : client.schedules.upsert(read.schedule, reason.options)),
       ({ name }) => `The schedule ${name} is ${isReplacement ? "replaced" : "saved"}`,
       { onFailure: refuse },
     );
@@ -84,6 +86,7 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
         <TimingFields draft={draft} set={set} />
         <Preview timing={draft} />
         <OtherFields draft={draft} set={set} problems={problems} />
+        <div className="sm:col-span-2">{reason.field}</div>
       </form>
     </Dialog>
   );
