@@ -1,5 +1,5 @@
 /** Figures by period, from counters. They cost the same however many jobs there are. */
-import { TIMES_BY_MINUTE_MS } from "../core/counters.ts";
+import { MAX_TIMED_PERIODS, TIMES_BY_MINUTE_MS } from "../core/counters.ts";
 import { invalid } from "../core/errors.ts";
 import { readQueue, readType } from "../core/job-options.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
@@ -39,12 +39,13 @@ export async function readTypes(
   input: unknown,
 ): Promise<TypeFigures[]> {
   const span = readSpan(readOptions(input, "the types of a queue", ["step", "from", "to"]), clock);
-  const { rows, timed } = await readPeriods(store, span, { queue: readQueue(name), byType: true }, true);
+  const withTimes = span.points <= MAX_TIMED_PERIODS;
+  const { rows, timed } = await readPeriods(store, span, { queue: readQueue(name), byType: true }, withTimes);
   const timesByType = Map.groupBy(timed, ({ type }) => type);
   const figures = Array.from(
     Map.groupBy(rows, ({ type }) => type),
     ([type, counted]): TypeFigures => {
-      return { type, ...countsOf(counted), ...timesOf(timesByType.get(type) ?? []) };
+      return { type, ...countsOf(counted), ...timesOf(withTimes ? (timesByType.get(type) ?? []) : []) };
     },
   );
   return figures.sort((a, b) => Number(a.type === null) - Number(b.type === null) || endedOf(b) - endedOf(a) || byName(a, b));

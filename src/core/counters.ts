@@ -10,6 +10,9 @@ export type Counter = (typeof COUNTERS)[number];
 /** How many types of a queue are counted each on its own: its first ones. The others count towards their queue only. */
 export const MAX_TYPES_COUNTED = 100;
 
+/** Histograms of all types of a queue are many numbers, so they are read of no more periods at once: an hour of minutes, or two days of hours. */
+export const MAX_TIMED_PERIODS = 60;
+
 /** How long histograms are kept by minute. Then `sweep` adds them to those of their hour. */
 export const TIMES_BY_MINUTE_MS: number = 2 * HOUR_MS;
 

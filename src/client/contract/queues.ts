@@ -154,7 +154,7 @@ export interface TypeFigures {
   readonly failed: number;
   /** Attempts that failed or were lost and had an automatic retry. */
   readonly retried: number;
-  /** Run time of the attempts that ended in these periods, in milliseconds. */
+  /** Run time of the attempts that ended in these periods, in milliseconds. Null for more than 60 periods: ask for one type with `history`. */
   readonly run: Percentiles;
   /** How long those attempts had waited since they were due. */
   readonly wait: Percentiles;

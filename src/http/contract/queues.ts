@@ -204,7 +204,7 @@ export const queueRoutes = {
     query: closed(SPAN),
     answers: {
       200: {
-        when: "Sums over the periods, by default the last 24 hours or 60 minutes, the type with the most ended jobs first. A type without events is left out. All values come from counters; no jobs are read.",
+        when: "Sums over the periods, by default the last 24 hours or 60 minutes, the type with the most ended jobs first. A type without events is left out. For more than 60 periods the times are null: ask for one type. All values come from counters; no jobs are read.",
         is: Type.Object({
           types: Type.Array(
             Type.Object({

@@ -88,6 +88,9 @@ describe("history", () => {
       { type: "idle", enqueued: 1, completed: 0, run: { p50: null }, wait: { p50: null } },
     ]);
     expect((await client.queueTypes("q", { step: "minute" })).map(({ completed }) => completed)).toEqual([3, 1, 0]);
+    // Of more periods than these, times are many numbers: they are not read.
+    const [busiest] = await client.queueTypes("q", { from: START - 100 * 3_600_000 });
+    expect(busiest).toMatchObject({ completed: 4, run: { p95: null }, wait: { p95: null } });
     expect(await client.queueTypes("empty")).toEqual([]);
   });
 

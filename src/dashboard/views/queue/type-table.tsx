@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
+import { MAX_TIMED_PERIODS, MAX_TYPES_COUNTED } from "../../../core/counters.ts";
 import type { TypeFigures } from "../../api.ts";
 import { count, percent, took } from "../../format.ts";
 import { type Range, RANGES } from "../../history/ranges.ts";
@@ -54,6 +54,11 @@ export function TypeTable({ queue, range }: { readonly queue: string; readonly r
                 columns={COLUMNS}
                 keyOf={({ type }) => type ?? ""}
               />
+              {periods > MAX_TIMED_PERIODS && (
+                <p className="border-t px-4 py-2 text-muted-foreground">
+                  Times are shown for up to 24 hours. The page of a type has them for 30 days.
+                </p>
+              )}
               {types.some(({ type }) => type === null) && (
                 <p className="border-t px-4 py-2 text-muted-foreground">
                   {OTHERS}: beyond the first {MAX_TYPES_COUNTED} of this queue, or before Millrace counted by type.
