@@ -4,6 +4,8 @@ import { type Range, RANGES } from "./ranges.ts";
 interface RangeChoiceProps<Name extends Range> {
   readonly range: Name;
   readonly onChange: (range: Name) => void;
+  /** Its name, if a page has several. */
+  readonly label?: string;
   /** Which ones to choose from. Default: all. */
   readonly ranges?: readonly Name[];
 }
@@ -11,10 +13,11 @@ interface RangeChoiceProps<Name extends Range> {
 export function RangeChoice<Name extends Range>({
   range,
   onChange,
+  label = "Time range",
   ranges = Object.keys(RANGES) as Name[],
 }: RangeChoiceProps<Name>): ReactElement {
   return (
-    <div role="group" aria-label="Time range" className="flex gap-0.5 rounded-md bg-muted p-0.5">
+    <div role="group" aria-label={label} className="flex gap-0.5 rounded-md bg-muted p-0.5">
       {ranges.map((name) => (
         <button
           key={name}

@@ -33,7 +33,7 @@ export function SlotsOverTime({ isMine }: { readonly isMine: (worker: Pick<Worke
       figures={FIGURES}
       result={{ ...workers, data: points }}
       valueText={shortDecimal}
-      aside={<RangeChoice range={range} onChange={setRange} ranges={REPORTED} />}
+      aside={<RangeChoice range={range} onChange={setRange} label="How far back" ranges={REPORTED} />}
     />
   );
 }
