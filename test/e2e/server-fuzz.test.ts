@@ -63,7 +63,7 @@ const requests = fc.record({
   prefer: seldom(words),
 });
 
-test(`${REQUESTS} hostile requests: no 5xx, no crash, and the server is as sound as before`, async () => {
+test(`${REQUESTS} hostile requests: no 5xx, no crash, and the server is as sound as before`, { timeout: 300_000 }, async () => {
   const client = await connect("memory:");
   const faults: unknown[] = [];
   const server = createServer(client, { open: true, onRequest: ({ error }) => error !== undefined && faults.push(error) });
