@@ -18,7 +18,7 @@ import {
   LIST_BY_STATE,
   SEARCH,
   SEARCH_BY_STATE,
-} from "./statements/query.ts";
+} from "./statements/list.ts";
 
 interface Row {
   /** Newest created first, only the sequence says where it is. */

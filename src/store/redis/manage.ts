@@ -26,7 +26,7 @@ import {
 import { byPartition, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { CHANGE, REMOVE } from "./statements/manage.ts";
-import { ATTEMPTS, FIND } from "./statements/query.ts";
+import { ATTEMPTS, FIND } from "./statements/find.ts";
 
 export async function changeJobs(
   { session, keys, feed }: Context,

@@ -1,154 +1,12 @@
+/** WHICH JOBS A LIST OR A COUNT LOOKS AT, and in which order. Parts of the scripts in list.ts, which say what to do with each. */
 import { INTERNAL_MARK } from "../../../core/internal.ts";
-import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
 import { ENDED, HEAD, MEMBER, RECORD } from "../layout.ts";
-import { FACETS, wantedFacets } from "./facets.ts";
-import { COUNT_BEFORE, isOneOf, LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
-import { type Script, script } from "./script.ts";
+import { isOneOf } from "./parts.ts";
 
-/** In: now; ids. Out: { bodies, records (either may be nil), lanes as (number, queue, type) … } */
-export const FIND: Script = script(
-  "find",
-  TIME,
-  RECORDS,
-  LANES,
-  `
-local ids = {}
-for index = 2, #ARGV do ids[index - 1] = ARGV[index] end
-local bodies, records = mget('j', ids), mget('s', ids)
-for _, body in ipairs(bodies) do
-  if body then
-    laneOf(laneIn(body))
-  end
-end
-return { bodies, records, laneNames() }
-`,
-);
-
-/** In: now; id. Out: nil; or { record, history … }; the record is "" if nothing has changed the job yet. */
-export const ATTEMPTS: Script = script(
-  "attempts",
-  TIME,
-  `
-local id = ARGV[2]
-if redis.call('HEXISTS', B .. 'j', id) == 0 then return nil end
-return { redis.call('HGET', B .. 's', id) or '', unpack(redis.call('LRANGE', B .. 'h:' .. id, 0, -1)) }
-`,
-);
-
-/** Adds a job to the answer. */
-const ADD = `
-local function add(id, body, record, place, at)
-  laneOf(laneIn(body))
-  jobs[#jobs + 1] = id
-  jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
-  jobs[#jobs + 1] = place
-  jobs[#jobs + 1] = string.format('%.0f', at or 0)
-end
-`;
-
-/** Returns whether that is enough. `placeOf` says whether and where a job may have the search text; `isTired`, whether enough was read. */
-const SHOW = `
-${ADD}
-local function show(id, body, record, at)
-  body = body or redis.call('HGET', B .. 'j', id)
-  local place = placeOf(id, body, record)
-  if place then
-    add(id, body, record, place, at)
-    shown = shown + 1
-  end
-  return shown == want or isTired()
-end
-`;
-
-/** Shows all jobs with the wanted facets; with a tag, those that may have it: it is searched for in the JSON that has the tags. */
-const SHOW_ALL = `
-local tag = ARGV[12]
-local function placeOf(_, body)
-  if not hasFacets(body) then return nil end
-  if tag == '' then return 0 end
-  local _, _, from = keyIn(body)
-  return string.find(sub(body, from, string.find(body, '\\n', from, true)), tag, 1, true) and 0
-end
-local function isTired() return false end
-${SHOW}
-`;
-
-/** Only counts jobs. Ends at the first job that was created too early: all that follow are older. */
-const SHOW_NONE = `
-local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
-local function show(id, body)
-  if from or to or wantedFacets then
-    body = body or redis.call('HGET', B .. 'j', id)
-    local created = ${HEAD.open("body", "created")}
-    isOver = from and created < from
-    if isOver or (to and created >= to) then return isOver end
-    if not hasFacets(body) then return false end
-  end
-  shown = shown + 1
-  return false
-end
-`;
-
-/** Counts jobs whose payload has the text; shows those that may have it elsewhere. */
-const SHOW_DOUBTFUL = `
-${ADD}
-local function show(id, body, record)
-  body = body or redis.call('HGET', B .. 'j', id)
-  local place = placeOf(id, body, record)
-  if place == 1 then shown = shown + 1
-  elseif place then add(id, body, record, place) end
-  return isTired()
-end
-`;
-
-/**
- * Where a job has a text, or may have it: everything but the payload is compared in its packed form, and the reader of the answer checks
- * again. It stops after reading a number of bytes of bodies.
- */
-const FIND_TEXT = `
-local text, inJson, isLikeId = ARGV[17], ARGV[18], ARGV[19] == '1'
-local find, lower, format = string.find, string.lower, string.format
-local typeHas, triples, values, spent = {}, {}, {}, 0
-for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
-
-local function isTired() return spent > ${4 * 1024 * 1024} end
-
-local function has(packed)
-  packed = lower(packed)
-  return find(packed, text, 1, true) or find(packed, inJson, 1, true)
-end
-
--- Each two characters of a packed id are three digits.
-local function longId(id)
-  local digits = {}
-  for at = 1, 21, 2 do
-    local pair = sub(id, at, at + 1)
-    if not triples[pair] then triples[pair] = format('%03x', values[sub(pair, 1, 1)] * 64 + values[sub(pair, 2, 2)]) end
-    digits[#digits + 1] = triples[pair]
-  end
-  local hex = table.concat(digits)
-  return sub(hex, 1, 8) .. '-' .. sub(hex, 9, 12) .. '-' .. sub(hex, 13, 16) .. '-' .. sub(hex, 17, 20) .. '-' .. sub(hex, 21, 32)
-end
-
--- 1: the text stands in the payload; 0: perhaps elsewhere; nil: nowhere.
-local function placeOf(id, body, record)
-  spent = spent + #body
-  if not hasFacets(body) then return nil end
-  local _, _, from = keyIn(body)
-  local line = find(body, '\\n', from, true)
-  if find(lower(sub(body, line + 1, line + ${SEARCHED_PAYLOAD_BYTES})), text, 1, true) then return 1 end
-  local number = laneIn(body)
-  if typeHas[number] == nil then typeHas[number] = find(lower(laneOf(number).type), text, 1, true) and true or false end
-  if typeHas[number] or has(sub(body, ${HEAD.bytes + 1}, line - 1)) or (isLikeId and find(longId(id), text, 1, true)) then return 0 end
-  local wl, pl, el, at = ${RECORD.open("record", "wl", "pl", "el")}
-  if el > 0 and has(sub(record, at + wl + pl, at + wl + pl + el - 1)) then return 0 end
-  return nil
-end
-`;
-
-const WANTED = `
+/** After RECORDS, LANES and FACETS: the arguments of a list, and whether a job is wanted. */
+export const WANTED = `
 local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 local leavesOut, isOwn = ARGV[14] ~= '1', {}
@@ -199,7 +57,7 @@ end
  *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: internal jobs
  *     and jobs in other states }
  */
-const WAYS = `
+export const BY_CREATION = `
 local function answer(last)
   return { jobs, last and not isOver and string.format('%.0f', last) or '', looked, laneNames(), shown, passed }
 end
@@ -338,7 +196,7 @@ return walk(allJobs(below, before), below)
  *     search (each ""): the letter of the line (see below); the sequence after which to begin; queues ….
  * Out: as above, but of each job also by what it is sorted, and the place to go on after is two numbers.
  */
-const LINES = `
+export const BY_STATE = `
 local letter, isLatestFirst = ARGV[20], ARGV[20] == 'E'
 local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[21])
 if isLatestFirst and endedTo and (not startAt or endedTo <= startAt) then startAt, startSeq = endedTo, 0 end
@@ -480,21 +338,3 @@ while true do
   if looked >= most then return answer(item) end
 end
 `;
-
-const COUNTED = [TIME, RECORDS, LANES, FACETS, wantedFacets("ARGV[13]"), WANTED];
-const SEEN = [...COUNTED, SUMMARY];
-
-export const LIST: Script = script("list", ...SEEN, SHOW_ALL, WAYS);
-export const LIST_BY_STATE: Script = script("listByState", ...SEEN, COUNT_BEFORE, SHOW_ALL, LINES);
-
-/** The same without jobs: only counts them. */
-export const COUNT: Script = script("count", ...COUNTED, SHOW_NONE, WAYS);
-export const COUNT_BY_STATE: Script = script("countByState", ...COUNTED, COUNT_BEFORE, SHOW_NONE, LINES);
-
-/** The same for jobs with a text. In: as LIST; the text in lower case; the same inside a JSON text; "1" if it may be part of an id. */
-export const SEARCH: Script = script("search", ...SEEN, FIND_TEXT, SHOW, WAYS);
-export const SEARCH_BY_STATE: Script = script("searchByState", ...SEEN, COUNT_BEFORE, FIND_TEXT, SHOW, LINES);
-
-/** The same, counted: how many have it in the payload; shows those that may have it elsewhere. */
-export const COUNT_FOUND: Script = script("countFound", ...SEEN, FIND_TEXT, SHOW_DOUBTFUL, WAYS);
-export const COUNT_FOUND_BY_STATE: Script = script("countFoundByState", ...SEEN, COUNT_BEFORE, FIND_TEXT, SHOW_DOUBTFUL, LINES);
