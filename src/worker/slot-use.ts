@@ -1,5 +1,4 @@
-import type { WorkerEntry } from "../core/worker-entry.ts";
-import { HOURS_OF_USE, MINUTES_OF_USE } from "../core/worker-entry.ts";
+import { HOURS_OF_USE, MINUTES_OF_USE, type WorkerEntry } from "../core/worker-entry.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 
 /** How much of its slots a worker used over time. Measured exactly: each change of the number of running attempts is noted. */
@@ -31,7 +30,8 @@ export class SlotUse {
   }
 
   #addUntil(now: number): void {
-    for (const periods of [this.#minutes, this.#hours]) periods.add(this.#at, now, this.#busy, this.#slots);
+    this.#minutes.add(this.#at, now, this.#busy, this.#slots);
+    this.#hours.add(this.#at, now, this.#busy, this.#slots);
     this.#at = now;
   }
 }
