@@ -1,54 +1,52 @@
 /**
- * Measures all contenders in turn, round after round, and takes the best round of each: other load on the machine only ever slows a round,
- * and affects all of them alike. The first round also warms them up.
+ * ROUNDS. All entrants take turns, round after round, each on a fresh place and with its warm-up left out. Other load on the machine only ever
+ * slows a round, so the best one tells what the code can do; the median tells what to expect.
  */
-import type { Beside, Figure, Measured, Unit } from "./report.ts";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type Figure, type Kind, type Measured, measuredFrom, type Result, roughly, type Unit } from "./figure.ts";
 
-/** One round on a fresh place. Returns a number for each name of the contest. */
-export type Run = () => Promise<readonly number[]>;
-
-/** What ours is compared with. */
-export interface Contender {
+/** Somebody who is measured. A run returns a number for each name of the contest; fewer if it does not have the others. */
+export interface Entrant {
   readonly name: string;
-  readonly run: Run;
-  /** The required ratio of ours to this one, for the first name of the contest. */
-  readonly atLeast?: number | undefined;
-  readonly atMost?: number | undefined;
+  readonly kind: Kind;
+  run(): Promise<readonly number[]>;
 }
 
-/** What is measured, and how often. */
+/** What one of the numbers of a run is. */
+export interface NumberName {
+  readonly what: string;
+  readonly of?: string;
+  readonly unit: Unit;
+}
+
+/** What is measured. The first entrant is ours. */
 export interface Contest {
   readonly engine: string;
-  /** Names of the numbers of a run. */
-  readonly what: readonly string[];
-  readonly unit: Unit;
-  readonly ours: Run;
-  readonly others: readonly Contender[];
+  readonly scenario: string;
+  readonly numbers: readonly NumberName[];
+  readonly entrants: readonly Entrant[];
   readonly rounds: number;
+  readonly longestRunMs: number;
+  /** Progress, line by line. */
+  readonly tell: (line: string) => void;
 }
 
-const LONGEST_RUN_MS = 120_000;
-
-/** Measures, prints progress, and returns a figure for each name and each of the others. */
-export async function contest({ engine, what, unit, ours, others, rounds }: Contest): Promise<Figure[]> {
+/** Measures, and returns a figure for each number. */
+export async function hold({ engine, scenario, numbers, entrants, rounds, longestRunMs, tell }: Contest): Promise<Figure[]> {
   const started = performance.now();
-  const entrants = [new Entrant("ours", ours), ...others.map(({ name, run }) => new Entrant(name, run))];
+  const scores = entrants.map((entrant) => new Score(entrant));
   for (let round = 0; round < rounds; round++) {
-    for (const entrant of inTurn(entrants, round)) await entrant.compete();
+    for (const score of inTurn(scores, round)) await score.addRound(longestRunMs);
   }
-  const [us, ...them] = entrants as [Entrant, ...Entrant[]];
-  if (us.failure !== null) throw us.failure;
-  print(engine, what[0]!, entrants, unit, started);
-  return what.flatMap((name, index): Figure[] => {
-    const figure = { engine, what: name, unit, ours: us.measured(index, unit) };
-    const lines = them.flatMap((other, place) => {
-      const beside = other.beside(index, unit);
-      if (beside === null) return [];
-      const { atLeast, atMost } = index === 0 ? others[place]! : {};
-      return { ...figure, beside, atLeast, atMost };
-    });
-    return lines.length === 0 ? [figure] : lines;
+  const [ours, ...others] = scores as [Score, ...Score[]];
+  const figures = numbers.map(({ what, of = null, unit }, index): Figure => {
+    const results = others.flatMap((other) => other.result(index, unit) ?? []);
+    return { engine, scenario, what, of, unit, ours: ours.measured(index, unit), others: results };
   });
+  for (const figure of figures) tell(progressText(figure));
+  tell(`  ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return figures;
 }
 
 /** Rotates the order, so that nobody always runs after the same one. */
@@ -57,44 +55,57 @@ function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   return [...items.slice(from), ...items.slice(0, from)];
 }
 
-class Entrant {
-  readonly name: string;
-  readonly #run: Run;
+class Score {
+  readonly #entrant: Entrant;
   readonly #rounds: (readonly number[])[] = [];
-  failure: Error | null = null;
+  #failure: Error | null = null;
 
-  constructor(name: string, run: Run) {
-    this.name = name;
-    this.#run = run;
+  constructor(entrant: Entrant) {
+    this.#entrant = entrant;
   }
 
   /** After a failure it does not run again. */
-  async compete(): Promise<void> {
-    if (this.failure !== null) return;
+  async addRound(longestMs: number): Promise<void> {
+    if (this.#failure !== null) return;
+    collectGarbage();
     try {
-      this.#rounds.push(await withinTime(this.#run()));
+      this.#rounds.push(await withinTime(this.#entrant.run(), longestMs));
     } catch (error) {
-      this.failure = error instanceof Error ? error : new Error(String(error));
+      this.#failure = error instanceof Error ? error : new Error(String(error));
     }
   }
 
-  measured(index: number, unit: Unit): Measured {
-    const values = this.#rounds.map((round) => round[index]!);
-    const sorted = values.toSorted((a, b) => (unit === "jobs/s" ? b - a : a - b));
-    return { best: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]!, rounds: values };
+  /** Ours must not fail. */
+  measured(index: number, unit: Unit): Figure["ours"] {
+    if (this.#failure !== null) throw this.#failure;
+    const { name, kind } = this.#entrant;
+    return { name, kind, ...this.#numbersOf(index, unit) };
   }
 
   /** Null if it has no such number. */
-  beside(index: number, unit: Unit): Beside | null {
-    const { name, failure } = this;
-    if (failure !== null) return { name, failure: failure.message.split("\n")[0]! };
-    return this.#rounds[0]![index] === undefined ? null : { name, ...this.measured(index, unit) };
+  result(index: number, unit: Unit): Result | null {
+    const { name, kind } = this.#entrant;
+    if (this.#failure !== null) return { name, kind, failure: this.#failure.message.split("\n")[0]! };
+    return this.#rounds[0]![index] === undefined ? null : { name, kind, ...this.#numbersOf(index, unit) };
+  }
+
+  #numbersOf(index: number, unit: Unit): Measured {
+    return measuredFrom(
+      this.#rounds.map((round) => round[index]!),
+      unit,
+    );
   }
 }
 
-async function withinTime<Answer>(run: Promise<Answer>): Promise<Answer> {
+/** What the last one left must not be collected while the next one is timed. */
+const collectGarbage = ((): (() => void) => {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+})();
+
+async function withinTime<Answer>(run: Promise<Answer>, longestMs: number): Promise<Answer> {
   const timer = Promise.withResolvers<never>();
-  const handle = setTimeout(() => timer.reject(new Error(`did not end within ${LONGEST_RUN_MS / 1000} s`)), LONGEST_RUN_MS);
+  const handle = setTimeout(() => timer.reject(new Error(`did not end within ${longestMs / 1000} s`)), longestMs);
   try {
     return await Promise.race([run, timer.promise]);
   } finally {
@@ -102,14 +113,9 @@ async function withinTime<Answer>(run: Promise<Answer>): Promise<Answer> {
   }
 }
 
-function print(engine: string, what: string, entrants: readonly Entrant[], unit: Unit, started: number): void {
-  const results = entrants.map((entrant) => {
-    const result = entrant.beside(0, unit)!;
-    return `${entrant.name} ${"failure" in result ? `failed (${result.failure})` : roughly(result.best)}`;
-  });
-  process.stderr.write(`${engine}: ${what}: ${results.join(", ")} ${unit} (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
-}
-
-function roughly(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+function progressText({ engine, what, of, unit, ours, others }: Figure): string {
+  const results = [ours, ...others].map((result) =>
+    "failure" in result ? `${result.name} failed (${result.failure})` : `${result.name} ${roughly(result.best)}`,
+  );
+  return `${engine}: ${what}${of === null ? "" : `, ${of}`}: ${results.join(", ")} ${unit}`;
 }

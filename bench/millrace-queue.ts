@@ -1,23 +1,32 @@
-import { type Client, connect } from "millrace";
-import type { Queue } from "./queue.ts";
-import { PAYLOAD } from "./workload.ts";
+import type { Client, Handler, WorkOptions } from "../src/index.ts";
+import { PAYLOAD } from "./payload.ts";
+import { handlerOf, type Queue } from "./queue.ts";
+import type { Tree } from "./tree.ts";
 
 /** Ours, with the interface of all measured queues. */
 export interface MillraceQueue extends Queue {
   readonly client: Client;
 }
 
+/** Other than the defaults. */
+export interface MillraceSettings {
+  readonly work?: WorkOptions;
+  /** Beside the handler of the bench. */
+  readonly handlers?: Readonly<Record<string, Handler>>;
+}
+
 /** A client with default options. */
-export async function openMillrace({ url }: { readonly url: string }): Promise<MillraceQueue> {
-  const client = await connect(url);
+export async function openMillrace(
+  tree: Tree,
+  { url }: { readonly url: string },
+  { work: workOptions = {}, handlers = {} }: MillraceSettings = {},
+): Promise<MillraceQueue> {
+  const client = await tree.connect(url);
   return {
     client,
     add: () => client.enqueue("bench", PAYLOAD),
     fill: (jobs) => enqueueMany(client, jobs),
-    async work(slots, onJob) {
-      const worker = client.work({ bench: async () => onJob() }, { concurrency: slots });
-      return { stop: () => worker.stop() };
-    },
+    work: async (load, onJobs) => client.work({ bench: handlerOf(load, onJobs), ...handlers }, { ...workOptions, concurrency: load.slots }),
     close: () => client.close(),
   };
 }

@@ -1,85 +1,50 @@
-/** For jobs/s more is better, for the others less. */
-export type Unit = "jobs/s" | "ms" | "µs" | "bytes";
+/** THE TABLE IN THE TERMINAL: every figure beside everybody, best and median of the rounds. */
+import { type Figure, type Measured, ratioTo, type Result, roughly } from "./figure.ts";
+import { barOf, barText, isReached } from "./required.ts";
 
-/** All rounds of one contender. */
-export interface Measured {
-  readonly best: number;
-  readonly median: number;
-  readonly rounds: readonly number[];
+const COLUMNS = ["ours (median)", "beside", "(median)", "ratio (median)", "required"];
+
+/** A table for each scenario of each engine. */
+export function reportOf(figures: readonly Figure[]): string {
+  const tables = Map.groupBy(figures, ({ engine, scenario }) => `${engine}: ${scenario}`);
+  return [...tables].map(([title, figures]) => tableOf(title, figures.flatMap(rowsOf))).join("\n\n");
 }
 
-/** What ours is compared with, or why it cannot be. */
-export type Beside = ({ readonly name: string } & Measured) | { readonly name: string; readonly failure: string };
-
-/** One line of the report: ours and one other, from the same run. */
-export interface Figure {
-  readonly engine: string;
-  readonly what: string;
-  readonly unit: Unit;
-  readonly ours: Measured;
-  readonly beside?: Beside | undefined;
-  /** The required ratio of the two. */
-  readonly atLeast?: number | undefined;
-  readonly atMost?: number | undefined;
-}
-
-/** The ratio of the best rounds. Null if there is nothing to compare with. */
-function ratioOf({ ours, beside }: Figure): number | null {
-  return beside === undefined || "failure" in beside || beside.best === 0 ? null : ours.best / beside.best;
-}
-
-function isMissed({ atLeast, atMost }: Figure, ratio: number): boolean {
-  return (atLeast !== undefined && ratio < atLeast) || (atMost !== undefined && ratio > atMost);
-}
-
-/** For programs: every figure with its ratio, and whether it meets the required ratio (null: none is required, or it is unknown). */
-export function figuresForJson(figures: readonly Figure[]): object[] {
-  return figures.map((figure) => {
-    const ratio = ratioOf(figure);
-    const isAsked = figure.atLeast !== undefined || figure.atMost !== undefined;
-    return { ...figure, ratio, met: isAsked && ratio !== null ? !isMissed(figure, ratio) : null };
-  });
-}
-
-const HEADER = ["engine", "what", "ours", "compared with", "ratio (required)"];
-
-/** For people. A cell that repeats the one above it is empty. */
-export function tableOf(figures: readonly Figure[]): string {
-  const rows = figures.map((figure, index) => {
-    const above = figures[index - 1];
-    const isEngine = above?.engine !== figure.engine;
-    const isSubject = isEngine || above.what !== figure.what;
-    return [
-      isEngine ? figure.engine : "",
-      isSubject ? figure.what : "",
-      isSubject ? `${format(figure.ours.best)} ${figure.unit}` : "",
-      besideText(figure),
-      ratioText(figure),
-    ];
-  });
-  const widths = HEADER.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
+function tableOf(title: string, rows: readonly string[][]): string {
+  const header = [title, ...COLUMNS];
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => cell.padEnd(widths[column]!))
       .join("  ")
       .trimEnd();
-  return [line(HEADER), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+  return [line(header), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }
 
-function besideText({ beside }: Figure): string {
-  if (beside === undefined) return "";
-  return "failure" in beside ? `${beside.name}: ${beside.failure}` : `${beside.name} ${format(beside.best)}`;
+/** A line for our own figure with its bar, and one for each beside it; the first of those shares the line if we have no bar of our own. */
+function rowsOf(figure: Figure): string[][] {
+  const { what, of, unit, ours, others } = figure;
+  const own = [of === null ? what : `${what}, ${of}`, `${bothOf(ours)} ${unit}`];
+  const bar = barOf(figure, null);
+  const alone = bar === null ? [] : [["", "", "", withVerdict(barText(bar), isReached(bar, ours.best))]];
+  const lines = [...alone, ...others.map((other) => besideCells(figure, other))];
+  const [first = ["", "", "", ""], ...rest] = lines;
+  return [[...own, ...first], ...rest.map((cells) => ["", "", ...cells])];
 }
 
-function ratioText(figure: Figure): string {
-  const { atLeast, atMost } = figure;
-  const asked = [atLeast === undefined ? [] : `at least ${atLeast}`, atMost === undefined ? [] : `at most ${atMost}`].flat().join(", ");
-  const ratio = ratioOf(figure);
-  if (ratio === null) return asked === "" ? "" : `unknown (${asked})`;
-  const verdict = isMissed(figure, ratio) ? `${asked}, missed` : asked;
-  return `${ratio.toFixed(2)}${verdict === "" ? "" : ` (${verdict})`}`;
+function besideCells(figure: Figure, other: Result): string[] {
+  const bar = barOf(figure, other);
+  if ("failure" in other) return [other.name, other.failure, "", bar === null ? "" : `${barText(bar)}: unknown`];
+  const ratios = [ratioTo(figure.ours, other, "best"), ratioTo(figure.ours, other, "median")];
+  const [best, median] = ratios.map((ratio) => (ratio === null ? "" : ratio.toFixed(2)));
+  const required = bar === null ? "" : withVerdict(barText(bar), isReached(bar, figure.ours.best, other.best));
+  return [other.name, bothOf(other), `${best} (${median})`, required];
 }
 
-function format(value: number): string {
-  return value >= 1000 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+function withVerdict(text: string, reached: boolean): string {
+  return reached ? text : `${text}: missed`;
+}
+
+function bothOf({ best, median }: Measured): string {
+  return `${roughly(best)} (${roughly(median)})`;
 }

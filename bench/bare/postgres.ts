@@ -4,8 +4,8 @@ import { ids, numbers, texts } from "../../src/store/postgres/codec.ts";
 import { TYPES } from "../../src/store/postgres/driver.ts";
 import { changed } from "../../src/store/postgres/functions/snippets.ts";
 import { baseline } from "../../src/store/postgres/tables.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
-import { type Bare, drainInTurns } from "./bare.ts";
+import { PAYLOAD } from "../payload.ts";
+import { type Bare, bareQueue } from "./bare.ts";
 
 /** In: ids, payloads, now. */
 const INSERT = `
@@ -56,7 +56,7 @@ export async function openBarePostgres({ url }: { readonly url: string }): Promi
   await pool.query(`create schema bare; ${baseline("bare")}`);
   const newId = idMaker(() => Date.now());
 
-  const insertBatch = (size: number): Promise<unknown> => {
+  const insert = (size: number): Promise<unknown> => {
     const all = Array.from({ length: size }, () => newId(0));
     const values = [ids(all), texts(all.map(() => JSON.stringify(PAYLOAD))), Date.now()];
     return pool.query({ name: "insert", text: INSERT, values });
@@ -67,9 +67,5 @@ export async function openBarePostgres({ url }: { readonly url: string }): Promi
     for (const [, , payload] of rows) JSON.parse(payload);
     return rows;
   };
-  return {
-    insert: (jobs, batch, inFlight) => byBatches(jobs, batch, inFlight, insertBatch),
-    drain: (jobs, batch, inFlight) => drainInTurns(jobs, batch, inFlight, exchange),
-    close: () => pool.end(),
-  };
+  return bareQueue({ inFlight: 2, insert, exchange, close: () => pool.end() });
 }

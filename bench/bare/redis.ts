@@ -3,8 +3,8 @@ import { longId, shortId } from "../../src/store/redis/ids.ts";
 import { RECORDS, TIME } from "../../src/store/redis/statements/parts.ts";
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import { openRedis } from "../places/redis.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
-import { type Bare, drainInTurns } from "./bare.ts";
+import { PAYLOAD } from "../payload.ts";
+import { type Bare, bareQueue } from "./bare.ts";
 
 /** In: (id and body) …, each in one argument. Bodies, the lane, and the lists that keep the order of creation. */
 const INSERT = `${TIME}${RECORDS}
@@ -62,7 +62,7 @@ export async function openBareRedis({ url }: { readonly url: string }): Promise<
   const [insertSha, exchangeSha] = await Promise.all([load(INSERT), load(EXCHANGE)]);
   const newId = idMaker(() => Date.now());
 
-  const insertBatch = (size: number): Promise<unknown> => {
+  const insert = (size: number): Promise<unknown> => {
     const jobs = Array.from({ length: size }, () => `${shortId(newId(0))}\n${JSON.stringify(PAYLOAD)}`);
     return redis.evalsha(insertSha, 1, base, "", ...jobs);
   };
@@ -76,9 +76,5 @@ export async function openBareRedis({ url }: { readonly url: string }): Promise<
     }
     return claimed;
   };
-  return {
-    insert: (jobs, batch, inFlight) => byBatches(jobs, batch, inFlight, insertBatch),
-    drain: (jobs, batch, inFlight) => drainInTurns(jobs, batch, inFlight, exchange),
-    close: async () => redis.disconnect(),
-  };
+  return bareQueue({ inFlight: 2, insert, exchange, close: async () => redis.disconnect() });
 }

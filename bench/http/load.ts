@@ -1,13 +1,15 @@
 /**
- * The client process: `load.ts PORT CONNECTIONS REQUESTS BATCH KEY`. Each connection sends its next request when the last is answered. It
+ * The client process: `load.ts PORT CONNECTIONS BATCH SECONDS KEY`. Each connection sends its next request when the last is answered. It
  * writes HTTP to raw sockets, because a real client would cost more than the server that we measure.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { PAYLOAD } from "../workload.ts";
+import { warmUpMs } from "../measure/meter.ts";
+import { percentileOf } from "../measure/sample.ts";
+import { PAYLOAD } from "../payload.ts";
 import type { LoadMessage } from "./run-load.ts";
 
-const [port, connections, requests, batch] = process.argv.slice(2, 6).map(Number) as [number, number, number, number];
+const [port, connections, batch, seconds] = process.argv.slice(2, 6).map(Number) as [number, number, number, number];
 const key = process.argv[6] ?? "";
 
 const JOB = { type: "bench", payload: PAYLOAD };
@@ -55,21 +57,23 @@ class Connection {
   }
 }
 
-/** Sends `count` requests over all connections, and returns the time of each. */
-async function ask(sockets: readonly Socket[], count: number): Promise<number[]> {
-  const done = Promise.withResolvers<void>();
+/** Sends requests over all connections for a time, and returns how long each took. */
+async function ask(sockets: readonly Socket[], forMs: number): Promise<number[]> {
+  const until = performance.now() + forMs;
   const times: number[] = [];
-  let sent = Math.min(sockets.length, count);
-  const opened = sockets.map((socket) => {
+  const ends = sockets.map((socket) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
     socket.removeAllListeners("data");
-    return new Connection(socket, (ms) => {
+    const connection = new Connection(socket, (ms) => {
       times.push(ms);
-      if (times.length === count) done.resolve();
-      return sent++ < count;
+      if (performance.now() < until) return true;
+      resolve();
+      return false;
     });
+    connection.send();
+    return promise;
   });
-  for (const connection of opened.slice(0, count)) connection.send();
-  await done.promise;
+  await Promise.all(ends);
   return times;
 }
 
@@ -77,12 +81,12 @@ const sockets = Array.from({ length: connections }, () => connect(port, "127.0.0
 await Promise.all(sockets.map((socket) => once(socket, "connect")));
 const say = (message: LoadMessage): void => void process.send!(message);
 
-await ask(sockets, Math.ceil(requests / 4));
+await ask(sockets, warmUpMs(seconds));
 const go = once(process, "message");
 say({ kind: "warm" });
 await go;
 const started = performance.now();
-const times = await ask(sockets, requests);
-say({ kind: "asked", ms: performance.now() - started, p99: times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]! });
+const times = await ask(sockets, seconds * 1000);
+say({ kind: "asked", requests: times.length, ms: performance.now() - started, p99: percentileOf(times, 0.99) });
 process.disconnect();
 for (const socket of sockets) socket.destroy();

@@ -1,6 +1,7 @@
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
-import type { Peer } from "../queue.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
+import { inBatches } from "../measure/call.ts";
+import { PAYLOAD } from "../payload.ts";
+import { handlerOf, type Peer } from "../queue.ts";
 import { loadPeer } from "./install.ts";
 
 /** What we use of it. */
@@ -23,7 +24,6 @@ const LEAN = { getEvents: false, sendEvents: false, storeJobs: false, removeOnSu
 /** One queue that only adds and one that only works, as it advises for separate processes. */
 export const beeQueue: Peer = {
   name: "Bee-Queue",
-  jobs: { add: 40_000, drain: 20_000 },
   async open({ url }) {
     const { default: Bee } = await loadPeer<BeeModule>("bee-queue");
     const { nodes, password, db, prefix } = parseRedisUrl(url);
@@ -37,10 +37,13 @@ export const beeQueue: Peer = {
     const producer = await open(false);
     return {
       add: () => producer.createJob(PAYLOAD).save(),
-      fill: (jobs) => byBatches(jobs, 500, 2, (size) => producer.saveAll(Array.from({ length: size }, () => producer.createJob(PAYLOAD)))),
-      async work(slots, onJob) {
+      fill: (jobs) =>
+        inBatches(jobs, { batch: 500, inFlight: 2 }, (size) =>
+          producer.saveAll(Array.from({ length: size }, () => producer.createJob(PAYLOAD))),
+        ),
+      async work(load, onJobs) {
         const worker = await open(true);
-        worker.process(slots, async () => onJob());
+        worker.process(load.slots, handlerOf(load, onJobs));
         return { stop: () => worker.close(5_000) };
       },
       close: () => producer.close(),

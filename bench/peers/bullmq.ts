@@ -1,6 +1,7 @@
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
-import type { Peer, Queue } from "../queue.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
+import { inBatches } from "../measure/call.ts";
+import { PAYLOAD } from "../payload.ts";
+import { handlerOf, type Peer, type Queue } from "../queue.ts";
 import { loadPeer } from "./install.ts";
 
 /** What we use of it. */
@@ -27,7 +28,6 @@ interface BullmqWorker {
 /** Keeps finished jobs, which is its default, and has no rate limit. */
 export const bullmqOnRedis: Peer = {
   name: "BullMQ",
-  jobs: { add: 15_000, drain: 15_000 },
   async open({ url }) {
     const { nodes, username, password, db, prefix } = parseRedisUrl(url);
     const connection = { ...nodes[0], username, password, db, maxRetriesPerRequest: null };
@@ -38,7 +38,6 @@ export const bullmqOnRedis: Peer = {
 /** Its PostgreSQL backend, with one pool for the queue and one for the worker. */
 export const bullmqOnPostgres: Peer = {
   name: "BullMQ on PostgreSQL",
-  jobs: { add: 2_500, drain: 1_500 },
   open: ({ url }) => openBullmq({ connection: { connectionString: url, max: POOL, migrate: true } }, true),
 };
 
@@ -54,9 +53,11 @@ async function openBullmq(options: { readonly connection: object; readonly prefi
   return {
     add: () => queue.add("bench", PAYLOAD),
     fill: (jobs) =>
-      byBatches(jobs, 500, 2, (size) => queue.addBulk(Array.from({ length: size }, () => ({ name: "bench", data: PAYLOAD })))),
-    async work(slots, onJob) {
-      const worker = new Worker("bench", async () => onJob(), { ...options, concurrency: slots }, backend);
+      inBatches(jobs, { batch: 500, inFlight: 2 }, (size) =>
+        queue.addBulk(Array.from({ length: size }, () => ({ name: "bench", data: PAYLOAD }))),
+      ),
+    async work(load, onJobs) {
+      const worker = new Worker("bench", handlerOf(load, onJobs), { ...options, concurrency: load.slots }, backend);
       worker.on("error", () => {});
       await worker.waitUntilReady();
       return { stop: () => worker.close() };

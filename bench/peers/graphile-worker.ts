@@ -1,6 +1,7 @@
 import pg from "pg";
-import type { Peer } from "../queue.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
+import { inBatches } from "../measure/call.ts";
+import { PAYLOAD } from "../payload.ts";
+import { handlerOf, type Peer } from "../queue.ts";
 import { loadPeer } from "./install.ts";
 
 /** What we use of it. */
@@ -17,15 +18,18 @@ interface WorkerUtils {
   release(): Promise<void>;
 }
 
-/** The settings of its page on performance: it fetches many jobs at once and writes completions together. */
-const BATCHING = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+/** The settings of its page on performance: it fetches many jobs at once, more than it has slots, and writes completions together. */
+const batching = (slots: number): object => ({
+  localQueue: { size: Math.max(500, slots + 1) },
+  completeJobBatchDelay: 0,
+  failJobBatchDelay: 0,
+});
 /** More connections than this were not faster on two cores. */
 const POOL = 10;
 
 /** It always removes finished jobs. */
 export const graphileWorker: Peer = {
   name: "Graphile Worker (keeps none)",
-  jobs: { add: 1_500, drain: 20_000 },
   async open({ url }) {
     const { makeWorkerUtils, run, Logger } = await loadPeer<GraphileModule>("graphile-worker");
     const logger = new Logger(() => () => {});
@@ -38,13 +42,15 @@ export const graphileWorker: Peer = {
     return {
       add: () => utils.addJob("bench", PAYLOAD),
       fill: (jobs) =>
-        byBatches(jobs, 1000, 2, (size) => utils.addJobs(Array.from({ length: size }, () => ({ identifier: "bench", payload: PAYLOAD })))),
-      async work(slots, onJob) {
+        inBatches(jobs, { batch: 1000, inFlight: 2 }, (size) =>
+          utils.addJobs(Array.from({ length: size }, () => ({ identifier: "bench", payload: PAYLOAD }))),
+        ),
+      async work(load, onJobs) {
         const runner = await run({
           pgPool,
           noHandleSignals: true,
-          taskList: { bench: async () => onJob() },
-          preset: { worker: { ...BATCHING, logger, concurrentJobs: slots } },
+          taskList: { bench: handlerOf(load, onJobs) },
+          preset: { worker: { ...batching(load.slots), logger, concurrentJobs: load.slots } },
         });
         return { settled: () => untilEmpty(pgPool), stop: () => runner.stop() };
       },

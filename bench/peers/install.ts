@@ -3,10 +3,7 @@ import { readFileSync } from "node:fs";
 
 const folder = new URL("./", import.meta.url);
 
-/**
- * Installs the packages of ./package.json into this folder, never into the product. (It cannot be bench/package.json: the nearest
- * package.json decides what `import "millrace"` means, and in bench/ it must mean the product.)
- */
+/** Installs the packages of ./package.json into this folder, never into the product. */
 export function installPeers(): void {
   if (wanted().every(isInstalled)) return;
   // No peer needs to be built on this machine.

@@ -1,5 +1,6 @@
-import type { Peer } from "../queue.ts";
-import { byBatches, PAYLOAD } from "../workload.ts";
+import { inBatches } from "../measure/call.ts";
+import { PAYLOAD } from "../payload.ts";
+import { handlerOf, type Peer } from "../queue.ts";
 import { loadPeer } from "./install.ts";
 
 /** What we use of it. */
@@ -29,7 +30,6 @@ const FETCHERS = 2;
  */
 export const pgBoss: Peer = {
   name: "pg-boss",
-  jobs: { add: 3_000, drain: 20_000 },
   async open({ url }, purpose) {
     const { PgBoss } = await loadPeer<BossModule>("pg-boss");
     const notify = purpose === "latency";
@@ -40,20 +40,21 @@ export const pgBoss: Peer = {
     return {
       add: () => boss.send("bench", PAYLOAD),
       fill: (jobs) =>
-        byBatches(jobs, 1000, 2, (size) =>
+        inBatches(jobs, { batch: 1000, inFlight: 2 }, (size) =>
           boss.insert(
             "bench",
             Array.from({ length: size }, () => ({ data: PAYLOAD })),
           ),
         ),
-      async work(slots, onJob) {
+      async work(load, onJobs) {
+        const handler = handlerOf(load, onJobs);
         const options = {
           localConcurrency: FETCHERS,
-          batchSize: slots / FETCHERS,
+          batchSize: load.slots / FETCHERS,
           burstWhenBatchFull: true,
           pollingIntervalSeconds: 0.5,
         };
-        await boss.work("bench", options, async (jobs) => jobs.forEach(onJob));
+        await boss.work("bench", options, async (jobs) => void (await Promise.all(jobs.map(handler))));
         return { stop: () => boss.offWork("bench") };
       },
       close: () => boss.stop({ graceful: false }),

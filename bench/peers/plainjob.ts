@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Peer, Queue } from "../queue.ts";
-import { PAYLOAD } from "../workload.ts";
+import { PAYLOAD } from "../payload.ts";
+import { handlerOf, type Peer, type Queue } from "../queue.ts";
 import { loadPeer } from "./install.ts";
 
 /** What we use of it. */
@@ -23,11 +23,11 @@ const quiet = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {}
 
 /**
  * It was made for better-sqlite3, which needs a compiler; its connection is an interface, so here it runs on node:sqlite, like ours. Its
- * durability and concurrency are fixed: it does not wait for the disk (synchronous NORMAL), and runs one job at a time.
+ * durability is fixed: it does not wait for the disk (synchronous NORMAL). A worker runs one job at a time, so handlers that take time have as many
+ * workers as slots. Handlers that take none have one: its statements block this process, so several workers would only take turns.
  */
 export const plainjob: Peer = {
   name: "plainjob",
-  jobs: { add: 50_000, drain: 20_000 },
   open: ({ url }) => openPlainjob(url.slice("sqlite:".length)),
 };
 
@@ -41,15 +41,12 @@ async function openPlainjob(path: string): Promise<Queue> {
         "bench",
         Array.from({ length: jobs }, () => PAYLOAD),
       ),
-    async work(_slots, onJob) {
-      const worker = defineWorker("bench", async () => onJob(), { queue, logger: quiet, pollIntervall: 1 });
-      const working = worker.start();
-      return {
-        async stop() {
-          await worker.stop();
-          await working;
-        },
-      };
+    async work(load, onJobs) {
+      const count = load.handlerMs === 0 ? 1 : load.slots;
+      const handler = handlerOf(load, onJobs);
+      const workers = Array.from({ length: count }, () => defineWorker("bench", handler, { queue, logger: quiet, pollIntervall: 1 }));
+      const working = workers.map((worker) => worker.start());
+      return { stop: () => Promise.all([...workers.map((worker) => worker.stop()), ...working]) };
     },
     close: async () => queue.close(),
   };

@@ -2,8 +2,10 @@
 export interface Place {
   /** The URL for connect(); peers parse it. */
   readonly url: string;
-  /** The size of the stored data. */
+  /** The size of the stored data, without what the engine would free by itself. */
   bytes(): Promise<number>;
+  /** The size of each table and index as it is now, or of the whole store. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 }
 
@@ -13,14 +15,4 @@ export interface Site {
   readonly about: string;
   fresh(): Promise<Place>;
   close(): Promise<void>;
-}
-
-/** Uses a fresh place, and always closes it. */
-export async function onFresh<Answer>(site: Site, run: (place: Place) => Promise<Answer>): Promise<Answer> {
-  const place = await site.fresh();
-  try {
-    return await run(place);
-  } finally {
-    await place.close();
-  }
 }

@@ -30,6 +30,7 @@ async function siteOn(url: string, settings: string, stop: () => Promise<void>):
       return {
         url: `${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}`,
         bytes: () => usedMemory(redis),
+        sizes: async () => new Map([["the server", await usedMemory(redis)]]),
         close: () => removeAll(redis, prefix),
       };
     },

@@ -18,6 +18,7 @@ export async function sqliteSite(): Promise<Site> {
       return {
         url: `sqlite:${path}`,
         bytes: async () => bytesOf(path),
+        sizes: async () => new Map([["the file", bytesOf(path)]]),
         close: async () => rmSync(inside, { recursive: true, force: true }),
       };
     },
