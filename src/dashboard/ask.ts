@@ -11,8 +11,8 @@ export interface Question {
   /** The label of the other button. Default: Cancel. */
   readonly no?: string;
   readonly danger?: boolean;
-  /** A third button, for something smaller than what is asked. It closes the question. */
-  readonly instead?: { readonly label: string; readonly act: () => void };
+  /** A third button, for something smaller than what is asked. `onChoose` is called before the answer, which is the same as with `yes`. */
+  readonly instead?: { readonly label: string; readonly onChoose: () => void };
   /** What must be typed first, if much is destroyed. */
   readonly typed?: string;
 }

@@ -55,10 +55,10 @@ export async function changeAll(action: BulkAction, filter: JobFilter, limit?: n
       toast("No job matches any more.");
       return false;
     }
-    let spread: Spread | undefined;
-    const options = await confirm(preview, (chosen) => (spread = chosen));
+    const chosen: Choices = { limit, spread: undefined };
+    const options = await confirm(preview, chosen);
     if (options === null) return false;
-    void follow(await client.bulk.start({ action, filter, all: true, limit, spread }, options));
+    void follow(await client.bulk.start({ action, filter, all: true, ...chosen }, options));
     return true;
   } catch (error) {
     noteRefusal(error);
@@ -75,16 +75,25 @@ export async function stopBulk({ id }: BulkOperation): Promise<void> {
   );
 }
 
-async function confirm(preview: BulkPreview, onSpread: (spread: Spread | undefined) => void): Promise<ChangeOptions | null> {
+/** What the user can choose in the dialog. */
+interface Choices {
+  /** The newest so many; undefined: all. */
+  limit: number | undefined;
+  spread: Spread | undefined;
+}
+
+/** The options of the operation, or null. What else was chosen is noted in `chosen`. */
+async function confirm(preview: BulkPreview, chosen: Choices): Promise<ChangeOptions | null> {
   const { action, filter, limit, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;
   const words = filterWords(filter, serverNow());
+  const onSpread = (spread: Spread | undefined): void => void (chosen.spread = spread);
   const body = createElement(BulkQuestion, { words, preview, running, sample: await sampleOf(filter), onSpread });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";
   const yes = matched === 1 && !matchedIsCapped ? `${verb} it` : `${verb} them`;
   const isLarge = action === "retry" && limit === null && matched > FIRST;
-  const instead = { label: FIRST_LABEL, act: () => void changeAll(action, filter, FIRST) };
+  const instead = { label: FIRST_LABEL, onChoose: () => void (chosen.limit = FIRST) };
   const question = {
     title: `${verb} ${matchedText(preview)}?`,
     body,

@@ -20,6 +20,7 @@ export function requestLike(job: JobSummary & { readonly payload: unknown }): Jo
     ...(job.maxRetries === USUAL_JOB.maxRetries ? {} : { maxRetries: job.maxRetries }),
     ...(job.maxLost === usualMaxLost(job.maxRetries) ? {} : { maxLost: job.maxLost }),
     ...(job.retryDelay === USUAL_JOB.retryDelay ? {} : { retryDelay: job.retryDelay }),
+    ...(job.backoff === USUAL_JOB.backoff ? {} : { backoff: job.backoff }),
     ...(job.timeout === USUAL_JOB.timeout ? {} : { timeout: job.timeout }),
     ...(job.tags.length === 0 ? {} : { tags: job.tags }),
     ...(job.meta === null ? {} : { meta: job.meta }),

@@ -1,6 +1,7 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { LATE_BEAT_MS } from "../core/attention.ts";
+import { servesQueue } from "../core/explain.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { HandledType } from "../core/handled-type.ts";
 import { type Job, type LogLine, MAX_LOG_LINES } from "../core/job.ts";
@@ -89,6 +90,26 @@ export function useQueueTypes(queue: string, step: Step, periods: number): UseQu
     refetchInterval: everyUnlessPaused(everyMs),
     meta: { everyMs },
     placeholderData: keepPreviousData,
+  });
+}
+
+/**
+ * Whether a queue has a type: a job of it is stored, a live worker handles it by its name, or it was counted in the last `hours`. One that is there
+ * is not asked for again.
+ */
+export function useHasType(queue: string, type: string, hours: number): UseQueryResult<boolean> {
+  return useQuery({
+    queryKey: ["has type", queue, type],
+    queryFn: async () => {
+      const { jobs, cursor } = await client.list({ queue, type, limit: 1 });
+      // A list that goes on was not read to its end.
+      if (jobs.length > 0 || cursor !== null) return true;
+      const handled = await client.types();
+      if (handled.some((each) => each.type === type && servesQueue(each, queue))) return true;
+      return (await client.queueTypes(queue, { step: "hour", from: firstOf("hour", hours) })).some((each) => each.type === type);
+    },
+    refetchInterval: ({ state: { data } }) => data !== true && everyUnlessPaused(HISTORY_MS)(),
+    staleTime: ({ state: { data } }) => (data === true ? Infinity : 0),
   });
 }
 

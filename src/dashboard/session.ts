@@ -1,4 +1,4 @@
-/** WHO USES THE PAGE: anybody, if the server needs no sign-in; the holder of an API key; or a user with a session. */
+/** WHO USES THE PAGE: anybody, if the server needs no sign-in; the holder of an API key; a user with a session; or a user of the application around it. */
 import { MillraceError } from "../core/errors.ts";
 import { PAGE_URL } from "./places.ts";
 import { useWatched } from "./use-watched.ts";
@@ -9,8 +9,8 @@ export interface Session {
   readonly user: string | null;
   /** A viewer sees no buttons that change something; the server would refuse them anyway. */
   readonly role: "viewer" | "operator";
-  /** How to sign in. */
-  readonly signIn: "none" | "key" | "password";
+  /** How to sign in; `application`: not on this page. */
+  readonly signIn: "none" | "key" | "password" | "application";
   /** The server answers only after a sign-in. */
   readonly isRefused: boolean;
 }

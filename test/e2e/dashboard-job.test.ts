@@ -348,9 +348,14 @@ describe("the enqueue dialog", () => {
     await dialog.getByLabel("labels").fill('["a"');
     await send.click();
     await dialog.getByText("Not JSON").waitFor();
+    const whole = dialog.getByLabel("Payload", { exact: true });
+    await dialog.getByRole("button", { name: "JSON", exact: true }).click();
+    expect(await whole.inputValue()).toContain('"labels": ["a"\n');
+    await dialog.getByRole("button", { name: "Form", exact: true }).click();
+    expect(await dialog.getByLabel("labels").inputValue()).toBe('["a"');
     await dialog.getByLabel("labels").fill('["a"]');
     await dialog.getByRole("button", { name: "JSON", exact: true }).click();
-    expect(JSON.parse(await dialog.getByLabel("Payload", { exact: true }).inputValue())).toEqual({
+    expect(JSON.parse(await whole.inputValue())).toEqual({
       copies: 2,
       kind: "html",
       to: "ann@example.com",

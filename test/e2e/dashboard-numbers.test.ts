@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import type { JobSummary } from "../../src/core/job.ts";
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
 import { byGroup, byLevel, byStatus, type Census, countIn, inQueue, takeCensus, WAITING } from "../numbers/census.ts";
 import { type Contents, contents, fill, type Filled, keepBeating } from "../numbers/contents.ts";
@@ -59,12 +61,20 @@ async function checkPages(given: Contents): Promise<void> {
     await checkOverview(page, facts);
     await go("queues");
     await checkQueues(page, facts);
+    await go("queues/mail");
+    await checkQueue(page, facts);
+    await go("queues/mail/types/mail:send");
+    await checkType(page, facts);
     await checkJobs(page, go, facts);
     await checkDead(page, go, facts);
     await go("workers");
     await checkWorkers(page, facts);
     await go("schedules?tab=delayed");
     await checkSchedules(page, facts);
+    await go("operations");
+    await checkOperations(page, given, dashboard.client);
+    await go("audit");
+    await checkAudit(page, given);
     expect(complaints).toEqual([]);
   } finally {
     await close();
@@ -82,7 +92,7 @@ function linesOf(found: Locator): Promise<string[][]> {
 
 /** The cells of a table by the titles of their columns. */
 async function rowsOf(page: Page, caption: string): Promise<Record<string, string>[]> {
-  const table = page.getByRole("table", { name: caption });
+  const table = page.getByRole("table", { name: caption, exact: true });
   const titles = await table.locator("thead th").allInnerTexts();
   const rows = await table
     .locator("tbody tr")
@@ -176,6 +186,102 @@ async function checkQueues(page: Page, { census: { all, users }, given }: Facts)
   const rows = [...usersRows, ...Array.from(own, (name) => rowOf(name, { paused: false, capacity: null }))];
   const byName = rows.toSorted((a, b) => (a["Queue"]! < b["Queue"]! ? -1 : 1));
   await eventually(() => rowsOf(page, "Queues")).toMatchObject(byName);
+}
+
+/** What became of jobs of mail, of one type or of all, since the store was made. */
+function countedIn(given: Contents, type?: string): { readonly enqueued: number; readonly completed: number; readonly failed: number } {
+  const jobs = given.jobs.filter((job) => job.queue === "mail" && (type === undefined || job.type === type));
+  const count = (...fates: string[]): number => jobs.filter(({ fate }) => fates.includes(fate)).length;
+  return { enqueued: jobs.length, completed: count("completed", "removed"), failed: count("dead", "revived") };
+}
+
+/** The errors and the workers below the figures of a queue or of a type. */
+async function checkErrorsAndWorkers(page: Page, dead: readonly JobSummary[], workers: readonly WorkerEntry[]): Promise<void> {
+  const groups = page.locator("li[data-group] > span:first-child");
+  await eventually(async () => (await groups.allInnerTexts()).map(Number)).toEqual(byGroup(dead));
+  const ids = (): Promise<(string | null)[]> =>
+    page.locator("[data-worker]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-worker")));
+  await eventually(ids).toEqual(workers.map(({ id }) => id).sort());
+}
+
+/** What all hours of the chart add up to. */
+async function checkChart(page: Page, { enqueued, completed, failed }: ReturnType<typeof countedIn>): Promise<void> {
+  await page.getByRole("button", { name: "Show as a table" }).first().click();
+  const sums = async (): Promise<number[]> => {
+    const rows = await rowsOf(page, "Jobs over time, the latest first");
+    return ["Enqueued", "Completed", "Failed for good"].map((title) => rows.reduce((total, row) => total + Number(row[title]), 0));
+  };
+  await eventually(sums).toEqual([enqueued, completed, failed]);
+}
+
+const servesMail = ({ queues }: WorkerEntry): boolean => queues.includes("*") || queues.includes("mail");
+
+async function checkQueue(page: Page, { census: { users }, given, workers }: Facts): Promise<void> {
+  const jobs = inQueue(users, "mail");
+  const cards = page.getByRole("list", { name: "Jobs by status" }).locator("a");
+  const figures = async (): Promise<unknown> => Object.fromEntries((await linesOf(cards)).map(([name = "", figure]) => [name, figure]));
+  await eventually(figures).toEqual(Object.fromEntries(Object.entries(byStatus(jobs)).map(([status, count]) => [status, String(count)])));
+  await checkChart(page, countedIn(given));
+  const types = [...new Set(given.jobs.filter(({ queue }) => queue === "mail").map(({ type }) => type))].sort();
+  const rows = async (): Promise<unknown[]> => (await rowsOf(page, "Types")).sort((a, b) => (a["Type"]! < b["Type"]! ? -1 : 1));
+  await eventually(rows).toMatchObject(
+    types.map((type) => {
+      const { enqueued, completed, failed } = countedIn(given, type);
+      const ended = failed + completed;
+      const rate = ended === 0 ? "–" : `${((failed / ended) * 100).toFixed(1).replace("100.0", "100")} %`;
+      return { Type: type, Enqueued: String(enqueued), Completed: String(completed), "Failure rate": rate };
+    }),
+  );
+  const pending = new Set(jobs.filter(({ status }) => status === "pending").map(({ type }) => type));
+  expect((await rowsOf(page, "Types with pending jobs")).map((row) => row["Type"]!).sort()).toEqual([...pending].sort());
+  const dead = jobs.filter(({ status }) => status === "dead");
+  await checkErrorsAndWorkers(page, dead, workers.filter(servesMail));
+}
+
+async function checkType(page: Page, { census: { users }, given, workers }: Facts): Promise<void> {
+  const type = "mail:send";
+  const handlers = workers.filter((worker) => servesMail(worker) && (worker.types === "*" || worker.types.includes(type)));
+  const figures = countedIn(given, type);
+  if (figures.enqueued === 0 && handlers.every(({ types }) => types === "*")) {
+    await page.getByText("There is no such type in mail").waitFor();
+    return;
+  }
+  await checkChart(page, figures);
+  const dead = inQueue(users, "mail").filter((job) => job.type === type && job.status === "dead");
+  await checkErrorsAndWorkers(page, dead, handlers);
+}
+
+async function checkOperations(page: Page, given: Contents, client: Client): Promise<void> {
+  const line = given.operations.length === 0 ? "No operations" : `${counted(given.operations.length, "operation")} on this page`;
+  await page.getByText(line).waitFor();
+  const { operations } = await client.bulk.list();
+  const rows = operations.map(({ succeeded, failed }) => ({ Changed: String(succeeded), "Not changed": String(failed) }));
+  expect(rows).toHaveLength(given.operations.length);
+  expect(await rowsOf(page, "Bulk operations")).toMatchObject(rows);
+}
+
+/** One entry for each change by hand in `fill`. */
+async function checkAudit(page: Page, { jobs, settings, operations, schedules }: Contents): Promise<void> {
+  const count = (...fates: string[]): number => jobs.filter(({ fate }) => fates.includes(fate)).length;
+  const isNew = (queue: string): boolean => queue !== "quiet" && jobs.every((job) => job.queue !== queue);
+  const entries = {
+    "": 0,
+    "Job retried": count("revived"),
+    "Job cancelled": count("cancelled", "stopped"),
+    "Job deleted": count("removed"),
+    "Bulk operation started": operations.length,
+    // That quiet keeps no dead letters, each capacity that was not so before, and each queue that did not exist.
+    "Queue settings changed": 1 + Object.entries(settings).filter(([queue, { capacity }]) => capacity !== null || isNew(queue)).length,
+    "Queue paused": Object.values(settings).filter(({ paused }) => paused).length,
+    "Schedule saved": schedules,
+    "Schedule paused": schedules,
+  };
+  entries[""] = Object.values(entries).reduce((total, each) => total + each);
+  for (const [kind, number] of Object.entries(entries)) {
+    await page.getByLabel("Kind of change").selectOption(kind === "" ? "All changes" : kind);
+    await page.getByText(`${counted(Math.min(50, number), "change")} on this page`).waitFor();
+    await eventually(async () => (await rowsOf(page, "Changes")).length).toBe(Math.min(50, number));
+  }
 }
 
 async function checkJobs(page: Page, go: Go, { census: { all, users } }: Facts): Promise<void> {

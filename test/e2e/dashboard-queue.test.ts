@@ -114,10 +114,20 @@ test("it says what waits, who works on it and how full it is, and leads to its j
   expect(page.url()).toMatch(/jobs\?queue=mail&status=pending$/);
 });
 
-test("a queue that does not exist is told so", async () => {
-  const { visit } = await open();
+test("a queue or a type that does not exist is told so", async () => {
+  const { client, visit } = await open();
   const page = await visit("queues/nowhere");
   await page.getByText("There is no such queue").waitFor();
   await page.goto(page.url().replace("nowhere", "no%20name"));
   await page.getByText("There is no such queue").waitFor();
+  await page.goto(page.url().replace("no%20name", "nowhere/types/a"));
+  await page.getByText("There is no such queue").waitFor();
+  await client.configure("nowhere", { capacity: 9 });
+  for (const name of ["no%20name", "a"]) {
+    await page.goto(page.url().replace(/[^/]+$/, name));
+    await page.getByText("There is no such type in nowhere").waitFor();
+    expect(await page.getByRole("img").count()).toBe(0);
+  }
+  await using _worker = client.work({ a: () => null }, { queues: ["nowhere"] });
+  await page.getByRole("heading", { name: "Over time" }).waitFor();
 });

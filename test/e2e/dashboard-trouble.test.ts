@@ -3,6 +3,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { ApplicationAuth } from "../../src/http/server.ts";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
 const open = stage();
@@ -190,6 +191,22 @@ describe("users", () => {
     await page.getByLabel("User name").waitFor();
   });
 
+  test("of the application around the server are asked to sign in there, and not offered to sign out here", async () => {
+    const auth: ApplicationAuth = ({ header }) => (header("cookie")?.includes("own=1") === true ? { name: "ann", role: "operator" } : null);
+    const { visit, url } = await open({ server: { auth }, basePath: "/admin/jobs" });
+    const page = await visit();
+    await page.getByText("Sign in to your application, then load this page again.").waitFor();
+    await page.evaluate(`document.cookie = "own=1; path=/"`);
+    // Without its slash: the page must find its files and its pages all the same.
+    await page.goto(url.replace(/\/$/, ""));
+    await page.getByRole("button", { name: "Live updates: Live" }).waitFor();
+    await page.getByRole("link", { name: /^Workers/ }).click();
+    await page.getByText("No worker is running").waitFor();
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByRole("menuitem", { name: "Keyboard shortcuts" }).waitFor();
+    expect(await page.getByRole("menuitem", { name: /Sign out/ }).count()).toBe(0);
+  });
+
   test("are told when only this server knows that they signed out, until they sign in again", async () => {
     const { client, visit } = await open({ users, losesStore: true });
     const page = await visit("jobs");
@@ -282,6 +299,8 @@ describe("mounted elsewhere", () => {
     await page.getByRole("heading", { name: "t cancelled" }).waitFor();
     await page.goto(outside);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(page.url()).toBe(`${outside}/`);
+    expect(page.url()).toBe(outside);
+    await page.getByRole("link", { name: "Jobs" }).first().click();
+    await page.waitForURL(`${outside}/jobs**`);
   });
 });

@@ -70,7 +70,7 @@ describe("groups of dead letters", () => {
       .getByText(/^Dead jobs with the same error \(group [0-9a-f]{12}\) that contain "user", created in the last hour\.$/)
       .waitFor();
     const sample = dialog.getByRole("region", { name: "Sample" }).getByRole("listitem");
-    await eventually(() => sample.allTextContents()).toEqual(Array(3).fill(expect.stringMatching(/^mail [0-9a-f-]{36}Boom: no user 1$/)));
+    await eventually(() => sample.allTextContents()).toEqual(Array(3).fill(expect.stringMatching(/^mail [0-9a-f]{8}Boom: no user 1$/)));
     await dialog.getByRole("button", { name: "Retry them" }).click();
     await page.locator("[data-toast=done]", { hasText: "3 jobs are queued for retry" }).waitFor();
     expect((await client.stats()).counts).toMatchObject({ pending: 3, dead: 2 });
@@ -86,14 +86,17 @@ describe("groups of dead letters", () => {
     const users = groups.filter({ hasText: "no user" });
     await users.getByRole("img", { name: "8 jobs died in the last 24 hours: 8 in the last hour" }).waitFor();
     await users.getByText(/first .* with version 1\.4\.0$/).waitFor();
-    await users.getByRole("button", { name: "Retry 5 first" }).waitFor();
+    await users.getByRole("button", { name: "Retry 5 first" }).click();
+    const few = page.getByRole("dialog", { name: "Retry 5 jobs?" });
+    await few.getByText(/^The newest 5 of these: Dead jobs with the same error/).waitFor();
+    await few.getByRole("button", { name: "Cancel" }).click();
     await users.getByRole("button", { name: "Retry 8" }).click();
-    await page.getByRole("dialog", { name: "Retry 8 jobs?" }).getByRole("button", { name: "Retry 5 first" }).click();
-    const dialog = page.getByRole("dialog", { name: "Retry 5 jobs?" });
-    await dialog.getByText(/^The newest 5 of these: Dead jobs with the same error/).waitFor();
+    const dialog = page.getByRole("dialog", { name: "Retry 8 jobs?" });
     await dialog.getByLabel("When they run").selectOption("Spread over 10 minutes");
-    await dialog.getByRole("button", { name: "Retry them" }).click();
+    await dialog.getByLabel("Reason").fill("the mailbox is back");
+    await dialog.getByRole("button", { name: "Retry 5 first" }).click();
     await page.locator("[data-toast=done]", { hasText: "5 jobs are queued for retry, spread over 10 m" }).waitFor();
+    expect((await client.bulk.list()).operations).toMatchObject([{ limit: 5, reason: "the mailbox is back" }]);
     expect((await client.stats()).counts).toMatchObject({ pending: 1, scheduled: 4, dead: 4 });
 
     await eventually(() => groups.first().innerText()).toMatch(/^3\n/);
@@ -441,6 +444,17 @@ describe.each([360, 800])("at %i px", (width) => {
     await enqueueAndKeepOpen(page);
     await eventually(() => page.evaluate(coveredIn("dialog[open] footer"))).toEqual([]);
   });
+
+  test("no button of a row that gets the focus is below a message or the pages", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany(Array.from({ length: 20 }, () => ({ type: "email:send" })));
+    await letDie(client, "email:send", "no such mailbox");
+    const page = await visit("dead", { width, height: 700 });
+    await page.locator("[data-job]").last().waitFor();
+    await page.locator("[data-job]").first().getByRole("button", { name: "Retry" }).click();
+    await page.locator("[data-toast=done]").waitFor();
+    expect(await page.evaluate(HIDDEN_FOCUS)).toEqual([]);
+  });
 });
 
 /** Enqueues a job in the dialog, which stays open below the message. */
@@ -468,6 +482,12 @@ const BAR_CUT_OFF = `(() => {
     return box.right > edge.right || box.left < edge.left || box.bottom > Math.min(edge.bottom, innerHeight) || one.scrollWidth > one.clientWidth;
   }).map((one) => one.innerText);
 })()`;
+/** Buttons of rows that are below something else when they have the focus. */
+const HIDDEN_FOCUS = `[...document.querySelectorAll("[data-job] button")].filter((one) => {
+  one.focus();
+  const box = one.getBoundingClientRect();
+  return ![box.top + 1, box.bottom - 1].every((y) => one.contains(document.elementFromPoint((box.left + box.right) / 2, y)));
+}).map((one) => one.outerHTML.slice(0, 120))`;
 /** Controls in the first of these places that is there, below a message. */
 const coveredIn = (...places: string[]): string => `(() => {
   const place = ${JSON.stringify(places)}.map((one) => document.querySelector(one)).find((one) => one !== null);

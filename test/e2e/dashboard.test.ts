@@ -155,6 +155,9 @@ describe("queues", () => {
     const page = await visit("queues");
     await page.getByRole("button", { name: "Settings of mail" }).click();
     await page.getByLabel("Capacity").fill("250");
+    await page.getByLabel("Default retries").fill("0");
+    await page.getByLabel("Default timeout").fill("2m");
+    await page.getByLabel("Default backoff").fill("fixed");
     await page.getByLabel("Keep completed jobs for").fill("soon");
     await page.getByRole("button", { name: "Save" }).click();
     await page
@@ -164,7 +167,12 @@ describe("queues", () => {
     await page.getByLabel("Keep completed jobs for").fill("7d");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("[data-queue=mail]").getByText("1 of 250").waitFor();
-    expect((await client.queues())[0]).toMatchObject({ capacity: 250, retention: { age: 7 * 86_400_000 } });
+    expect((await client.queues())[0]).toMatchObject({
+      capacity: 250,
+      retention: { age: 7 * 86_400_000 },
+      defaults: { maxRetries: 0, maxLost: null, retryDelay: null, backoff: "fixed", timeout: 120_000 },
+    });
+    expect(await client.enqueue("t", null, { queue: "mail" })).toMatchObject({ maxRetries: 0, timeout: 120_000 });
   });
 });
 
@@ -369,7 +377,7 @@ describe("dead letters", () => {
     await letDie(client, "mail", "mailbox full");
     const page = await visit("dead");
     await eventually(() => page.locator("tr[data-job]").getByText("mailbox full").count()).toBe(2);
-    const idOf = (result: typeof first): string => (result?.ok === true ? result.job.id : "");
+    const idOf = (result: typeof first): string => (result.ok ? result.job.id : "");
     await page
       .locator(`[data-job="${idOf(first)}"]`)
       .getByRole("button", { name: "Retry" })

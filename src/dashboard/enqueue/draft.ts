@@ -18,6 +18,7 @@ export interface EnqueueDraft {
   readonly maxRetries: string;
   readonly maxLost: string;
   readonly retryDelay: string;
+  readonly backoff: string;
   readonly timeout: string;
   readonly idempotencyKey: string;
   readonly tags: string;
@@ -35,6 +36,7 @@ export const EMPTY_DRAFT: EnqueueDraft = {
   maxRetries: "",
   maxLost: "",
   retryDelay: "",
+  backoff: "",
   timeout: "",
   idempotencyKey: "",
   tags: "",
@@ -53,6 +55,7 @@ export function draftOf(job: Job): EnqueueDraft {
     maxRetries: String(job.maxRetries),
     maxLost: job.maxLost === usualMaxLost(job.maxRetries) ? "" : String(job.maxLost),
     retryDelay: formatDuration(job.retryDelay),
+    backoff: job.backoff,
     timeout: formatDuration(job.timeout),
     tags: job.tags.join(", "),
     meta: job.meta === null ? "" : JSON.stringify(job.meta, null, 2),
@@ -91,6 +94,7 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
     maxRetries,
     maxLost,
     retryDelay: text(draft.retryDelay),
+    backoff: text(draft.backoff),
     timeout: text(draft.timeout),
     idempotencyKey: text(draft.idempotencyKey),
     tags: tagsIn(draft.tags),

@@ -1,14 +1,13 @@
 /** EDITS THE PAYLOAD of a job that has ended, and retries that same job. */
 import { RotateCw } from "lucide-react";
-import { type FormEvent, type ReactElement, useState } from "react";
+import { type ReactElement, useState } from "react";
 import { type Issue, MillraceError } from "../../core/errors.ts";
 import type { Job } from "../../core/job.ts";
 import { payloadOf, prettyJson } from "../../core/json-text.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
 import { shortId } from "../format.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { useReason } from "../parts/use-reason.tsx";
 import { issuesOf, readJson } from "./draft.ts";
@@ -25,54 +24,33 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
   const [payloadProblem, setPayloadProblem] = useState<string>();
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
 
   const refuse = (error: unknown): void => {
     setIssues(issuesOf(error));
     const isAboutPayload = error instanceof MillraceError && error.field?.startsWith("payload") === true;
     (isAboutPayload ? setPayloadProblem : setProblem)(messageOf(error));
   };
-  const retry = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const retry = async (): Promise<void> => {
     const payload = readJson(text, setPayloadProblem);
     if (payload === undefined) return;
     setPayloadProblem(undefined);
     setIssues([]);
     setProblem(undefined);
-    setBusy(true);
     const retried = await act(
       () => client.retry(job.id, { ...reason.options, payload }),
       () => `${job.type} …${shortId(job.id)} is queued for retry with the new payload`,
       { onFailure: refuse },
     );
-    setBusy(false);
     if (retried !== undefined) onClose();
   };
 
   return (
-    <Dialog
-      title="Edit and retry"
-      onClose={onClose}
-      wide
-      problem={problem}
-      footer={
-        <>
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" icon={RotateCw} type="submit" form="edit" disabled={isBusy}>
-            Save and retry
-          </Button>
-        </>
-      }
-    >
-      <form id="edit" onSubmit={(event) => void retry(event)} className="space-y-4 p-4">
-        <p className="text-muted-foreground">
-          This job, with the same id, gets this payload and is retried. The present payload is not kept.
-        </p>
-        <PayloadField text={text} onChange={setText} type={job.type} queue={job.queue} problem={payloadProblem} issues={issues} rows={12} />
-        {reason.field}
-      </form>
-    </Dialog>
+    <FormDialog title="Edit and retry" onClose={onClose} onSubmit={retry} submit="Save and retry" icon={RotateCw} problem={problem} wide>
+      <p className="text-muted-foreground">
+        This job, with the same id, gets this payload and is retried. The present payload is not kept.
+      </p>
+      <PayloadField text={text} onChange={setText} type={job.type} queue={job.queue} problem={payloadProblem} issues={issues} rows={12} />
+      {reason.field}
+    </FormDialog>
   );
 }

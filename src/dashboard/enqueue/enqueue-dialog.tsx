@@ -1,6 +1,6 @@
 /** ENQUEUES A JOB BY HAND: type, payload and options; also copies the command that would do the same. */
 import { ChevronRight, ClipboardCopy, Send } from "lucide-react";
-import { type FormEvent, type ReactElement, useRef, useState } from "react";
+import { type ReactElement, useState } from "react";
 import { type Issue, MillraceError } from "../../core/errors.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
@@ -9,7 +9,7 @@ import { copyText } from "../copy-text.ts";
 import { useKnownTypes } from "../known-names.ts";
 import { JobLink } from "../parts/bits.tsx";
 import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { Suggest } from "../parts/suggest.tsx";
@@ -32,9 +32,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
   const [problems, setProblems] = useState<DraftProblems>({});
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
   const types = useKnownTypes();
-  const form = useRef<HTMLFormElement>(null);
   const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const setType = (type: string): void => {
     const last = readPreference("payloads")[type];
@@ -50,13 +48,11 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
     else setProblem(messageOf(error));
   };
   const enqueue = async (staysOpen: boolean): Promise<void> => {
-    if (form.current?.reportValidity() === false) return;
     const read = readDraft(draft);
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
     setIssues([]);
     setProblem(undefined);
-    setBusy(true);
     const job = await act(
       () => client.enqueue(read.type, read.payload, read.options),
       ({ id, created }) => (
@@ -66,54 +62,41 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
       ),
       { onFailure: refuse },
     );
-    setBusy(false);
     if (job === undefined) return;
     remember(read.type, draft.payload);
     if (!staysOpen) onClose();
   };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void enqueue(false);
-  };
 
   return (
-    <Dialog
+    <FormDialog
       title="Enqueue a job"
       onClose={onClose}
       wide
       problem={problem}
-      footer={
-        <>
-          <CopyDraftAs draft={draft} onProblems={setProblems} />
-          <Button disabled={isBusy} onClick={() => void enqueue(true)}>
-            Enqueue and keep open
-          </Button>
-          <Button look="primary" icon={Send} type="submit" form="enqueue" disabled={isBusy}>
-            Enqueue
-          </Button>
-        </>
-      }
+      start={<CopyDraftAs draft={draft} onProblems={setProblems} />}
+      other={{ label: "Enqueue and keep open", onSubmit: () => enqueue(true) }}
+      submit="Enqueue"
+      icon={Send}
+      onSubmit={() => enqueue(false)}
     >
-      <form id="enqueue" ref={form} onSubmit={submit} className="space-y-4 p-4">
-        <Suggest label="Type" placeholder="email:send" first value={draft.type} onChange={setType} items={types} problem={problems.type} />
-        <PayloadField
-          text={draft.payload}
-          onChange={(payload) => set({ payload })}
-          type={draft.type}
-          queue={draft.queue}
-          problem={problems.payload}
-          issues={issues}
-          rows={9}
-        />
-        <details className="group" open={Object.keys(given).length > 2}>
-          <summary className="inline-flex min-h-6 list-none items-center gap-1 rounded font-medium">
-            <ChevronRight aria-hidden className="size-4 text-muted-foreground transition-transform group-open:rotate-90" />
-            Options
-          </summary>
-          <JobOptionFields draft={draft} problems={problems} set={set} />
-        </details>
-      </form>
-    </Dialog>
+      <Suggest label="Type" placeholder="email:send" first value={draft.type} onChange={setType} items={types} problem={problems.type} />
+      <PayloadField
+        text={draft.payload}
+        onChange={(payload) => set({ payload })}
+        type={draft.type}
+        queue={draft.queue}
+        problem={problems.payload}
+        issues={issues}
+        rows={9}
+      />
+      <details className="group" open={Object.keys(given).length > 2}>
+        <summary className="inline-flex min-h-6 list-none items-center gap-1 rounded font-medium">
+          <ChevronRight aria-hidden className="size-4 text-muted-foreground transition-transform group-open:rotate-90" />
+          Options
+        </summary>
+        <JobOptionFields draft={draft} problems={problems} set={set} />
+      </details>
+    </FormDialog>
   );
 }
 

@@ -4,7 +4,7 @@ import type { Issue } from "../../core/errors.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { useHandledTypes } from "../queries.ts";
-import { fieldsOf, type FormField, formSchema, readPayload, shownAt, withField } from "./payload-form.ts";
+import { fieldsOf, type FormField, type FormPayload, formSchema, readPayload, shownAt, withField } from "./payload-form.ts";
 
 interface PayloadFieldProps {
   /** JSON. */
@@ -24,10 +24,16 @@ export function PayloadField({ text, onChange, type, queue, problem, issues, row
   const { data: handled = [] } = useHandledTypes();
   const schema = formSchema(handled, type.trim(), queue.trim() === "" ? DEFAULT_QUEUE : queue.trim());
   const fields = schema === null ? null : fieldsOf(schema);
-  const payload = readPayload(text);
+  // The form as it was left, while the text is the one that it made: it also knows what is not JSON yet.
+  const [left, setLeft] = useState<FormPayload>();
+  const payload = left?.text === text ? left : readPayload(text);
   const hasForm = fields !== null && fields.length > 0;
   const isForm = hasForm && payload !== undefined && !isJson;
-  const set = (field: FormField, shown: string): void => onChange(withField(payload!, field, shown));
+  const set = (field: FormField, shown: string): void => {
+    const next = withField(payload!, field, shown);
+    setLeft(next);
+    onChange(next.text);
+  };
   return (
     <div className="space-y-3">
       {hasForm && (
@@ -65,7 +71,7 @@ export function PayloadField({ text, onChange, type, queue, problem, issues, row
 
 interface FieldsProps {
   readonly fields: readonly FormField[];
-  readonly payload: Record<string, unknown>;
+  readonly payload: FormPayload;
   readonly set: (field: FormField, shown: string) => void;
   readonly issues: readonly Issue[];
 }
@@ -108,23 +114,16 @@ interface JsonFieldProps {
   readonly onChange: (text: string) => void;
 }
 
-/** JSON is seldom valid while one types: the payload changes when it is, and until then the form cannot be sent. */
+/** Until it is JSON, the form cannot be sent. */
 function JsonField({ shown, onChange, hint, problem, label }: JsonFieldProps): ReactElement {
-  const [typed, setTyped] = useState<string | null>(null);
-  const change = (text: string): void => {
-    const isValid = text.trim() === "" || isJsonText(text);
-    setTyped(isValid && text.trim() === "" ? null : text);
-    if (isValid) onChange(text);
-  };
-  const text = typed ?? shown;
-  const invalid = text.trim() === "" || isJsonText(text) ? undefined : "Not JSON";
+  const invalid = shown.trim() === "" || isJsonText(shown) ? undefined : "Not JSON";
   return (
     <div className="sm:col-span-2">
       <TextArea
         label={label}
         rows={3}
-        value={text}
-        onChange={change}
+        value={shown}
+        onChange={onChange}
         problem={invalid ?? problem}
         refuses={invalid}
         hint={`${hint} JSON.`.trim()}

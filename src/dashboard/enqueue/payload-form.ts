@@ -1,6 +1,6 @@
 /**
- * A FORM FROM A JSON SCHEMA: the fields of a payload, and the payload with one field changed. The payload's text is the only state, so one can
- * switch between form and JSON at any time. Pure.
+ * A FORM FROM A JSON SCHEMA: the fields of a payload, and the payload with one field changed. Everything that is typed is in the payload's text at
+ * once, so one can switch between form and JSON at any time. Pure.
  */
 import { servesQueue } from "../../core/explain.ts";
 import type { HandledType } from "../../core/handled-type.ts";
@@ -75,18 +75,30 @@ function resolved(root: JsonSchema, schema: unknown): JsonSchema {
   return isObject(found) ? { ...found, ...schema, $ref: undefined } : schema;
 }
 
+/** A payload in a form. */
+export interface FormPayload {
+  /** The whole payload. If a JSON field has text that is not JSON, this is not JSON either. */
+  readonly text: string;
+  /** Without `typed`. */
+  readonly payload: Record<string, unknown>;
+  /** What was typed into JSON fields, by path: it is seldom JSON while one types. */
+  readonly typed: ReadonlyMap<string, { readonly path: readonly string[]; readonly text: string }>;
+}
+
 /** The payload that a form can show; undefined if the text is no JSON object. */
-export function readPayload(text: string): Record<string, unknown> | undefined {
+export function readPayload(text: string): FormPayload | undefined {
   try {
-    const value = exactValue(text);
-    return isObject(value) ? value : undefined;
+    const payload = exactValue(text);
+    return isObject(payload) ? { text, payload, typed: new Map() } : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** What a field shows of the payload; empty if it is not set. */
-export function shownAt(payload: unknown, { path, kind }: FormField): string {
+export function shownAt({ payload, typed }: FormPayload, { path, kind }: FormField): string {
+  const written = typed.get(keyOf(path));
+  if (written !== undefined) return written.text;
   const value = path.reduce<unknown>(
     (within, name) => (isObject(within) && Object.hasOwn(within, name) ? within[name] : undefined),
     payload,
@@ -96,9 +108,31 @@ export function shownAt(payload: unknown, { path, kind }: FormField): string {
   return JSON.stringify(value, null, kind === "json" ? 2 : 0);
 }
 
-/** The text of the payload with this in a field. What is no number stays a text: the server names the place. */
-export function withField(payload: Record<string, unknown>, field: FormField, shown: string): string {
-  return JSON.stringify(put(payload, field.path, valueOf(field, shown)), null, 2);
+/** The payload with this in a field. What is no number stays a text: the server names the place. */
+export function withField(form: FormPayload, field: FormField, shown: string): FormPayload {
+  const { path, kind } = field;
+  const typed = new Map(form.typed);
+  if (kind === "json" && shown.trim() !== "") {
+    typed.set(keyOf(path), { path, text: shown });
+    return { ...form, typed, text: textOf(form.payload, typed) };
+  }
+  typed.delete(keyOf(path));
+  const payload = put(form.payload, path, valueOf(field, shown)) as Record<string, unknown>;
+  return { payload, typed, text: textOf(payload, typed) };
+}
+
+function keyOf(path: readonly string[]): string {
+  return JSON.stringify(path);
+}
+
+/** The payload as text. What was typed is in its place as it is, whether it is JSON or not. */
+function textOf(payload: Record<string, unknown>, typed: FormPayload["typed"]): string {
+  const texts = [...typed.values()];
+  // Not in the payload, so that it marks only the places of these texts.
+  let mark = "#";
+  while (JSON.stringify(payload).includes(mark)) mark += "#";
+  const marked = texts.reduce<unknown>((within, { path }, index) => put(within, path, `${mark}${index}`), payload);
+  return JSON.stringify(marked, null, 2).replaceAll(new RegExp(`"${mark}(\\d+)"`, "g"), (_, index) => texts[Number(index)]!.text);
 }
 
 /** Undefined removes the field. */

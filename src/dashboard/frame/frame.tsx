@@ -81,8 +81,7 @@ function Content(): ReactElement {
       id="content"
       ref={ref}
       tabIndex={-1}
-      // Its padding has no transition: the page is measured right after a change.
-      className="mx-auto w-full max-w-[100rem] flex-1 p-4 transition-none outline-none max-lg:pb-[calc(1rem+var(--toasts))] max-sm:pb-[calc(5rem+var(--toasts))] sm:px-6 sm:pt-5"
+      className="mx-auto w-full max-w-[100rem] flex-1 p-4 outline-none max-lg:pb-[calc(1rem+var(--toasts))] max-sm:pb-[calc(5rem+var(--toasts))] sm:px-6 sm:pt-5"
     >
       <Outlet />
     </main>

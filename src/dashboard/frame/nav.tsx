@@ -1,8 +1,9 @@
-import { Link, type LinkProps } from "@tanstack/react-router";
-import { CalendarClock, Cpu, Gauge, Layers, ListChecks, type LucideIcon, ScrollText, Skull, SquareStack } from "lucide-react";
+import { Link, type LinkProps, useLocation, useNavigate } from "@tanstack/react-router";
+import { CalendarClock, Cpu, Ellipsis, Gauge, Layers, ListChecks, type LucideIcon, ScrollText, Skull, SquareStack } from "lucide-react";
 import type { ReactElement } from "react";
 import type { Stats } from "../api.ts";
 import { compact, count } from "../format.ts";
+import { Menu, MenuItem } from "../parts/menu.tsx";
 import { useStats } from "../queries.ts";
 
 interface NavItem {
@@ -35,11 +36,14 @@ export const PAGES: readonly NavItem[] = [
     key: "d",
     figure: ({ deadCount }) => ({ value: deadCount, of: "dead", alarms: true }),
   },
-  { to: "/operations", label: "Operations", short: "Bulk", icon: SquareStack, key: "b" },
+  { to: "/operations", label: "Operations", icon: SquareStack, key: "b" },
   { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/workers", label: "Workers", icon: Cpu, key: "w", figure: ({ activeWorkers }) => ({ value: activeWorkers, of: "active" }) },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "a" },
 ];
+
+/** The first ones fit beside each other on a phone, with their names; the others are in a menu there. */
+const ON_A_PHONE = 4;
 
 /** How far down the pages at the left side reach: the logo, and for each page its link and the gap before the next one. */
 export const NAV_HEIGHT: string = `${3.25 + PAGES.length * 2.25}rem`;
@@ -56,27 +60,59 @@ export function Nav(): ReactElement {
         <Mark />
         <span className="text-base font-semibold tracking-tight max-lg:hidden">Millrace</span>
       </Link>
-      <ul className="flex gap-0.5 max-sm:overflow-x-auto max-sm:px-1 max-sm:pb-[env(safe-area-inset-bottom)] sm:flex-col sm:px-2">
-        {PAGES.map((page) => (
-          <NavLink key={page.label} page={page} stats={data} />
+      <ul className="flex gap-0.5 max-sm:px-1 max-sm:pb-[env(safe-area-inset-bottom)] sm:flex-col sm:px-2">
+        {PAGES.map((page, index) => (
+          <NavLink key={page.label} page={page} stats={data} isOnPhone={index < ON_A_PHONE} />
         ))}
+        <li className="sm:hidden max-sm:flex-1">
+          <MorePages />
+        </li>
       </ul>
     </nav>
   );
 }
 
-function NavLink({ page, stats }: { readonly page: NavItem; readonly stats: Stats | undefined }): ReactElement {
+const LINK =
+  "group relative flex items-center gap-2.5 rounded-md text-muted-foreground transition-colors hover:bg-accent hover:text-foreground aria-[current=page]:text-foreground max-sm:h-14 max-sm:w-full max-sm:flex-col max-sm:justify-center max-sm:gap-0.5 sm:h-8.5 sm:px-3 sm:aria-[current=page]:bg-accent";
+const ICON = "size-4 shrink-0 group-aria-[current=page]:text-primary max-sm:size-5";
+
+/** The pages that have no place at the bottom of a narrow screen. */
+function MorePages(): ReactElement {
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  const others = PAGES.slice(ON_A_PHONE);
+  const isHere = others.some(({ to = "/" }) => pathname.startsWith(to));
+  return (
+    <Menu
+      trigger={
+        <button type="button" aria-current={isHere ? "page" : undefined} className={LINK}>
+          <Ellipsis aria-hidden className={ICON} />
+          <span className="text-2xs">More</span>
+        </button>
+      }
+    >
+      {others.map(({ to = "/", label, icon }) => (
+        <MenuItem key={label} icon={icon} onClick={() => void navigate({ to })}>
+          {label}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+interface NavLinkProps {
+  readonly page: NavItem;
+  readonly stats: Stats | undefined;
+  readonly isOnPhone: boolean;
+}
+
+function NavLink({ page, stats, isOnPhone }: NavLinkProps): ReactElement {
   const { to, label, short = label, icon: Icon, figure } = page;
   const shown = stats === undefined ? undefined : figure?.(stats);
   return (
-    <li className="max-sm:min-w-13 max-sm:flex-1">
-      <Link
-        to={to}
-        activeOptions={{ exact: to === "/", includeSearch: false }}
-        className="group relative flex items-center gap-2.5 rounded-md text-muted-foreground transition-colors hover:bg-accent hover:text-foreground aria-[current=page]:text-foreground max-sm:h-14 max-sm:flex-col max-sm:justify-center max-sm:gap-0.5 sm:h-8.5 sm:px-3 sm:aria-[current=page]:bg-accent"
-        title={label}
-      >
-        <Icon aria-hidden className="size-4 shrink-0 group-aria-[current=page]:text-primary max-sm:size-5" />
+    <li className={`max-sm:flex-1 ${isOnPhone ? "" : "max-sm:hidden"}`}>
+      <Link to={to} activeOptions={{ exact: to === "/", includeSearch: false }} className={LINK} title={label}>
+        <Icon aria-hidden className={ICON} />
         <span className="max-lg:sr-only max-sm:not-sr-only max-sm:text-2xs">
           <span className="sm:hidden">{short}</span>
           <span className="max-sm:hidden">{label}</span>

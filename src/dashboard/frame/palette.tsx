@@ -70,7 +70,7 @@ export function Palette(): ReactElement {
             setAt(0);
           }}
           onKeyDown={onKeyDown}
-          className="h-12 w-full bg-transparent text-base outline-none"
+          className="h-12 w-full bg-transparent text-base text-ellipsis outline-none"
         />
       </div>
       <ul id={listId} role="listbox" aria-label="Results" className="h-80 overflow-y-auto p-1.5 max-sm:h-64">
@@ -115,7 +115,9 @@ function PaletteRow({ id, entry, isChosen, onChoose, onRun }: RowProps): ReactEl
       className="flex h-9 cursor-default items-center gap-3 rounded-md px-2.5 aria-selected:bg-accent"
     >
       <Icon aria-hidden className="size-4 shrink-0 text-muted-foreground" />
-      <span className="min-w-0 flex-1 truncate">{name}</span>
+      <span title={name} className="min-w-0 flex-1 truncate">
+        {name}
+      </span>
       <span className="text-xs text-muted-foreground">{group}</span>
       <CornerDownLeft aria-hidden className={`size-3.5 text-muted-foreground ${isChosen ? "" : "invisible"}`} />
     </li>

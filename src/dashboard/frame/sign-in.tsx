@@ -3,14 +3,15 @@ import { type FormEvent, type ReactElement, useState } from "react";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { messageOf } from "../parts/notices.tsx";
-import { adoptKey, session, signedOutOnlyHere, signIn, storedKey } from "../session.ts";
+import { adoptKey, session, signedOutOnlyHere, signIn as signInWith, storedKey } from "../session.ts";
 import { useTitle } from "../title.ts";
 import { useWatched } from "../use-watched.ts";
 import { Mark } from "./nav.tsx";
 
 /** Shown instead of the page while you must sign in. */
 export function SignIn(): ReactElement {
-  const hasUsers = useWatched(session).signIn === "password";
+  const { signIn } = useWatched(session);
+  const hasUsers = signIn === "password";
   const [byKey, setByKey] = useState(!hasUsers);
   useTitle("Sign in");
   return (
@@ -25,7 +26,13 @@ export function SignIn(): ReactElement {
             You are signed out here. The store did not answer, so the session stays valid on other servers for up to 24 h.
           </p>
         )}
-        {byKey ? <KeyForm /> : <PasswordForm />}
+        {signIn === "application" ? (
+          <p className="text-muted-foreground">Sign in to your application, then load this page again.</p>
+        ) : byKey ? (
+          <KeyForm />
+        ) : (
+          <PasswordForm />
+        )}
         {hasUsers && (
           <button type="button" onClick={() => setByKey(!byKey)} className="mt-4 text-primary underline underline-offset-2">
             {byKey ? "Use a user name and password" : "Use an API key"}
@@ -71,7 +78,7 @@ function PasswordForm(): ReactElement {
     event.preventDefault();
     setBusy(true);
     try {
-      if (await signIn(username, password)) location.reload();
+      if (await signInWith(username, password)) location.reload();
       else setProblem("Wrong user name or password.");
     } catch (error) {
       setProblem(messageOf(error));

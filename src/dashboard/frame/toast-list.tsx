@@ -10,8 +10,9 @@ const ICONS = { done: CircleCheck, news: Radio, failed: CircleAlert };
 const COLOURS = { done: "text-primary", news: "text-scheduled", failed: "text-destructive" };
 
 /**
- * Messages. They cover no controls: on a wide screen they are below the navigation, where nothing else is; elsewhere the page ends above them
- * (`--toasts`). Screen readers read them; they stay while the pointer is on them.
+ * Messages. They cover no controls: on a wide screen they are below the navigation, where nothing else is; elsewhere they are a strip of their own
+ * at the lower edge, and the page ends above it (`--toasts`): everything can be scrolled there, and what gets the focus is. Screen readers read
+ * them; they stay while the pointer is on them.
  */
 export function ToastList(): ReactElement {
   const shown = useWatched(toasts);
@@ -31,7 +32,7 @@ export function ToastList(): ReactElement {
       aria-label="Messages"
       aria-live="polite"
       style={{ "--nav": NAV_HEIGHT } as CSSProperties}
-      className="pointer-events-none fixed inset-auto right-4 bottom-4 m-0 flex w-96 max-w-[calc(100vw-2rem)] flex-col justify-end gap-2 overflow-visible border-0 bg-transparent p-0 text-foreground max-sm:bottom-18 lg:right-auto lg:left-2 lg:max-h-[calc(100dvh-var(--nav)-1.25rem)] lg:w-48 lg:overflow-hidden"
+      className={`fixed inset-auto m-0 flex flex-col justify-end gap-2 border-0 bg-transparent p-0 text-foreground max-lg:right-0 max-lg:bottom-0 max-lg:left-0 max-lg:w-auto max-sm:bottom-[calc(3.5rem+1px+env(safe-area-inset-bottom))] sm:max-lg:left-14 lg:pointer-events-none lg:bottom-4 lg:left-2 lg:max-h-[calc(100dvh-var(--nav)-1.25rem)] lg:w-48 lg:overflow-hidden ${shown.length === 0 ? "" : "max-lg:border-t max-lg:bg-background max-lg:px-4 max-lg:py-2"}`}
     >
       {shown.map((toast) => (
         <ToastItem key={toast.id} toast={toast} />
@@ -40,12 +41,15 @@ export function ToastList(): ReactElement {
   );
 }
 
-/** The page ends that much higher. If its end is in view, it stays in view. */
+/** The page ends that much higher. If its end or what has the focus is in view, it stays in view. */
 function leaveRoom(height: number): void {
   const page = document.documentElement;
   const isAtEnd = page.scrollTop + page.clientHeight >= page.scrollHeight - 1;
+  const focused = document.querySelector("#content :focus");
+  const { top = -1, bottom = -1 } = focused?.getBoundingClientRect() ?? {};
   page.style.setProperty("--toasts", `${height}px`);
   if (isAtEnd) page.scrollTop = page.scrollHeight;
+  else if (top >= 0 && bottom <= innerHeight) focused?.scrollIntoView({ block: "nearest" });
 }
 
 function ToastItem({ toast }: { readonly toast: Toast }): ReactElement {

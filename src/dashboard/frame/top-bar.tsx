@@ -96,7 +96,9 @@ function OptionsMenu(): ReactElement {
   const [jobToasts, setJobToasts] = usePreference("jobToasts");
   const [deadAlerts, setDeadAlerts] = usePreference("deadAlerts");
   const [shortcuts, setShortcuts] = usePreference("shortcuts");
-  const { user, role } = useWatched(session);
+  const { user, role, signIn } = useWatched(session);
+  // The application's own page signs its users out.
+  const canLeave = storedKey() !== undefined || (user !== null && signIn !== "application");
   return (
     <Menu trigger={<IconButton icon={Settings2} label="Options" />}>
       <MenuGroup title="Theme">
@@ -108,7 +110,7 @@ function OptionsMenu(): ReactElement {
       </MenuGroup>
       <MenuLine />
       <MenuCheck checked={jobToasts} onChange={setJobToasts}>
-        Notify me when a job fails for good
+        Message on this page when a job fails for good
       </MenuCheck>
       <MenuCheck checked={deadAlerts} onChange={(isOn) => void (isOn ? mayNotify().then(setDeadAlerts) : setDeadAlerts(false))}>
         Desktop notification of new dead jobs
@@ -119,7 +121,7 @@ function OptionsMenu(): ReactElement {
       <MenuItem icon={Keyboard} onClick={() => overlay.set({ kind: "shortcuts" })}>
         Keyboard shortcuts
       </MenuItem>
-      {(user !== null || storedKey() !== undefined) && (
+      {canLeave && (
         <>
           <MenuLine />
           <MenuItem icon={LogOut} onClick={() => void leave()}>

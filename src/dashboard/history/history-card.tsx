@@ -31,6 +31,8 @@ interface HistoryCardProps<Point> {
   readonly figures: readonly Figure<Point>[];
   readonly result: { readonly data: readonly Point[] | undefined; readonly error: unknown; readonly refetch: () => unknown };
   readonly valueText?: (value: number) => string;
+  /** Values are milliseconds. */
+  readonly isTime?: boolean;
   /** Before the switch, such as a choice of the range. */
   readonly aside?: ReactNode;
 }
@@ -41,6 +43,7 @@ export function HistoryCard<Point extends AnyPoint>({
   figures,
   result,
   valueText,
+  isTime = false,
   aside,
 }: HistoryCardProps<Point>): ReactElement {
   const [isTable, setTable] = useState(false);
@@ -65,7 +68,7 @@ export function HistoryCard<Point extends AnyPoint>({
           isTable ? (
             <PointTable caption={caption} figures={figures} points={points} valueText={valueText} />
           ) : (
-            <PointChart title={title} figures={figures} points={points} valueText={valueText} />
+            <PointChart title={title} figures={figures} points={points} valueText={valueText} isTime={isTime} />
           )
         }
       </Loaded>
@@ -83,7 +86,8 @@ function PointChart<Point extends AnyPoint>({
   figures,
   points,
   valueText,
-}: PointsProps<Point> & { readonly title: string }): ReactElement {
+  isTime,
+}: PointsProps<Point> & { readonly title: string; readonly isTime: boolean }): ReactElement {
   const times = useMemo(() => points.map(({ at }) => at), [points]);
   const lines = useMemo<Line[]>(
     () => figures.filter(({ isExtra }) => isExtra !== true).map(({ of, ...line }) => ({ ...line, values: points.map(of) })),
@@ -92,7 +96,7 @@ function PointChart<Point extends AnyPoint>({
   return (
     <div className="px-3 pt-2 pb-3">
       <Suspense fallback={<Skeleton lines={7} />}>
-        <LineChart label={title} times={times} lines={lines} timeText={localTime} valueText={valueText} />
+        <LineChart label={title} times={times} lines={lines} timeText={localTime} valueText={valueText} isTime={isTime} />
       </Suspense>
       <p className="text-xs text-muted-foreground">The latest point is still being counted.</p>
     </div>

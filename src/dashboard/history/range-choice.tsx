@@ -24,7 +24,7 @@ export function RangeChoice<Name extends Range>({
           type="button"
           aria-pressed={range === name}
           onClick={() => onChange(name)}
-          className="h-6 rounded px-2 text-xs text-muted-foreground aria-pressed:bg-accent aria-pressed:text-foreground"
+          className="h-6 rounded px-2 text-xs whitespace-nowrap text-muted-foreground aria-pressed:bg-accent aria-pressed:text-foreground"
         >
           {name}
         </button>

@@ -1,4 +1,5 @@
 /** Every column that a list of jobs can have. */
+import type { ReactElement } from "react";
 import type { JobSummary } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import { NOTHING } from "../format.ts";
@@ -15,7 +16,13 @@ const nothing = <span className="text-muted-foreground">{NOTHING}</span>;
 /** In the order in which they can be chosen. */
 export const JOB_COLUMNS: readonly JobColumn[] = [
   { id: "id", title: "Id", cell: ({ id }) => <JobLink id={id} opensRow />, place: "corner" },
-  { id: "type", title: "Type", cell: ({ type }) => type, className: "max-w-72 truncate font-medium", place: "title" },
+  {
+    id: "type",
+    title: "Type",
+    cell: ({ type }) => <span title={type}>{type}</span>,
+    className: "max-w-72 truncate font-medium",
+    place: "title",
+  },
   { id: "queue", title: "Queue", cell: ({ queue }) => <QueueLink name={queue} />, className: "max-w-40 truncate", yields: 4 },
   { id: "priority", title: "Priority", cell: ({ priority }) => <Priority priority={priority} />, yields: 2 },
   { id: "status", title: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
@@ -42,11 +49,12 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
       status === "running" ? <Duration ms={null} since={startedAt} /> : <Duration ms={durationMs} />,
     end: true,
     yields: 3,
+    isEmpty: ({ status, durationMs }) => status !== "running" && durationMs === null,
   },
   {
     id: "worker",
     title: "Worker",
-    cell: ({ workerId }) => (workerId === null ? nothing : <span className="font-mono text-xs">{workerId}</span>),
+    cell: ({ workerId }) => (workerId === null ? nothing : <Mono text={workerId} />),
     className: "max-w-40 truncate",
   },
   {
@@ -94,10 +102,18 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
   {
     id: "key",
     title: "Key",
-    cell: ({ idempotencyKey }) => (idempotencyKey === null ? nothing : <span className="font-mono text-xs">{idempotencyKey}</span>),
+    cell: ({ idempotencyKey }) => (idempotencyKey === null ? nothing : <Mono text={idempotencyKey} />),
     className: "max-w-48 truncate",
   },
 ];
+
+function Mono({ text }: { readonly text: string }): ReactElement {
+  return (
+    <span title={text} className="font-mono text-xs">
+      {text}
+    </span>
+  );
+}
 
 /** How long the latest attempt waited after the job was due; never negative, even after a snooze. */
 function waitOf({ startedAt, scheduledAt, createdAt }: JobSummary): number | null {

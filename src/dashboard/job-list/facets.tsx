@@ -69,10 +69,10 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
                 >
                   <span className="truncate">{visible(value)}</span>
                 </Link>
-                <span className="w-24 shrink-0">
+                <span className="w-24 shrink-0 max-sm:w-12">
                   <Meter value={jobs} of={most} label={`${value}: ${count(jobs)} of ${count(most)}`} />
                 </span>
-                <span className="w-20 shrink-0 text-right">
+                <span className="w-20 shrink-0 text-right max-sm:w-14">
                   {shown.isCapped && <span className="text-2xs text-muted-foreground">at least </span>}
                   {count(jobs)}
                 </span>

@@ -38,8 +38,9 @@ const KINDS: Readonly<Record<string, string>> = { [ALL_QUEUES]: "all queues", [A
 
 /** The name of a queue, as a link to its page. Internal queues and all queues together have none: theirs leads to their jobs. */
 export function QueueLink({ name }: { readonly name: string }): ReactElement {
-  const className = "inline-flex min-h-6 items-center rounded underline-offset-2 hover:underline";
-  const look = { className, children: KINDS[name] ?? name };
+  // Inline, so that a long name ends in an ellipsis or breaks, as the place wants it; the padding makes it high enough for a finger.
+  const className = "rounded py-1.25 underline-offset-2 hover:underline";
+  const look = { className, title: name, children: KINDS[name] ?? name };
   if (name in KINDS || isInternalQueue(name)) return <Link to="/jobs" search={searchOfQueue(name)} {...look} />;
   return <Link to="/queues/$queue" params={{ queue: name }} {...look} />;
 }
@@ -123,8 +124,16 @@ export function FacetLink({
   );
 }
 
+interface MeterProps {
+  readonly value: number;
+  readonly of: number;
+  readonly label: string;
+  /** It has another colour when there is hardly any room left. */
+  readonly warns?: boolean;
+}
+
 /** How much of something is used. */
-export function Meter({ value, of, label }: { readonly value: number; readonly of: number; readonly label: string }): ReactElement {
+export function Meter({ value, of, label, warns = false }: MeterProps): ReactElement {
   const share = of === 0 ? 0 : Math.min(1, value / of);
   return (
     <span
@@ -135,7 +144,10 @@ export function Meter({ value, of, label }: { readonly value: number; readonly o
       aria-valuenow={Math.min(value, of)}
       className="block h-1.5 w-full overflow-hidden rounded-full bg-secondary"
     >
-      <span className={`block h-full rounded-full ${share >= 0.95 ? "bg-warning" : "bg-primary"}`} style={{ width: `${share * 100}%` }} />
+      <span
+        className={`block h-full rounded-full ${warns && share >= 0.95 ? "bg-warning" : "bg-primary"}`}
+        style={{ width: `${share * 100}%` }}
+      />
     </span>
   );
 }

@@ -27,7 +27,11 @@ export function Button({ look = "plain", icon: Icon, shortcut, children, classNa
     >
       {Icon && <Icon aria-hidden className="size-3.5 shrink-0" />}
       {children}
-      {shortcut !== undefined && <Key>{shortcut}</Key>}
+      {shortcut !== undefined && (
+        <span className="max-sm:hidden">
+          <Key>{shortcut}</Key>
+        </span>
+      )}
     </button>
   );
 }
@@ -56,7 +60,7 @@ export function IconButton({ icon: Icon, label, className = "", ...rest }: IconB
 /** A key of the keyboard. */
 export function Key({ children }: { readonly children: ReactNode }): ReactElement {
   return (
-    <kbd className="rounded border border-input bg-background/40 px-1 font-sans text-2xs leading-4 font-normal text-muted-foreground max-sm:hidden">
+    <kbd className="rounded border border-input bg-background/40 px-1 font-sans text-2xs leading-4 font-normal text-muted-foreground">
       {children}
     </kbd>
   );

@@ -16,8 +16,8 @@ export function Card({ title, aside, children, className = "", flush = false }: 
     <section className={`min-w-0 overflow-clip rounded-xl border bg-card ${className}`}>
       {title !== undefined && (
         <header className="flex min-h-11 items-center justify-between gap-3 border-b px-4 py-1.5">
-          <h2 className="text-sm font-semibold">{title}</h2>
-          {aside}
+          <h2 className="min-w-0 text-sm font-semibold break-words">{title}</h2>
+          {aside !== undefined && <div className="shrink-0">{aside}</div>}
         </header>
       )}
       {flush ? children : <div className="p-4">{children}</div>}

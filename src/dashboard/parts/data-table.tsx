@@ -13,8 +13,10 @@ export interface Column<Row> {
   readonly className?: string;
   /** Its place in a card, if not among the named values. */
   readonly place?: "title" | "corner";
-  /** Moves below the title if the table is too wide: the lowest number first. Absent: never. */
+  /** If the table is too wide, columns move below the title: first those with a number, the lowest first, then the others from the end. */
   readonly yields?: number;
+  /** Whether a row has nothing here: a card then leaves it out. */
+  readonly isEmpty?: (row: Row) => boolean;
   /** The value to sort by. Absent: rows cannot be sorted by this column. */
   readonly sortBy?: (row: Row) => string | number;
 }
@@ -74,7 +76,7 @@ function Rows<Row>({
   sorting,
   onSort,
 }: RowsProps<Row>): ReactElement {
-  const able = columns.filter(({ yields }) => yields !== undefined).sort((a, b) => (a.yields ?? 0) - (b.yields ?? 0));
+  const able = yieldingColumns(columns);
   const { place, yielding } = useYielding(able.length);
   const below = able.slice(0, yielding);
   const shown = columns.filter((column) => !below.includes(column));
@@ -135,6 +137,13 @@ function Rows<Row>({
       </tbody>
     </Table>
   );
+}
+
+/** The columns that can move below the title, the first to do so first. */
+function yieldingColumns<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
+  if (columns.every(({ place }) => place !== "title")) return [];
+  const others = columns.filter(({ place }) => place !== "title").toReversed();
+  return others.toSorted((a, b) => (a.yields ?? columns.length) - (b.yields ?? columns.length));
 }
 
 /** The values of columns that had no room. */
@@ -235,11 +244,11 @@ function CardBody<Row>({
           {hasMore && <Opener label={details.label(row)} isOpen={isOpen} onClick={() => setOpen(!isOpen)} />}
         </div>
       </div>
-      <dl className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+      <dl className="mt-1 flex flex-wrap items-baseline gap-x-4 gap-y-1">
         {columns
-          .filter(({ place }) => place === undefined)
+          .filter(({ place, isEmpty }) => place === undefined && isEmpty?.(row) !== true)
           .map(({ id, title, cell }) => (
-            <div key={id} className="flex max-w-full min-w-0 items-center gap-1.5">
+            <div key={id} className="flex max-w-full min-w-0 items-baseline gap-1.5">
               <dt className="shrink-0 text-xs text-muted-foreground">{title}</dt>
               <dd className="min-w-0 break-words">{cell(row)}</dd>
             </div>

@@ -9,7 +9,7 @@ export function useDialogElement(): HTMLElement | undefined {
   return useContext(DialogElement) ?? undefined;
 }
 
-interface DialogProps {
+export interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -2,6 +2,7 @@
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import { count, NOTHING } from "../format.ts";
 
 export interface Line {
@@ -21,12 +22,14 @@ interface LineChartProps {
   readonly timeText: (at: number) => string;
   /** Default: whole numbers. */
   readonly valueText?: ((value: number) => string) | undefined;
+  /** Values are milliseconds: the axis has steps of whole seconds, minutes, hours. */
+  readonly isTime?: boolean;
 }
 
 const HEIGHT = 232;
 
 /** Redrawn when the theme changes; otherwise only its data changes. */
-export default function LineChart({ label, times, lines, timeText, valueText }: LineChartProps): ReactElement {
+export default function LineChart({ label, times, lines, timeText, valueText, isTime = false }: LineChartProps): ReactElement {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -42,7 +45,7 @@ export default function LineChart({ label, times, lines, timeText, valueText }: 
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const drawn = new UPlot(optionsOf(element, lines, setAt, valueText ?? wholeNumber), dataOf(times, lines), element);
+    const drawn = new UPlot(optionsOf(element, lines, setAt, valueText ?? wholeNumber, isTime), dataOf(times, lines), element);
     chart.current = drawn;
     const watcher = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }));
     watcher.observe(element);
@@ -84,7 +87,6 @@ export default function LineChart({ label, times, lines, timeText, valueText }: 
         className="h-[232px] w-full"
       />
       <p aria-hidden className="mt-1 flex min-h-5 flex-wrap gap-x-4 text-xs text-muted-foreground">
-        <span className="font-medium text-foreground">{shown === null ? "" : timeText(shown)}</span>
         {lines.map(({ name, colour, values }) => (
           <span key={name} className="inline-flex items-center gap-1.5">
             <span aria-hidden className="size-2 rounded-full" style={{ background: `var(${colour})` }} />
@@ -92,6 +94,7 @@ export default function LineChart({ label, times, lines, timeText, valueText }: 
             {at !== null && <span className="font-medium text-foreground">{shownValue(values[at])}</span>}
           </span>
         ))}
+        {shown !== null && <span className="ml-auto font-medium text-foreground">{timeText(shown)}</span>}
       </p>
     </div>
   );
@@ -106,6 +109,7 @@ function optionsOf(
   lines: readonly Line[],
   onMove: (at: number | null) => void,
   valueText: (value: number) => string,
+  isTime: boolean,
 ): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
@@ -130,6 +134,7 @@ function optionsOf(
         size: (_, texts) => 18 + 6.5 * Math.max(0, ...(texts ?? []).map((text) => text.length)),
         gap: 6,
         values: (_, splits) => splits.map(valueText),
+        ...(isTime ? { incrs: TIME_STEPS } : {}),
       },
     ],
     series: [
@@ -138,7 +143,7 @@ function optionsOf(
         label: name,
         stroke: colour(token),
         width: 1.75,
-        points: { show: false },
+        points: { show: false, filter: lonePoints, size: 5, fill: colour(token) },
         ...(filled ? { fill: `${colour(token)}1f` } : {}),
       })),
     ],
@@ -146,14 +151,32 @@ function optionsOf(
   };
 }
 
+const SECOND_MS = 1000;
+/** From a tenth of a millisecond to 50 days. */
+const TIME_STEPS: number[] = [
+  ...[0.1, 1, 10, 100].flatMap((ms) => [ms, 2 * ms, 5 * ms]),
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR_MS),
+  ...[1, 2, 5, 10, 20, 50].map((days) => days * DAY_MS),
+];
+
+/** Points without a neighbour: no line shows them. */
+function lonePoints({ data }: UPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isThere = (index: number): boolean => typeof values[index] === "number";
+  return Array.from(values, (_, index) => index).filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1));
+}
+
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** Local times; at midnight, the day. */
+/** Local times; at midnight, the day as the reader's language writes it. */
 const CLOCK_TIMES: NonNullable<UPlot.Axis["values"]> = (_, splits) =>
   splits.map((seconds) => {
     const date = new Date(seconds * 1000);
     const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-    return isMidnight ? `${two(date.getDate())}.${two(date.getMonth() + 1)}.` : `${two(date.getHours())}:${two(date.getMinutes())}`;
+    return isMidnight ? day.format(date) : `${two(date.getHours())}:${two(date.getMinutes())}`;
   });
 
 /** The axis has no names for parts of a job. */

@@ -39,7 +39,7 @@ export function Priority({ priority }: { readonly priority: number }): ReactElem
   const level = levelOf(priority);
   const Icon = ICONS[level];
   return (
-    <span className="inline-flex items-center gap-1 whitespace-nowrap">
+    <span className="inline-flex items-center gap-1 align-bottom whitespace-nowrap">
       <Icon aria-hidden className={`size-3.5 ${COLOURS[level]}`} />
       {priorityText(priority)}
     </span>

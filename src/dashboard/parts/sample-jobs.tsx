@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 import type { JobSummary } from "../../core/job.ts";
+import { shortId } from "../format.ts";
 import { visible } from "../safe-text.ts";
 
 type SampleJob = Pick<JobSummary, "id" | "type" | "error">;
@@ -23,10 +24,15 @@ export function SampleJobs({ jobs }: { readonly jobs: readonly SampleJob[] }): R
       <ul className="space-y-1">
         {jobs.map(({ id, type, error }) => (
           <li key={id} className="min-w-0">
-            <span className="block truncate">
-              <span className="font-medium">{type}</span> <span className="font-mono text-xs text-muted-foreground">{id}</span>
+            <span className="block break-words">
+              <span className="font-medium">{type}</span>{" "}
+              <span title={id} className="font-mono text-xs text-muted-foreground">
+                {shortId(id)}
+              </span>
             </span>
-            {error !== null && <span className="block truncate text-dead">{visible(`${error.name}: ${error.message}`.slice(0, 200))}</span>}
+            {error !== null && (
+              <span className="line-clamp-2 break-words text-dead">{visible(`${error.name}: ${error.message}`.slice(0, 200))}</span>
+            )}
           </li>
         ))}
       </ul>

@@ -34,7 +34,7 @@ export function StatusBadge({ status }: { readonly status: Status }): ReactEleme
   return (
     <span
       data-status={status}
-      className={`inline-flex h-5 items-center gap-1 rounded-full bg-current/10 px-1.5 text-xs font-medium whitespace-nowrap ${STATUS_COLOURS[status]}`}
+      className={`inline-flex h-5 items-center gap-1 rounded-full align-bottom bg-current/10 px-1.5 text-xs font-medium whitespace-nowrap ${STATUS_COLOURS[status]}`}
     >
       <Icon aria-hidden className="size-3" strokeWidth={2.25} />
       {status}

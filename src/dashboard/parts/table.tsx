@@ -77,7 +77,7 @@ export function Td({
   readonly title?: string;
 }): ReactElement {
   return (
-    <td title={title} className={`h-10 px-2.5 first:pl-4 last:pr-4 ${end ? "text-right" : ""} ${className}`}>
+    <td title={title} className={`h-10 px-2.5 py-1 first:pl-4 last:pr-4 ${end ? "text-right" : ""} ${className}`}>
       {children}
     </td>
   );

@@ -48,6 +48,7 @@ export function Moment({ at }: { readonly at: number | null }): ReactElement {
 /** How long something took, or has taken so far. */
 export function Duration({ ms, since }: { readonly ms: number | null; readonly since?: number | null }): ReactElement {
   const present = useNow();
-  if (since !== undefined && since !== null) return <span className="whitespace-nowrap">{roughSpan(Math.max(0, present - since))}…</span>;
+  if (since !== undefined && since !== null)
+    return <span className="whitespace-nowrap">{roughSpan(Math.max(0, present - since))} so far</span>;
   return <span className={`whitespace-nowrap ${ms === null ? "text-muted-foreground" : ""}`}>{took(ms)}</span>;
 }

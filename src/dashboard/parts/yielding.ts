@@ -6,11 +6,12 @@ import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "re
  */
 export function useYielding(most: number): { readonly place: RefObject<HTMLDivElement | null>; readonly yielding: number } {
   const place = useRef<HTMLDivElement>(null);
-  const [yielding, setYielding] = useState(0);
+  // An object, so that each step is drawn and measured, also one that starts again at 0 from 0.
+  const [step, setStep] = useState({ yielding: 0 });
 
   useLayoutEffect(() => {
-    if (yielding < most && isTooWide(place.current)) setYielding(yielding + 1);
-  }, [yielding, most]);
+    if (step.yielding < most && isTooWide(place.current)) setStep({ yielding: step.yielding + 1 });
+  }, [step, most]);
 
   useEffect(() => {
     const box = place.current;
@@ -18,17 +19,17 @@ export function useYielding(most: number): { readonly place: RefObject<HTMLDivEl
     if (box === null || table === null || table === undefined) return;
     let width = box.clientWidth;
     const watcher = new ResizeObserver(() => {
-      // With another width it starts again: columns may come back.
-      if (box.clientWidth !== width) setYielding(0);
-      else if (isTooWide(box)) setYielding((now) => Math.min(now + 1, most));
+      // With another width it starts at 0: columns may come back.
+      if (box.clientWidth !== width) setStep({ yielding: 0 });
+      else if (isTooWide(box)) setStep(({ yielding }) => ({ yielding }));
       width = box.clientWidth;
     });
     watcher.observe(box);
     watcher.observe(table);
     return () => watcher.disconnect();
-  }, [most]);
+  }, []);
 
-  return { place, yielding };
+  return { place, yielding: step.yielding };
 }
 
 function isTooWide(box: HTMLElement | null): boolean {

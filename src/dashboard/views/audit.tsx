@@ -1,17 +1,19 @@
 /** THE AUDIT: who changed what by hand, when, and why. */
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { ScrollText, X } from "lucide-react";
+import { ScrollText } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { AUDIT_ACTIONS, AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { counted } from "../../core/counted.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { AUDIT_WORDS } from "../audit-words.ts";
-import { count, NOTHING, shortId } from "../format.ts";
+import { count, NOTHING } from "../format.ts";
 import { usePaging } from "../job-list/paging.ts";
 import { Pager } from "../job-list/pager.tsx";
 import type { AuditSearch } from "../job-search.ts";
-import { Button } from "../parts/button.tsx";
+import { ActiveFilters } from "../parts/active-filters.tsx";
+import { JobLink } from "../parts/bits.tsx";
 import { Card, PageHead } from "../parts/card.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Empty, Loaded } from "../parts/notices.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -28,6 +30,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     title: "By",
     cell: ({ by }) => (by === null ? none() : <Narrow search={{ by }}>{by}</Narrow>),
     className: "max-w-40 truncate",
+    isEmpty: ({ by }) => by === null,
   },
   {
     id: "action",
@@ -35,10 +38,36 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ action }) => <span className="font-medium sm:whitespace-nowrap">{AUDIT_WORDS[action]}</span>,
     place: "title",
   },
-  { id: "what", title: "What", cell: (entry) => <What entry={entry} />, className: "whitespace-nowrap" },
-  { id: "queue", title: "Queue", cell: ({ queue }) => (queue === null ? none() : <Narrow search={{ queue }}>{queue}</Narrow>), yields: 3 },
-  { id: "details", title: "Details", cell: ({ details }) => textOr(details), className: "max-w-52 truncate", yields: 1 },
-  { id: "reason", title: "Reason", cell: ({ reason }) => textOr(reason), className: "max-w-52 truncate", yields: 2 },
+  {
+    id: "what",
+    title: "What",
+    cell: (entry) => <What entry={entry} />,
+    className: "whitespace-nowrap",
+    isEmpty: ({ schedule, jobId }) => schedule === null && jobId === null,
+  },
+  {
+    id: "queue",
+    title: "Queue",
+    cell: ({ queue }) => (queue === null ? none() : <Narrow search={{ queue }}>{queue}</Narrow>),
+    yields: 3,
+    isEmpty: ({ queue }) => queue === null,
+  },
+  {
+    id: "details",
+    title: "Details",
+    cell: ({ details }) => textOr(details),
+    className: "max-w-64",
+    yields: 1,
+    isEmpty: ({ details }) => details === null,
+  },
+  {
+    id: "reason",
+    title: "Reason",
+    cell: ({ reason }) => textOr(reason),
+    className: "max-w-64",
+    yields: 2,
+    isEmpty: ({ reason }) => reason === null,
+  },
 ];
 
 /** The filters that one removes by a button; the kind of change is chosen from a list. */
@@ -61,32 +90,21 @@ export function Audit(): ReactElement {
       <PageHead
         title="Audit"
         actions={
-          <select
-            aria-label="Kind of change"
+          <Choice
+            label="Kind of change"
             value={filter.action ?? ""}
-            onChange={({ target }) => set({ action: AUDIT_ACTIONS.find((action) => action === target.value) })}
-            className="h-8 rounded-md border border-input bg-card pr-6 pl-2"
-          >
-            <option value="">All changes</option>
-            {AUDIT_ACTIONS.map((action) => (
-              <option key={action} value={action}>
-                {AUDIT_WORDS[action]}
-              </option>
-            ))}
-          </select>
+            onChange={(value) => set({ action: AUDIT_ACTIONS.find((action) => action === value) })}
+            options={[["", "All changes"], ...AUDIT_ACTIONS.map((action) => [action, AUDIT_WORDS[action]] as const)]}
+          />
         }
       >
         Who changed what by hand. Entries are kept for {AUDIT_KEPT_MS / DAY_MS} days, at most {count(MAX_AUDIT_ENTRIES)} of them.
       </PageHead>
       <div className="space-y-3">
-        {FILTERS.map(
-          ([name, label]) =>
-            filter[name] !== undefined && (
-              <Button key={name} look="quiet" icon={X} onClick={() => set({ [name]: undefined })}>
-                {label}: {visible(filter[name])}
-              </Button>
-            ),
-        )}
+        <ActiveFilters
+          filters={FILTERS.flatMap(([name, label]) => (filter[name] === undefined ? [] : [{ name, label, value: visible(filter[name]) }]))}
+          onRemove={(names) => set(Object.fromEntries(names.map((name) => [name, undefined])))}
+        />
         <Card flush>
           <Loaded result={result}>
             {({ entries }) => (
@@ -130,18 +148,14 @@ function Narrow({ search, children }: { readonly search: AuditSearch; readonly c
 function What({ entry: { schedule, jobId } }: { readonly entry: AuditEntry }): ReactNode {
   if (schedule !== null) return visible(schedule);
   if (jobId === null) return none();
-  return (
-    <Link to="/jobs/$id" params={{ id: jobId }} className="font-mono text-xs underline-offset-2 hover:underline">
-      …{shortId(jobId)}
-    </Link>
-  );
+  return <JobLink id={jobId} />;
 }
 
 function textOr(text: string | null): ReactNode {
   return text === null ? (
     none()
   ) : (
-    <span className="wrap-anywhere" title={visible(text)}>
+    <span className="wrap-anywhere sm:line-clamp-2" title={visible(text)}>
       {visible(text)}
     </span>
   );

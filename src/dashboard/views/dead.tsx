@@ -35,7 +35,7 @@ const COLUMNS: readonly JobColumn[] = [
     id: "error",
     title: "Error",
     cell: ({ error }) => (
-      <span className="flex min-w-0 flex-col py-1.5">
+      <span className="flex min-w-0 flex-col">
         <span className="font-medium text-dead">{visible(error?.name ?? "unknown")}</span>
         <span className="line-clamp-2 text-muted-foreground">{visible((error?.message ?? "").slice(0, 300))}</span>
       </span>

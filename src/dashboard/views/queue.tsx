@@ -1,14 +1,12 @@
 /** ONE QUEUE: how it does over time, what waits in it, who works on it, its settings and its errors. */
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { ChevronLeft, Layers } from "lucide-react";
+import { ChevronLeft } from "lucide-react";
 import { type ReactElement, useCallback, useState } from "react";
 import { usersWorkers } from "../../core/attention.ts";
 import { servesQueue } from "../../core/explain.ts";
 import type { QueueDetails, Worker } from "../api.ts";
 import type { Range } from "../history/ranges.ts";
 import { AuditLink, PausedBadge } from "../parts/bits.tsx";
-import { Card } from "../parts/card.tsx";
-import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useAttention, useQueue } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { useTitle } from "../title.ts";
@@ -16,6 +14,7 @@ import { ErrorGroups } from "./dead/error-groups.tsx";
 import { Attention } from "./overview/attention.tsx";
 import { OverTime } from "./queue/over-time.tsx";
 import { QueueFacts } from "./queue/queue-facts.tsx";
+import { QueueOrNone } from "./queue/queue-or-none.tsx";
 import { StatusCards } from "./queue/status-cards.tsx";
 import { TypeTable } from "./queue/type-table.tsx";
 import { WaitingTypes } from "./queue/waiting-types.tsx";
@@ -29,30 +28,7 @@ export function QueuePage(): ReactElement {
   const { queue: name } = route.useParams();
   useTitle(name);
   const result = useQueue(name);
-  if (result.error !== null && result.data === undefined && "field" in result.error && result.error.field === "queue") {
-    return <NoQueue text={messageOf(result.error)} />;
-  }
-  return (
-    <Loaded result={result} lines={10}>
-      {(queue) =>
-        queue === null ? (
-          <NoQueue text="A queue is created by its first job, or by a change of its settings." />
-        ) : (
-          <QueueView key={queue.name} queue={queue} />
-        )
-      }
-    </Loaded>
-  );
-}
-
-function NoQueue({ text }: { readonly text: string }): ReactElement {
-  return (
-    <Card>
-      <Empty icon={Layers} title="There is no such queue">
-        {text}
-      </Empty>
-    </Card>
-  );
+  return <QueueOrNone result={result}>{(queue) => <QueueView key={queue.name} queue={queue} />}</QueueOrNone>;
 }
 
 function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
@@ -83,9 +59,11 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
         {mine.length > 0 && <Attention findings={mine} queues={1} workers={0} />}
         <StatusCards queue={queue} />
         <OverTime queue={queue.name} range={range} onRange={setRange} />
-        <TypeTable queue={queue.name} range={range} />
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
-          <WaitingTypes queue={queue} />
+          <div className="space-y-4">
+            <TypeTable queue={queue.name} range={range} />
+            <WaitingTypes queue={queue} />
+          </div>
           <QueueFacts queue={queue} />
         </div>
         <WorkersOf isMine={isMine} none="No live worker serves this queue." />

@@ -89,9 +89,9 @@ function UnhandledTypes({ unhandled }: { readonly unhandled: readonly Finding[] 
               to="/jobs"
               search={{ status: "pending", type: type ?? undefined, queue: queue ?? undefined }}
               title={hint}
-              className="inline-flex min-h-7 items-center gap-1.5 rounded-md bg-secondary px-2 hover:bg-accent"
+              className="inline-block rounded-md bg-secondary px-2 py-1 break-words hover:bg-accent"
             >
-              <span className="font-medium">{type ?? `and ${counted(count, "more type")}`}</span>
+              <span className="font-medium">{type ?? `and ${counted(count, "more type")}`}</span>{" "}
               {queue !== null && <span className="text-muted-foreground">in {queue}</span>}
             </Link>
           </li>

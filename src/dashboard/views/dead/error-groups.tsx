@@ -141,7 +141,7 @@ function Group({ group, isCapped, filter, search }: GroupProps): ReactElement {
         </span>
       </span>
       {isOperator && (
-        <span className="flex flex-wrap gap-1 max-sm:col-start-2">
+        <span className="flex flex-wrap gap-1 max-sm:col-span-2">
           {group.count > FIRST && (
             <Button onClick={() => void changeAll("retry", mine, FIRST)} title="Retry the newest, to see whether the cause is gone">
               {FIRST_LABEL}

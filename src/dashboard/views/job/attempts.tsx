@@ -23,13 +23,14 @@ const COLUMNS: readonly Column<JobAttempt>[] = [
   {
     id: "error",
     title: "Error",
-    cell: ({ error }) => (error === null ? <span className="text-muted-foreground">{NOTHING}</span> : errorLine(error)),
+    cell: ({ error }) => (error === null ? <span className="text-muted-foreground">{NOTHING}</span> : <ErrorLine error={error} />),
     className: "w-full max-w-0 min-w-40 truncate",
+    isEmpty: ({ error }) => error === null,
   },
   {
     id: "worker",
     title: "Worker",
-    cell: ({ workerId }) => <span className="font-mono text-xs">{visible(workerId ?? NOTHING)}</span>,
+    cell: ({ workerId }) => <span className="font-mono text-xs whitespace-nowrap">{visible(workerId ?? NOTHING)}</span>,
     className: "max-w-40 truncate",
     yields: 1,
   },
@@ -86,8 +87,9 @@ function LifeHead({ life, retry }: { readonly life: number; readonly retry: Manu
   );
 }
 
-function errorLine({ name, message, kind }: JobError): string {
-  return visible(`${kind === "error" ? name : kind}: ${message.slice(0, 200)}`);
+function ErrorLine({ error: { name, message, kind } }: { readonly error: JobError }): ReactElement {
+  const text = visible(`${kind === "error" ? name : kind}: ${message.slice(0, 200)}`);
+  return <span title={text}>{text}</span>;
 }
 
 /** The stack; lines that are not the application's own are dimmed. */
@@ -95,27 +97,30 @@ function ErrorDetails({ row: { error } }: { readonly row: JobAttempt }): ReactEl
   if (error === null) return null;
   const text = error.stack ?? `${error.name}: ${error.message}`;
   return (
-    <div className="relative rounded-lg border bg-background">
+    <div className="rounded-lg border bg-background">
       {error.version !== undefined && (
         <p className="border-b px-3 py-1.5 text-xs">
           Failed with version <strong className="font-medium">{visible(error.version)}</strong>
         </p>
       )}
-      <span className="absolute top-1 right-1">
-        <CopyButton text={text} what="stack" />
-      </span>
-      <pre dir="ltr" tabIndex={0} className="max-h-80 overflow-auto p-3 pr-10 font-mono text-xs leading-5">
-        {text.split("\n").map((line, index) => (
-          <span key={index} className={`block ${toneOf(line)}`}>
-            {visible(line)}
-          </span>
-        ))}
-      </pre>
+      {/* Beside the stack: above it, the button would cover what is scrolled there. */}
+      <div className="flex items-start">
+        <pre dir="ltr" tabIndex={0} className="max-h-80 min-w-0 flex-1 overflow-auto p-3 font-mono text-xs leading-5">
+          {text.split("\n").map((line, index) => (
+            <span key={index} className={`block ${toneOf(line)}`}>
+              {visible(line)}
+            </span>
+          ))}
+        </pre>
+        <span className="p-1">
+          <CopyButton text={text} what="stack" />
+        </span>
+      </div>
     </div>
   );
 }
 
 function toneOf(line: string): string {
   if (!/^\s+at /.test(line)) return "text-dead";
-  return /node:|node_modules/.test(line) ? "text-muted-foreground/80" : "";
+  return /node:|node_modules/.test(line) ? "text-muted-foreground" : "";
 }

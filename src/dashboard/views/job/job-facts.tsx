@@ -25,6 +25,7 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
           {job.lostCount} (at most {job.maxLost} allowed)
         </Fact>
         <Fact name="Retry delay">{limit(job.retryDelay)}</Fact>
+        <Fact name="Backoff">{job.backoff}</Fact>
         <Fact name="Timeout">{limit(job.timeout)}</Fact>
         <TimeFact name="Created" at={job.createdAt} />
         <TimeFact name="Due" at={job.scheduledAt} />
@@ -32,7 +33,7 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
         <TimeFact name="Ended" at={job.completedAt} />
         <TimeFact name="Changed" at={job.updatedAt} />
         <Fact name="Duration">
-          <Duration ms={job.durationMs} />
+          <Duration ms={job.durationMs} since={job.status === "running" ? job.startedAt : null} />
         </Fact>
         <Fact name="Worker">{job.workerId === null ? null : <span className="font-mono text-xs">{visible(job.workerId)}</span>}</Fact>
         <Fact name="Fence">{job.fence}</Fact>

@@ -110,14 +110,14 @@ function Line({
   readonly note: string;
 }): ReactElement {
   return (
-    <li className="relative flex items-baseline gap-3 pb-2 pl-5 last:pb-0 before:absolute before:top-4 before:bottom-0 before:left-[4.5px] before:w-px before:bg-border last:before:hidden">
+    <li className="relative flex flex-wrap items-baseline gap-x-3 pb-2 pl-5 last:pb-0 before:absolute before:top-4 before:bottom-0 before:left-[4.5px] before:w-px before:bg-border last:before:hidden">
       <span aria-hidden className={`absolute top-1.5 left-0 size-2.5 rounded-full ring-4 ring-card ${fill}`} />
       <span className="min-w-0 flex-1 break-words">
         {words}
         {more !== null && <span className="block text-muted-foreground">{visible(more)}</span>}
       </span>
       <span className="text-muted-foreground">{note}</span>
-      <span className="text-muted-foreground max-sm:hidden">
+      <span className="text-muted-foreground max-sm:w-full max-sm:text-xs">
         <Moment at={at} />
       </span>
     </li>

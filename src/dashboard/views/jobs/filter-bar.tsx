@@ -1,13 +1,15 @@
 /** The filters of the list. Each is written into the URL as soon as it is set. */
 import { useNavigate } from "@tanstack/react-router";
-import { ListFilter, X } from "lucide-react";
+import { ListFilter } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
 import { parseDuration } from "../../../core/duration.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { searchText } from "../../find-jobs.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch, SPANS, statusesIn, statusWord } from "../../job-search.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
+import { ActiveFilters } from "../../parts/active-filters.tsx";
 import { Button } from "../../parts/button.tsx";
+import { Choice } from "../../parts/choice.tsx";
 import { InternalSwitch } from "../../parts/internal-switch.tsx";
 import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
@@ -46,22 +48,10 @@ export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactE
           <Fields search={search} set={set} shown={SHOWN.filter((name) => !fixed.includes(name))} ended={ended} />
         </div>
       )}
-      {given.length > 0 && (
-        <ul aria-label="Active filters" className="flex flex-wrap gap-1.5">
-          {given.map((name) => (
-            <Chip key={name} name={name} value={chipValue(name, search[name] ?? "")} onRemove={() => set({ [name]: undefined })} />
-          ))}
-          <li>
-            <button
-              type="button"
-              onClick={() => set(Object.fromEntries(given.map((name) => [name, undefined])))}
-              className="h-6 rounded px-1.5 text-muted-foreground hover:text-foreground"
-            >
-              Clear all
-            </button>
-          </li>
-        </ul>
-      )}
+      <ActiveFilters
+        filters={given.map((name) => ({ name, label: CHIP_NAMES[name] ?? name, value: chipValue(name, search[name] ?? "") }))}
+        onRemove={(names) => set(Object.fromEntries(names.map((name) => [name, undefined])))}
+      />
     </div>
   );
 }
@@ -242,36 +232,12 @@ function WhereInput({ value, onChange }: ValueProps): ReactElement {
     <WholeInput
       label="Payload field"
       title="A payload field and its value, such as customer:globex; several with commas between them"
-      placeholder="customer:globex"
+      placeholder="Payload field:value"
       value={value}
       shown={value}
       read={(text) => writeWhere(readWhere(text) ?? {}) ?? null}
       onChange={onChange}
     />
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly options: readonly (readonly [value: string, words: string])[];
-}
-
-function Choice({ label, value, onChange, options }: ChoiceProps): ReactElement {
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      className={`h-8 min-w-0 rounded-md border border-input bg-card pr-7 pl-2.5 ${value === "" ? "text-muted-foreground" : ""}`}
-    >
-      {options.map(([option, words]) => (
-        <option key={option} value={option}>
-          {words}
-        </option>
-      ))}
-    </select>
   );
 }
 
@@ -282,22 +248,4 @@ const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload
 function chipValue(name: FilterName, value: string): string {
   if (name === "from" || name === "to" || name === "ended") return typedTime(value);
   return name === "status" ? (statusesIn(value)?.join(", ") ?? value) : value;
-}
-
-function Chip({ name, value, onRemove }: { readonly name: string; readonly value: string; readonly onRemove: () => void }): ReactElement {
-  return (
-    <li className="inline-flex h-6 max-w-full items-center rounded-md bg-secondary pl-2 text-xs">
-      <span className="truncate">
-        <span className="text-muted-foreground">{CHIP_NAMES[name] ?? name}</span> {value}
-      </span>
-      <button
-        type="button"
-        aria-label={`Remove the filter ${CHIP_NAMES[name] ?? name}`}
-        onClick={onRemove}
-        className="grid size-6 shrink-0 place-items-center rounded text-muted-foreground hover:text-foreground"
-      >
-        <X aria-hidden className="size-3" />
-      </button>
-    </li>
-  );
 }

@@ -1,11 +1,11 @@
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { Bookmark, BookmarkPlus, Link2, Trash2 } from "lucide-react";
-import { type FormEvent, type ReactElement, useState } from "react";
+import { type ReactElement, useState } from "react";
 import { copyText } from "../../copy-text.ts";
 import type { JobSearch } from "../../job-search.ts";
 import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
 import { Menu, MenuItem, MenuLine } from "../../parts/menu.tsx";
 import { deleteView, isSameView, type SavedView, saveView, useSavedViews } from "../../saved-views.ts";
 import { toast } from "../../toasts.ts";
@@ -78,35 +78,22 @@ const MAX_NAME = 60;
 function NameDialog({ taken, onName, onClose }: NameDialogProps): ReactElement {
   const [name, setName] = useState("");
   const given = name.trim();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (given !== "") onName(given);
-  };
   return (
-    <Dialog
+    <FormDialog
       title="Save this view"
       onClose={onClose}
-      footer={
-        <>
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" type="submit" form="save-view" disabled={given === ""}>
-            {taken.includes(given) ? "Replace" : "Save"}
-          </Button>
-        </>
-      }
+      submit={taken.includes(given) ? "Replace" : "Save"}
+      isReady={given !== ""}
+      onSubmit={() => onName(given)}
     >
-      <form id="save-view" onSubmit={submit} className="p-4">
-        <TextField
-          label="Name"
-          first
-          maxLength={MAX_NAME}
-          value={name}
-          onChange={setName}
-          hint="The filters are saved in this browser. To share them, send a link."
-        />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        first
+        maxLength={MAX_NAME}
+        value={name}
+        onChange={setName}
+        hint="The filters are saved in this browser. To share them, send a link."
+      />
+    </FormDialog>
   );
 }

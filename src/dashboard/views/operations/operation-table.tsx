@@ -19,13 +19,13 @@ const COLUMNS: readonly Column<BulkOperation>[] = [
     id: "operation",
     title: "Operation",
     cell: ({ action, filter, limit, spread }) => (
-      <span className="block py-1.5 font-normal">
-        <span className="font-medium">
+      <span className="block font-normal">
+        <span className="block font-medium">
           {ACTION_WORDS[action]}
           {limit !== null && ` the newest ${count(limit)}`}
           {spreadWords(spread)}
-        </span>{" "}
-        <span className="break-words text-muted-foreground">{filterWords(filter, null)}</span>
+        </span>
+        <span className="block break-words text-muted-foreground">{filterWords(filter, null)}</span>
       </span>
     ),
     className: "min-w-56 max-w-xl",
@@ -92,7 +92,7 @@ const STATES: Readonly<Record<BulkOperation["status"], readonly [icon: LucideIco
 function State({ status }: Pick<BulkOperation, "status">): ReactElement {
   const [Icon, colour] = STATES[status];
   return (
-    <span className={`inline-flex items-center gap-1.5 font-medium ${colour}`}>
+    <span className={`inline-flex items-center gap-1.5 align-bottom font-medium ${colour}`}>
       <Icon aria-hidden className="size-3.5" />
       {status}
     </span>

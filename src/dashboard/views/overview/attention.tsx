@@ -76,9 +76,8 @@ function FindingRow({ finding }: { readonly finding: Finding }): ReactElement {
         className="group flex min-h-9 items-center gap-2.5 px-4 py-1.5 hover:bg-muted/60"
       >
         <Icon aria-hidden className={`size-3.5 shrink-0 ${colour}`} />
-        <span className="min-w-0 flex-1 sm:flex sm:items-baseline sm:gap-2">
-          <span className="block font-medium break-words">{message}</span>
-          <span className="block text-muted-foreground">{hint}</span>
+        <span className="min-w-0 flex-1 break-words">
+          <span className="font-medium max-sm:block">{message}</span> <span className="text-muted-foreground sm:ml-1">{hint}</span>
         </span>
         <ChevronRight aria-hidden className="size-4 shrink-0 text-muted-foreground transition-transform group-hover:translate-x-0.5" />
       </Link>

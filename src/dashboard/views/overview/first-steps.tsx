@@ -47,7 +47,7 @@ export function FirstSteps(): ReactElement {
       >
         Enqueue the first one {isOperator && "here, or "}from your program. It appears on this page at once.
       </Empty>
-      <div className="mx-auto grid max-w-4xl gap-3 pb-6">
+      <div className="mx-auto grid max-w-4xl grid-cols-[minmax(0,1fr)] gap-3 pb-6">
         {SNIPPETS.map(([name, text]) => (
           <figure key={name} className="rounded-lg border bg-background">
             <figcaption className="flex items-center justify-between border-b py-0.5 pr-1 pl-3 text-xs font-medium text-muted-foreground">

@@ -42,6 +42,7 @@ export function OverTime({ queue, type, range, onRange }: OverTimeProps): ReactE
           figures={WAIT_TIMES}
           result={history}
           valueText={took}
+          isTime
         />
         <HistoryCard
           title="Run time"
@@ -49,6 +50,7 @@ export function OverTime({ queue, type, range, onRange }: OverTimeProps): ReactE
           figures={RUN_TIMES}
           result={history}
           valueText={took}
+          isTime
         />
       </div>
     </section>

@@ -1,4 +1,5 @@
 import type { ReactElement, ReactNode } from "react";
+import { defaultsInWords } from "../../../core/attempt-options.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import type { Queue } from "../../api.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
@@ -24,6 +25,7 @@ export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
         <Fact name="Priority">{headStart === null ? "strict" : `head start of ${formatDuration(headStart)}`}</Fact>
         <Fact name="Dead letters">{deadLetters ? "kept" : "off: jobs end as failed"}</Fact>
         <Fact name="Facets">{facets.length === 0 ? NOTHING : facets.map(({ field }) => field).join(", ")}</Fact>
+        <Fact name="Defaults for jobs">{defaultsInWords(queue.defaults) || NOTHING}</Fact>
         <Fact name="Keep ended jobs for">{formatDuration(retention.age)}</Fact>
         <Fact name="Keep at most">{count(retention.count)}</Fact>
         <Fact name="Keep each for at least">{formatDuration(retention.keepAtLeast)}</Fact>

@@ -9,7 +9,7 @@ import { STATUS_ICONS } from "../../parts/status-badge.tsx";
 /** How many jobs are in each status, each with a link to them. */
 export function StatusCards({ queue: { name, counts } }: { readonly queue: Queue }): ReactElement {
   return (
-    <ul aria-label="Jobs by status" className="grid grid-cols-[repeat(auto-fill,minmax(6.6rem,1fr))] gap-2">
+    <ul aria-label="Jobs by status" className="grid grid-cols-[repeat(auto-fit,minmax(6.6rem,1fr))] gap-2">
       {STATUSES.map((status) => {
         const Icon = STATUS_ICONS[status];
         const value = counts[status];

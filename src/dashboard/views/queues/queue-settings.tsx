@@ -1,11 +1,11 @@
-import { type FormEvent, type ReactElement, useState } from "react";
+import { type ReactElement, useState } from "react";
+import { MAX_RETRIES } from "../../../core/attempt-options.ts";
 import { type Duration, formatDuration } from "../../../core/duration.ts";
 import { MAX_FACETS } from "../../../core/facets.ts";
 import { act } from "../../act.ts";
 import { client, type Queue, type QueueOptions } from "../../api.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 import { useReason } from "../../parts/use-reason.tsx";
 
@@ -18,78 +18,83 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
     age: formatDuration(queue.retention.age),
     count: String(queue.retention.count),
     keepAtLeast: formatDuration(queue.retention.keepAtLeast),
+    maxRetries: textOf(queue.defaults.maxRetries, String),
+    maxLost: textOf(queue.defaults.maxLost, String),
+    retryDelay: textOf(queue.defaults.retryDelay, formatDuration),
+    backoff: queue.defaults.backoff ?? "",
+    timeout: textOf(queue.defaults.timeout, formatDuration),
   });
   const reason = useReason();
-  const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change });
   const field = (name: Exclude<keyof SettingsForm, "deadLetters">) => ({
     value: form[name],
     onChange: (value: string) => set({ [name]: value }),
   });
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
+  const submit = async (): Promise<void> => {
     const done = await act(
       async () => (await client.configure(queue.name, settingsOf(form), reason.options), true),
       () => `Settings of ${queue.name} are saved`,
       { onFailure: (error) => setProblem(messageOf(error)) },
     );
-    setBusy(false);
     if (done === true) onClose();
   };
   return (
-    <Dialog
-      title={`Settings of ${queue.name}`}
-      onClose={onClose}
-      problem={problem}
-      footer={
-        <>
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look="primary" type="submit" form="queue-settings" disabled={isBusy}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <form id="queue-settings" onSubmit={(event) => void submit(event)} className="grid gap-4 p-4 sm:grid-cols-2">
-        <TextField
-          label="Capacity"
-          inputMode="numeric"
-          placeholder="unlimited"
-          {...field("capacity")}
-          hint="How many jobs may wait. Beyond that, new jobs are refused."
+    <FormDialog title={`Settings of ${queue.name}`} onClose={onClose} problem={problem} submit="Save" onSubmit={submit} columns>
+      <TextField
+        label="Capacity"
+        inputMode="numeric"
+        placeholder="unlimited"
+        {...field("capacity")}
+        hint="How many jobs may wait. Beyond that, new jobs are refused."
+      />
+      <TextField
+        label="Head start"
+        placeholder="strict priority"
+        {...field("headStart")}
+        hint="How much time one step of priority is worth, such as 1m. Empty: the more urgent job always goes first."
+      />
+      <div className="sm:col-span-2">
+        <CheckField
+          label="Keep dead letters"
+          hint="Jobs that fail for good become dead letters. Without it, they end as failed."
+          checked={form.deadLetters}
+          onChange={(deadLetters) => set({ deadLetters })}
         />
+      </div>
+      <div className="sm:col-span-2">
         <TextField
-          label="Head start"
-          placeholder="strict priority"
-          {...field("headStart")}
-          hint="How much time one step of priority is worth, such as 1m. Empty: the more urgent job always goes first."
+          label="Facets"
+          placeholder="none"
+          {...field("facets")}
+          hint={`Payload fields to filter and count by, such as customer, order.region: at most ${MAX_FACETS}. Jobs enqueued from about a minute after the change have them.`}
         />
-        <div className="sm:col-span-2">
-          <CheckField
-            label="Keep dead letters"
-            hint="Jobs that fail for good become dead letters. Without it, they end as failed."
-            checked={form.deadLetters}
-            onChange={(deadLetters) => set({ deadLetters })}
-          />
-        </div>
-        <div className="sm:col-span-2">
-          <TextField
-            label="Facets"
-            placeholder="none"
-            {...field("facets")}
-            hint={`Payload fields to filter and count by, such as customer, order.region: at most ${MAX_FACETS}. Jobs enqueued from about a minute after the change have them.`}
-          />
-        </div>
-        <TextField label="Keep completed jobs for" {...field("age")} hint="And cancelled ones. For example 24h or 7d." />
-        <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many of them." />
-        <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
-        <div className="sm:col-span-2">{reason.field}</div>
-      </form>
-    </Dialog>
+      </div>
+      <TextField label="Keep completed jobs for" {...field("age")} hint="And cancelled ones. For example 24h or 7d." />
+      <TextField label="Keep at most" inputMode="numeric" {...field("count")} hint="How many of them." />
+      <TextField label="Keep each for at least" {...field("keepAtLeast")} hint="So that a caller that waits for a job sees its end." />
+      <p className="text-xs text-muted-foreground sm:col-span-2">
+        Defaults for new jobs of this queue, for every producer. Empty: the producer&apos;s own default. A job that sets a value itself
+        keeps it.
+      </p>
+      <TextField label="Default retries" inputMode="numeric" placeholder="not set" {...field("maxRetries")} hint={`0 to ${MAX_RETRIES}.`} />
+      <TextField label="Default retry delay" placeholder="not set" {...field("retryDelay")} hint="For example 10s." />
+      <TextField
+        label="Default backoff"
+        placeholder="not set"
+        {...field("backoff")}
+        hint="exponential, fixed, or the name of a function of your workers."
+      />
+      <TextField label="Default timeout" placeholder="not set" {...field("timeout")} hint="Per attempt; 0 for none." />
+      <TextField
+        label="Default max lost attempts"
+        inputMode="numeric"
+        placeholder="not set"
+        {...field("maxLost")}
+        hint="How often a job runs again after its worker died."
+      />
+      <div className="sm:col-span-2">{reason.field}</div>
+    </FormDialog>
   );
 }
 
@@ -101,15 +106,37 @@ interface SettingsForm {
   readonly age: string;
   readonly count: string;
   readonly keepAtLeast: string;
+  readonly maxRetries: string;
+  readonly maxLost: string;
+  readonly retryDelay: string;
+  readonly backoff: string;
+  readonly timeout: string;
 }
 
+function textOf(value: number | null, show: (value: number) => string): string {
+  return value === null ? "" : show(value);
+}
+
+function valueOf<Value>(text: string, read: (text: string) => Value): Value | null {
+  return text.trim() === "" ? null : read(text.trim());
+}
+
+const asDuration = (text: string): Duration => text as Duration;
+
 /** Reads only the numbers; the server checks everything. */
-function settingsOf({ capacity, headStart, deadLetters, facets, age, count, keepAtLeast }: SettingsForm): QueueOptions {
+function settingsOf({ capacity, headStart, deadLetters, facets, age, count, keepAtLeast, ...defaults }: SettingsForm): QueueOptions {
   return {
-    capacity: capacity.trim() === "" ? null : Number(capacity),
-    headStart: headStart.trim() === "" ? null : (headStart.trim() as Duration),
+    capacity: valueOf(capacity, Number),
+    headStart: valueOf(headStart, asDuration),
     deadLetters,
     facets: facets.split(/[\s,]+/).filter((field) => field !== ""),
     retention: { age: age.trim() as Duration, count: Number(count), keepAtLeast: keepAtLeast.trim() as Duration },
+    defaults: {
+      maxRetries: valueOf(defaults.maxRetries, Number),
+      maxLost: valueOf(defaults.maxLost, Number),
+      retryDelay: valueOf(defaults.retryDelay, asDuration),
+      backoff: valueOf(defaults.backoff, String),
+      timeout: valueOf(defaults.timeout, asDuration),
+    },
   };
 }

@@ -169,7 +169,7 @@ export function Capacity({ queue: { counts, capacity } }: { readonly queue: Queu
       <span className="block text-xs">
         {compact(used)} of {compact(capacity)}
       </span>
-      <Meter value={used} of={capacity} label="capacity used" />
+      <Meter value={used} of={capacity} label="capacity used" warns />
     </span>
   );
 }

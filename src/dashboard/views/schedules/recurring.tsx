@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Schedule>[] = [
     id: "makes",
     title: "Creates",
     cell: ({ type, queue }) => (
-      <span className="block py-1">
+      <span className="block">
         <span className="block truncate">{type}</span>
         <span className="block text-xs text-muted-foreground">in {queue}</span>
       </span>
@@ -105,7 +105,7 @@ function LastRun({ at, id }: { readonly at: number | null; readonly id: string |
   const { data: job } = useJob(id);
   if (id === null) return <Ago at={at} />;
   return (
-    <span className="flex flex-col items-start gap-0.5 py-1">
+    <span className="flex flex-col items-start gap-0.5">
       {job !== undefined && job !== null && <StatusBadge status={job.status} />}
       <span className="flex items-center gap-2 text-xs text-muted-foreground">
         {job === null ? <span className="font-mono">{shortId(id)} (removed)</span> : <JobLink id={id} />}

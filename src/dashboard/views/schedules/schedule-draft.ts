@@ -1,4 +1,5 @@
 /** A DRAFT OF A SCHEDULE: every field as in the form; and the same as the API takes it. */
+import { ATTEMPT_OPTION_NAMES, type AttemptOption } from "../../../core/attempt-options.ts";
 import { type Duration, formatDuration } from "../../../core/duration.ts";
 import { PRIORITY_LEVELS } from "../../../core/job.ts";
 import type { Client, Schedule, ScheduleInput } from "../../api.ts";
@@ -90,16 +91,11 @@ export function readForm(draft: ScheduleDraft, stored: Schedule | null): ReadSch
   return { ok: true, schedule };
 }
 
-function keptOf(
-  stored: Schedule | null,
-): Partial<Pick<ScheduleInput, "maxRetries" | "maxLost" | "retryDelay" | "timeout" | "tags" | "meta" | "webhookUrl">> {
+function keptOf(stored: Schedule | null): Partial<Pick<ScheduleInput, AttemptOption | "tags" | "meta" | "webhookUrl">> {
   if (stored === null) return {};
-  const { maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl } = stored;
+  const { unset, tags, meta, webhookUrl } = stored;
   return {
-    maxRetries,
-    maxLost,
-    retryDelay,
-    timeout,
+    ...Object.fromEntries(ATTEMPT_OPTION_NAMES.flatMap((name) => (unset.includes(name) ? [] : [[name, stored[name]]]))),
     tags,
     ...(meta === null ? {} : { meta }),
     ...(webhookUrl === null ? {} : { webhookUrl }),

@@ -1,13 +1,12 @@
 /** Creates or edits a schedule, and shows its next runs. */
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactElement, useDeferredValue, useState } from "react";
+import { type ReactElement, useDeferredValue, useState } from "react";
 import { MillraceError } from "../../../core/errors.ts";
 import { act } from "../../act.ts";
 import { client, type Schedule } from "../../api.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { SelectField, TextArea, TextField } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
@@ -28,18 +27,15 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
   const [draft, setDraft] = useState(() => formOf(schedule));
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
   const reason = useReason();
-  const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   // The name for which the server said that a schedule has it.
   const [taken, setTaken] = useState<string>();
   const isReplacement = taken !== undefined && taken === draft.name.trim();
   const set = (change: Partial<ScheduleDraft>): void => setDraft((written) => ({ ...written, ...change }));
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const read = readForm(draft, schedule);
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
-    setBusy(true);
     setProblem(undefined);
     const isNew = schedule === null && !isReplacement;
     const refuse = (error: unknown): void => {
@@ -52,43 +48,34 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
       ({ name }) => `The schedule ${name} is ${isReplacement ? "replaced" : "saved"}`,
       { onFailure: refuse },
     );
-    setBusy(false);
     if (done !== undefined) onClose();
   };
   return (
-    <Dialog
+    <FormDialog
       title={schedule === null ? "New schedule" : `Edit ${schedule.name}`}
       onClose={onClose}
       wide
       problem={problem}
-      footer={
-        <>
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button look={isReplacement ? "danger" : "primary"} type="submit" form="schedule-form" disabled={isBusy}>
-            {schedule !== null ? "Save" : isReplacement ? "Replace" : "Create"}
-          </Button>
-        </>
-      }
+      submit={schedule !== null ? "Save" : isReplacement ? "Replace" : "Create"}
+      danger={isReplacement}
+      onSubmit={submit}
+      columns
     >
-      <form id="schedule-form" onSubmit={(event) => void submit(event)} className="grid gap-4 p-4 sm:grid-cols-2">
-        <TextField
-          label="Name"
-          first={schedule === null}
-          readOnly={schedule !== null}
-          value={draft.name}
-          onChange={(name) => set({ name })}
-          problem={problems.name}
-          hint={schedule === null ? undefined : "The name cannot be changed."}
-        />
-        <TypeField draft={draft} set={set} problem={problems.type} />
-        <TimingFields draft={draft} set={set} />
-        <Preview timing={draft} />
-        <OtherFields draft={draft} set={set} problems={problems} />
-        <div className="sm:col-span-2">{reason.field}</div>
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        first={schedule === null}
+        readOnly={schedule !== null}
+        value={draft.name}
+        onChange={(name) => set({ name })}
+        problem={problems.name}
+        hint={schedule === null ? undefined : "The name cannot be changed."}
+      />
+      <TypeField draft={draft} set={set} problem={problems.type} />
+      <TimingFields draft={draft} set={set} />
+      <Preview timing={draft} />
+      <OtherFields draft={draft} set={set} problems={problems} />
+      <div className="sm:col-span-2">{reason.field}</div>
+    </FormDialog>
   );
 }
 

@@ -33,10 +33,10 @@ export function RunTimes({ runs, className }: { readonly runs: readonly number[]
 
 /** When a schedule runs: as it was written, and in plain words. */
 export function TimingText({ timing: { cron, every, timeZone } }: { readonly timing: Timing }): ReactElement {
-  if (cron === null) return <span>every {formatDuration(every ?? 0)}</span>;
+  if (cron === null) return <span>Every {formatDuration(every ?? 0)}</span>;
   const words = cronWords(cron);
   return (
-    <span className="block py-1">
+    <span className="block">
       <span className="block">{words ?? <code className="font-mono text-xs">{cron}</code>}</span>
       <span className="block text-xs text-muted-foreground">
         {words !== null && <code className="font-mono">{cron}</code>} {timeZone ?? "UTC"}

@@ -46,7 +46,7 @@ export function FormerWorkers({ workers }: { readonly workers: readonly FormerWo
 function End({ end }: Pick<FormerWorker, "end">): ReactElement {
   const [Icon, colour] = end === "lost" ? [Unplug, "text-destructive"] : [CircleStop, "text-muted-foreground"];
   return (
-    <span className={`inline-flex items-center gap-1.5 font-medium ${colour}`}>
+    <span className={`inline-flex items-center gap-1.5 align-bottom font-medium ${colour}`}>
       <Icon aria-hidden className="size-3.5" />
       {end}
     </span>

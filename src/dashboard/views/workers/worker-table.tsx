@@ -1,5 +1,5 @@
 import { CircleDot, Hourglass, type LucideIcon, Moon, TriangleAlert } from "lucide-react";
-import type { ReactElement } from "react";
+import { Fragment, type ReactElement } from "react";
 import type { Worker } from "../../api.ts";
 import { count, NOTHING, roughSpan } from "../../format.ts";
 import { JobLink, Meter, QueueLink } from "../../parts/bits.tsx";
@@ -80,11 +80,11 @@ function Uptime({ since }: { readonly since: number }): ReactElement {
 
 function Slots({ worker: { runningCount, slots, abandoned } }: { readonly worker: Worker }): ReactElement {
   return (
-    <span className="block min-w-20 space-y-1 py-1.5">
+    <span className="block min-w-20 space-y-1">
       <span className="block text-xs">
         {runningCount} of {slots}
       </span>
-      <Meter value={runningCount} of={slots} label="slots in use" />
+      <Meter value={runningCount} of={slots} label="slots in use" warns />
       {abandoned > 0 && <span className="block text-xs text-warning">{abandoned} abandoned</span>}
     </span>
   );
@@ -99,7 +99,7 @@ const STATES: Readonly<Record<Worker["state"], readonly [icon: LucideIcon, colou
 function State({ worker }: { readonly worker: SeenWorker }): ReactElement {
   const [Icon, colour] = worker.isSilent ? [TriangleAlert, "text-destructive"] : STATES[worker.state];
   return (
-    <span className={`inline-flex items-center gap-1.5 font-medium ${colour}`}>
+    <span className={`inline-flex items-center gap-1.5 align-bottom font-medium ${colour}`}>
       <Icon aria-hidden className="size-3.5" />
       {worker.isSilent ? "silent" : worker.state}
     </span>
@@ -108,7 +108,7 @@ function State({ worker }: { readonly worker: SeenWorker }): ReactElement {
 
 function WorkerName({ worker: { id, host, pid, version } }: { readonly worker: Identity }): ReactElement {
   return (
-    <span className="block py-1.5">
+    <span className="block">
       <span className="block truncate font-medium">{visible(host)}</span>
       <span className="block truncate font-mono text-xs font-normal text-muted-foreground">
         {visible(id)} · pid {pid}
@@ -120,9 +120,12 @@ function WorkerName({ worker: { id, host, pid, version } }: { readonly worker: I
 
 export function Queues({ queues }: Pick<Worker, "queues">): ReactElement {
   return (
-    <span className="flex flex-wrap gap-x-2">
-      {queues.map((queue) => (
-        <QueueLink key={queue} name={queue} />
+    <span className="leading-6">
+      {queues.map((queue, index) => (
+        <Fragment key={queue}>
+          {index > 0 && ", "}
+          <QueueLink name={queue} />
+        </Fragment>
       ))}
     </span>
   );
