@@ -8,13 +8,13 @@ import type { HandledType } from "../core/handled-type.ts";
 import type { Job, JobSummary, LogLine } from "../core/job.ts";
 import type { ChangeOptions, JobAttempt, ManualChange, RetryOptions } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
+import type { JobEvents, Listener, Middleware } from "./contract/hooks.ts";
 import type {
+  DefinitionOf,
   EnqueuedJob,
   EnqueueOptions,
-  EnqueueResult,
   JobCount,
   JobFilter,
-  JobInput,
   JobPage,
   ListJobs,
   PayloadAndOptions,
@@ -31,13 +31,16 @@ import type {
   Stats,
   TypeFigures,
 } from "./contract/queues.ts";
+import type { ByName, ItemsOf, JobList, JobName, JobsByName, ResultsOf, ToldOr } from "./contract/registered-jobs.ts";
 import type { Schedules } from "./contract/schedules.ts";
 import type { FormerWorker } from "../core/worker-entry.ts";
-import type { Handlers, JobDefinition, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
+import type { Handlers, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
 
 export type * from "./contract/jobs.ts";
 export type * from "./contract/queues.ts";
 export type * from "./contract/bulk.ts";
+export type * from "./contract/hooks.ts";
+export type * from "./contract/registered-jobs.ts";
 export type * from "./contract/schedules.ts";
 export type * from "./contract/work.ts";
 export type { Finding } from "../core/attention.ts";
@@ -53,18 +56,36 @@ export interface Marks {
 /** The marks of a client over a store. Only its server uses them. */
 export const MARKS: unique symbol = Symbol("marks");
 
-/** Everything that producers, workers and operators can do. */
-export interface Client extends AsyncDisposable {
+/** The client behind one with registered jobs. Only a server that is mounted on it uses it. */
+export const UNLISTED: unique symbol = Symbol("unlisted");
+/** On the context of a handler: whether it was aborted. To read `signal` would count as use of it. */
+export const IS_ABORTED: unique symbol = Symbol("isAborted");
+
+/** How long to wait for the end of a job, and a signal that ends the waiting. */
+export interface WaitOptions {
+  readonly timeout?: Duration | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Everything that producers, workers and operators can do. `Jobs` are those that `connect` registered, if it did. */
+export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncDisposable {
   /** Adds a job; resolves once the store has committed it. If the idempotency key is known, returns the stored job with `created` false. */
-  enqueue<Payload = unknown>(
-    type: string | JobDefinition<Payload, any>, // oxlint-disable-line no-explicit-any -- what handlers get does not matter to a caller
-    ...payloadAndOptions: PayloadAndOptions<Payload, EnqueueOptions>
-  ): Promise<EnqueuedJob<Payload>>;
+  enqueue<Payload = ByName, Result = ByName, Name extends JobName<Jobs> = JobName<Jobs>>(
+    type: Name | DefinitionOf<Payload, Result>,
+    ...payloadAndOptions: PayloadAndOptions<ToldOr<Jobs[Name]["payload"], Payload>, EnqueueOptions>
+  ): Promise<EnqueuedJob<ToldOr<Jobs[Name]["payload"], Payload>, ToldOr<Jobs[Name]["result"], Result>>>;
 
   /** Adds many jobs and answers for each, in order; an error concerns its job only. Of equal keys the first wins. With `tx` the first error throws. */
-  enqueueMany(jobs: readonly JobInput[], options?: { readonly tx?: unknown }): Promise<EnqueueResult[]>;
+  enqueueMany<const Kinds extends readonly [] | readonly (JobName<Jobs> | JobList[number])[]>(
+    jobs: ItemsOf<Jobs, Kinds>,
+    options?: { readonly tx?: unknown },
+  ): Promise<ResultsOf<Jobs, Kinds>>;
 
-  /** The job, or null. Nothing checks the types of payload and result: they are stored JSON. */
+  /**
+   * The job, or null. With its definition, payload and result have the types of the definition, and a job of another type is refused with
+   * `invalid_input`. Nothing checks the values again: they are stored JSON, in which a Date is a string.
+   */
+  get<Payload, Result>(definition: DefinitionOf<Payload, Result>, id: string): Promise<Job<Payload, Result> | null>;
   get<Payload = unknown, Result = unknown>(id: string): Promise<Job<Payload, Result> | null>;
   /** Newest first; the `cursor` of one page asks for the next. A short page may still have a cursor: the last page has a null cursor. */
   list(query?: ListJobs): Promise<JobPage>;
@@ -82,11 +103,9 @@ export interface Client extends AsyncDisposable {
   /** Why a job is not running, or that it is. */
   explain(id: string): Promise<Explanation>;
   logs(id: string, page?: { readonly after?: number | undefined; readonly limit?: number | undefined }): Promise<LogLine[]>;
-  /** Resolves with the job once it has ended; fails with `wait_timeout` after `timeout` (default 30 s). */
-  wait<Payload = unknown, Result = unknown>(
-    id: string,
-    options?: { readonly timeout?: Duration | undefined; readonly signal?: AbortSignal | undefined },
-  ): Promise<Job<Payload, Result>>;
+  /** Resolves with the job once it has ended; fails with `wait_timeout` after `timeout` (default 30 s). Takes a definition as `get` does. */
+  wait<Payload, Result>(definition: DefinitionOf<Payload, Result>, id: string, options?: WaitOptions): Promise<Job<Payload, Result>>;
+  wait<Payload = unknown, Result = unknown>(id: string, options?: WaitOptions): Promise<Job<Payload, Result>>;
 
   /**
    * Cancels a waiting or running job. The signal of a running handler aborts in any process. Cancelling a cancelled job succeeds, so a repeat is
@@ -127,7 +146,7 @@ export interface Client extends AsyncDisposable {
   readonly dead: DeadLetters;
   /** One change to all jobs that match. */
   readonly bulk: BulkOperations;
-  readonly schedules: Schedules;
+  readonly schedules: Schedules<Jobs>;
   /** Live workers in all processes. `internal` adds those that servers start for webhooks, bulk operations and `http:request`. */
   workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
   /** Types that live workers handle, with the JSON Schemas of their payloads, as far as workers publish them. */
@@ -140,6 +159,25 @@ export interface Client extends AsyncDisposable {
    * sends a `gap` with their number and `counts` instead of single events. Over a server, a broken stream continues where it was.
    */
   events(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Event>;
+
+  /**
+   * Calls a listener when something happens to a job that a worker of this client runs: `client.on("dead", (job, error) => …)`. Returns a
+   * function that ends it. `events` has the news of all processes instead. Internal jobs are left out.
+   */
+  on<Name extends keyof JobEvents>(event: Name, listener: Listener<JobEvents[Name]>): () => void;
+
+  /**
+   * Puts code around enqueue and around handlers, for tracing, tenants or encryption. The first used is the outermost. It applies from now on:
+   * to jobs that this client enqueues by `enqueue` and `enqueueMany`, and to attempts that its workers start. It does not see jobs that
+   * schedules make, nor payloads that `retry` edits, nor internal jobs.
+   */
+  use(middleware: Middleware): void;
+
+  /**
+   * The metrics of this process as text for Prometheus: those of the store, as every process sees them, and those of the jobs that its workers
+   * run, which are counted from the first call on.
+   */
+  metrics(): Promise<string>;
 
   /** Starts a worker in this process. */
   work(handlers: Handlers, options?: WorkOptions): WorkerHandle;
@@ -154,10 +192,15 @@ export interface Client extends AsyncDisposable {
 
   /** @internal */
   readonly [MARKS]?: Marks;
+  /** @internal */
+  readonly [UNLISTED]?: Client;
 }
+
+/** A client without hooks, middleware and metrics, which are added to clients of programs; the dashboard has none. */
+export type PlainClient = Omit<Client, "on" | "use" | "metrics">;
 
 /** What a worker needs of a client. */
 export interface WorkerClient {
   readonly leases: Leases;
-  readonly get: Client["get"];
+  readonly get: (id: string) => Promise<Job | null>;
 }

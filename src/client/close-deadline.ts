@@ -1,19 +1,19 @@
-import { AFTER_GRACE_MS } from "../core/work-limits.ts";
+import { LAST_CALLS_MS } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 const USUAL_GRACE_MS = 30_000;
 
 /**
- * HOW LONG A CLOSING CLIENT WAITS for a store that may not answer: for calls in progress until the grace period ends, then one second for
- * everything else. Workers have a grace period of their own; this one starts when the last of them has stopped. If the store already let the
- * last second of a worker pass, no second is added. The deadline can be shortened, never extended.
+ * HOW LONG A CLOSING CLIENT WAITS for a store that may not answer: for calls in progress until the grace period ends, then half a second for
+ * everything else. Workers have a grace period of their own; this one starts when the last of them has stopped. What the store made a worker
+ * wait at its end is part of that half second. The deadline can be shortened, never extended.
  */
 export class CloseDeadline {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   #graceEndsAt = Infinity;
   #hasBegun = false;
-  #isSilent = false;
+  #lastCallsMs = LAST_CALLS_MS;
   #timer: Timer | null = null;
 
   constructor(clock: Clock) {
@@ -30,10 +30,10 @@ export class CloseDeadline {
     if (this.#hasBegun) this.#arm();
   }
 
-  /** `isSilent`: the store did not answer in the last second of a worker. */
-  begin(isSilent: boolean): void {
+  /** `waitedMs`: how long the store has just made a worker wait at its end. */
+  begin(waitedMs: number): void {
     this.#hasBegun = true;
-    this.#isSilent = isSilent;
+    this.#lastCallsMs = Math.max(0, LAST_CALLS_MS - waitedMs);
     this.#arm();
   }
 
@@ -54,6 +54,6 @@ export class CloseDeadline {
   #arm(): void {
     this.#timer?.cancel();
     const leftMs = Math.max(0, this.#graceEndsAt - this.#clock.monotonic());
-    this.#timer = this.#clock.setTimer(() => this.#over.abort(), leftMs + (this.#isSilent ? 0 : AFTER_GRACE_MS));
+    this.#timer = this.#clock.setTimer(() => this.#over.abort(), leftMs + this.#lastCallsMs);
   }
 }

@@ -41,6 +41,7 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     lostCount: 0,
     attempt: 0,
     retryDelay: job.retryDelayMs,
+    backoff: job.backoff,
     timeout: job.timeoutMs,
     error: null,
     progress: null,

@@ -4,12 +4,14 @@
  * Single calls are gathered into batches (lib/batcher). Jobs with a key have batches of their own: they may have to wait for a row of another
  * job, and jobs without a key should not wait with them.
  */
+import { type AttemptOption, readUnset } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
+import { asDeclared, type Declared, NOTHING_DECLARED } from "../core/declared.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
-import { withFacets } from "../core/facets.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
-import { type JobSettings, createJob, readJobOptions, readType } from "../core/job-options.ts";
+import { typeOfKind } from "../core/job-definition.ts";
+import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
 import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
@@ -17,11 +19,11 @@ import { Batcher } from "../lib/batcher.ts";
 import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
-import { PendingCalls } from "./pending-calls.ts";
+import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf, createdEvent } from "./enqueue-answer.ts";
-import type { DeclaredFacets } from "./declared-facets.ts";
+import type { DeclaredSettings } from "./declared-settings.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { asMillraceError } from "./refusals.ts";
@@ -34,7 +36,7 @@ export interface EnqueueParts extends ClientParts {
   readonly knownTypes: KnownTypes | null;
   /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
-  readonly facets: DeclaredFacets;
+  readonly declared: DeclaredSettings;
   readonly gathering: Gathering;
   readonly payloadChecks: PayloadChecks;
   readonly checkWebhookUrl: CheckWebhookUrl;
@@ -113,11 +115,11 @@ export class Enqueuer {
    * SQLite always, for the whole file), while the transaction waits for us.
    */
   #prepare(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, isWithin: boolean): NewJob | Promise<NewJob> {
-    const type = typeof kind === "string" ? readType(kind) : readDefinition(kind);
+    const type = typeOfKind(kind);
     const settings = this.#settingsOf(kind, options);
     const checked = this.#check(kind, type, payload, settings);
-    if (checked instanceof Promise) return checked.then(() => this.#make(type, payload, settings, options?.id, isWithin));
-    return this.#make(type, payload, settings, options?.id, isWithin);
+    if (checked instanceof Promise) return checked.then(() => this.#make(kind, type, payload, settings, options, isWithin));
+    return this.#make(kind, type, payload, settings, options, isWithin);
   }
 
   #check(kind: JobKind, type: string, payload: unknown, { webhookUrl }: JobSettings): void | Promise<void> {
@@ -139,19 +141,27 @@ export class Enqueuer {
     return checked instanceof Promise ? checked.then(() => check(stored)) : check(stored);
   }
 
-  #make(type: string, payload: unknown, settings: JobSettings, givenId: unknown, isWithin: boolean): NewJob | Promise<NewJob> {
+  #make(
+    kind: JobKind,
+    type: string,
+    payload: unknown,
+    settings: JobSettings,
+    options: EnqueueOptions | undefined,
+    isWithin: boolean,
+  ): NewJob | Promise<NewJob> {
     const partition = partitionOf(settings.queue);
+    const givenId: unknown = options?.id;
     const id = givenId === undefined ? this.#parts.createId(partition) : readGivenId(givenId, partition);
     const job = createJob(id, type, payload, settings);
-    const { bounds, facets } = this.#parts;
-    const fields = facets.of(settings.queue);
+    const { bounds, declared } = this.#parts;
+    const known = declared.of(settings.queue);
     const bounded = bounds === null || isWithin ? undefined : bounds.ensure(settings.queue);
-    if (!(fields instanceof Promise || bounded instanceof Promise)) return this.#finish(job, payload, fields);
-    return Promise.all([fields, bounded]).then(([known]) => this.#finish(job, payload, known));
+    if (!(known instanceof Promise || bounded instanceof Promise)) return this.#finish(job, kind, payload, options, known);
+    return Promise.all([known, bounded]).then(([read]) => this.#finish(job, kind, payload, options, read));
   }
 
-  #finish(plain: NewJob, payload: unknown, fields: readonly string[]): NewJob {
-    const job = withFacets(plain, fields);
+  #finish(plain: NewJob, kind: JobKind, payload: unknown, options: EnqueueOptions | undefined, known: Declared): NewJob {
+    const job = known === NOTHING_DECLARED ? plain : asDeclared(plain, known, (name) => isOpen(kind, options, name));
     if (payload instanceof JsonText) (this.#parsed ??= new WeakMap()).set(job, payload.value);
     return job;
   }
@@ -160,8 +170,9 @@ export class Enqueuer {
     const base = typeof kind === "string" ? this.#parts.defaults : this.#settingsOfDefinition(kind);
     if (options === undefined || options === null) return base;
     if (typeof options !== "object" || Array.isArray(options)) throw invalid("options", "an object", options);
-    if (!("tx" in options || "id" in options)) return readJobOptions(options, base, this.#parts.clock.now());
-    const { tx: _, id: __, ...rest } = options;
+    if (!("tx" in options || "id" in options || "unset" in options)) return readJobOptions(options, base, this.#parts.clock.now());
+    const { tx: _, id: __, unset, ...rest } = options;
+    if (unset !== undefined) readUnset(unset);
     return readJobOptions(rest, base, this.#parts.clock.now());
   }
 
@@ -282,11 +293,10 @@ export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
   return verbs;
 }
 
-function readDefinition(kind: unknown): string {
-  if ((typeof kind !== "object" && typeof kind !== "function") || kind === null) return readType(kind);
-  const { type, options } = kind as { type?: unknown; options?: unknown };
-  if (typeof options !== "object" || options === null) throw invalid("type", "a string, or a definition made by defineJob", kind);
-  return readType(type);
+/** Whether neither the call nor the definition sets an option. */
+function isOpen(kind: JobKind, options: EnqueueOptions | undefined, name: AttemptOption): boolean {
+  const isUnset = options?.[name] === undefined || options.unset?.includes(name) === true;
+  return isUnset && (typeof kind === "string" || kind.options[name] === undefined);
 }
 
 /** The size of what may be large in a job, in characters. */

@@ -1,7 +1,8 @@
 /** Figures by period, from counters. They cost the same however many jobs there are. */
-import { MAX_TIMED_PERIODS, TIMES_BY_MINUTE_MS } from "../core/counters.ts";
+import { MAX_TIMED_PERIODS } from "../core/counters.ts";
 import { invalid } from "../core/errors.ts";
-import { readQueue, readType } from "../core/job-options.ts";
+import { readQueue } from "../core/job-options.ts";
+import { readType } from "../core/read-fields.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
@@ -24,7 +25,7 @@ export async function readHistory({ store, clock }: Pick<ClientParts, "store" | 
   const span = readSpan(query, clock);
   const { rows, timed } = await readPeriods(store, span, { queue, byType: type === undefined ? undefined : { type } }, withTimes);
   const byPeriod = Map.groupBy(rows, ({ at }) => at);
-  const timesByPeriod = Map.groupBy(timed, ({ at }) => startOf(at, span.ms));
+  const timesByPeriod = Map.groupBy(timed, ({ at }) => at);
   return Array.from({ length: span.points }, (_, index) => {
     const at = span.first + index * span.ms;
     const measured = timesByPeriod.get(at) ?? [];
@@ -89,20 +90,12 @@ async function readPeriods(
   wanted: Wanted,
   withTimes: boolean,
 ): Promise<{ readonly rows: CounterRow[]; readonly timed: CounterRow[] }> {
-  const to = last + ms;
-  const { now, rows } = await usersCounters(store, { ...wanted, step, from: first, to });
-  return { rows, timed: withTimes && step === "hour" ? await timesByHour(store, wanted, first, to, now) : rows };
-}
-
-/**
- * Histograms of hours, and those of the latest minutes, which upkeep has not moved to their hours yet; it may be late by an hour. Hours come first:
- * what is moved between the two reads is missed once, and not counted twice.
- */
-async function timesByHour(store: Store, wanted: Wanted, first: number, to: number, now: number): Promise<CounterRow[]> {
-  const hours = await usersCounters(store, { ...wanted, step: "hour-times", from: first, to });
-  const from = Math.max(first, startOf(now - TIMES_BY_MINUTE_MS, HOUR_MS) - HOUR_MS);
-  const minutes = from < to ? (await usersCounters(store, { ...wanted, step: "minute", from, to })).rows : [];
-  return [...hours.rows, ...minutes];
+  const span = { ...wanted, from: first, to: last + ms };
+  const [{ rows }, timed] = await Promise.all([
+    usersCounters(store, { ...span, step, countsOnly: withTimes ? undefined : true }),
+    withTimes && step === "hour" ? usersCounters(store, { ...span, step: "hour-times" }) : null,
+  ]);
+  return { rows, timed: timed?.rows ?? rows };
 }
 
 function countsOf(rows: readonly CounterRow[]): Pick<HistoryPoint, "enqueued" | "completed" | "failed" | "retried"> {

@@ -1,9 +1,10 @@
 /** THE CLIENT OVER A STORE. Each method calls one of the files beside; here is what they share, and how the client closes. */
 import type { ClientOptions } from "../core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
+import { orByDefinition } from "../core/job-definition.ts";
 import { readJobDefaults } from "../core/job-options.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
+import { readGrace } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
 import { idMakerOf } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
@@ -14,9 +15,11 @@ import {
   type EnqueueOptions,
   type Handlers,
   type JobDefinition,
+  type JobInput,
   type Leases,
   MARKS,
   type Marks,
+  type PlainClient,
   type WorkerHandle,
   type WorkOptions,
   type WorkerClient,
@@ -39,7 +42,7 @@ import { typesOf } from "./handler-types.ts";
 import { readHistory, readTypes } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
 import { Manager } from "./manage.ts";
-import { DeclaredFacets } from "./declared-facets.ts";
+import { DeclaredSettings } from "./declared-settings.ts";
 import { QueueBounds } from "./queue-bounds.ts";
 import { configureQueue, listQueues, readQueueDetails, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
@@ -54,8 +57,8 @@ import { listFormerWorkers, listWorkers } from "./workers.ts";
 /** How long to wait before an unreachable store is asked again about a bulk operation. */
 const LOOK_AGAIN_MS = 1000;
 
-/** A store that did not answer a worker this recently still counts as silent. */
-const SILENT_MS = 5000;
+/** What ends within this time of each other is one end, in which the store has its time once. */
+const ONE_END_MS = 5000;
 
 /** The options of the caller, and what the client needs besides. */
 export interface LocalEnvironment extends ClientOptions {
@@ -80,14 +83,14 @@ export interface LocalEnvironment extends ClientOptions {
 
 /** What a client and its workers tell each other when a worker stops. */
 export interface WorkerEnding {
-  /** Called once the worker has stopped for any reason. `isOutOfTime`: the store did not answer it in time. */
-  readonly onStopped: (isOutOfTime: boolean) => void;
-  /** How long the store may take to answer a worker that stops now and waits for nothing else. */
-  readonly afterGraceMs: () => number;
+  /** Called once the worker has stopped for any reason. `waitedMs`: how long it waited for the store and for nothing else. */
+  readonly onStopped: (waitedMs: number) => void;
+  /** How long the store has just made other workers wait at their end. */
+  readonly waitedMs: () => number;
 }
 
 /** Makes a client that owns the store. */
-export function createLocalClient(store: Store, env: LocalEnvironment): Client {
+export function createLocalClient(store: Store, env: LocalEnvironment): PlainClient {
   const { clock, random } = env;
   const now = (): number => clock.now();
   const announcer = createAnnouncer(store, clock);
@@ -107,7 +110,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     knownTypes,
     bounds,
     gathering,
-    facets: new DeclaredFacets(store, clock),
+    declared: new DeclaredSettings(store, clock),
     payloadChecks: env.payloadChecks ?? new Map(),
     checkWebhookUrl: env.checkWebhookUrl ?? (() => {}),
     createId: idMakerOf(clock, env.fillRandom),
@@ -121,8 +124,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   const workers = new Set<WorkerHandle>();
   let upkeep = env.upkeep ? env.startUpkeep(announcer) : null;
   const closeDeadline = new CloseDeadline(clock);
-  /** When a worker last stopped without an answer from the store. */
-  let silentAt = -Infinity;
+  /** How long a worker that stopped had waited for the store, and when that was. */
+  let lastWait = { ms: 0, at: -Infinity };
   let isClosing = false;
   let closed: Promise<void> | null = null;
 
@@ -141,8 +144,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
     const worker = env.startWorker({ leases, get }, handlers, options, {
-      onStopped: (isOutOfTime) => workerStopped(worker, isOutOfTime),
-      afterGraceMs: () => (isSilent() ? 0 : AFTER_GRACE_MS),
+      onStopped: (waitedMs) => workerStopped(worker, waitedMs),
+      waitedMs: waitedForStore,
     });
     workers.add(worker);
     for (const type of typesOf(handlers)) knownTypes?.add(type);
@@ -150,15 +153,15 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     return worker;
   }
 
-  /** Whether the store just let the last second of a worker pass. What ends now does not wait for another one. */
-  function isSilent(): boolean {
-    return clock.monotonic() - silentAt < SILENT_MS;
+  /** How long the store has just made workers wait at their end. What ends now waits only for the rest of its time. */
+  function waitedForStore(): number {
+    return clock.monotonic() - lastWait.at < ONE_END_MS ? lastWait.ms : 0;
   }
 
   /** Upkeep ends with the last worker: its timers must not keep an otherwise idle process alive. */
-  function workerStopped(worker: WorkerHandle, isOutOfTime: boolean): void {
+  function workerStopped(worker: WorkerHandle, waitedMs: number): void {
     workers.delete(worker);
-    if (isOutOfTime) silentAt = clock.monotonic();
+    if (waitedMs >= waitedForStore()) lastWait = { ms: waitedMs, at: clock.monotonic() };
     if (workers.size > 0 || isClosing || env.upkeep) return;
     void upkeep?.stop();
     upkeep = null;
@@ -167,7 +170,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   /** Handlers that finish within the grace period can still call the client; after that, calls are refused. */
   async function shutDown(stopOptions: { readonly grace?: Duration }): Promise<void> {
     const stopped = await Promise.allSettled([...workers].map((worker) => worker.stop(stopOptions)));
-    closeDeadline.begin(isSilent());
+    closeDeadline.begin(waitedForStore());
     ending.abort(clientClosed());
     await closeDeadline.waitFor(Promise.all([enqueuer.whenIdle(), manager.whenIdle()]));
     // The grace period was for the user's calls.
@@ -193,7 +196,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   }
 
   const leases = guardLeases(env.watchLeases?.(createLeases(parts)) ?? createLeases(parts), whileOpen, ending.signal);
-  const get = whileOpen((id: string) => manager.get(id)) as Client["get"];
+  const get = whileOpen((id: string) => manager.get(id));
 
   const bulkWorker = new BulkWorker({
     handler: bulkHandler({ ...parts, leases }),
@@ -203,12 +206,12 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
   });
   if (env.worksBulk) bulkWorker.keep();
 
-  const client: Client = {
+  const client: PlainClient = {
     enqueue: enqueue as Client["enqueue"],
-    enqueueMany: whileOpen(async (jobs, options) =>
+    enqueueMany: whileOpen(async (jobs: readonly JobInput[], options: unknown) =>
       enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
-    ),
-    get,
+    ) as Client["enqueueMany"],
+    get: orByDefinition(get),
     list: whileOpen((query) => manager.list(query)),
     count: whileOpen((filter) => countJobs(store, readJobFilter(filter))),
     facets: whileOpen((field, filter) => countFacetValues(store, field, filter)),
@@ -216,9 +219,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): Client {
     changes: whileOpen((id) => manager.changes(id)),
     explain: whileOpen((id) => explainJob(store, id)),
     logs: whileOpen((id, page) => manager.logs(id, page)),
-    wait: whileOpen((id: string, options: unknown) =>
-      waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options),
-    ) as Client["wait"],
+    wait: orByDefinition(whileOpen((id, options?: unknown) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options))),
     cancel: whileOpen((id, options) => manager.cancel(id, options)),
     retry: whileOpen((id, options) => manager.retry(id, options)),
     remove: whileOpen((id, options) => manager.remove(id, options)),

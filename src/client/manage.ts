@@ -21,12 +21,12 @@ import {
 } from "../core/manual-change.ts";
 import { Batcher } from "../lib/batcher.ts";
 import type { ChangeAnswer } from "../store/store.ts";
-import { PendingCalls } from "./pending-calls.ts";
+import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { PayloadChecks } from "./enqueue.ts";
-import type { DeclaredFacets } from "./declared-facets.ts";
+import type { DeclaredSettings } from "./declared-settings.ts";
 import type { Gathering } from "./gathering.ts";
 import { readListQuery } from "./filter.ts";
 import { heldElsewhere, jobNotFound, readId, readOptions, wrongStatus } from "./refusals.ts";
@@ -34,7 +34,7 @@ import { listJobs } from "./search.ts";
 
 export interface ManageParts extends ClientParts {
   readonly payloadChecks: PayloadChecks;
-  readonly facets: DeclaredFacets;
+  readonly declared: DeclaredSettings;
   readonly gathering: Gathering;
 }
 
@@ -160,7 +160,8 @@ export class Manager {
       throw new MillraceError("invalid_input", "the payload of an internal job cannot be changed", { field: "payload" });
     }
     await this.#parts.payloadChecks.get(job.type)?.(JSON.parse(text));
-    const edit = { payload: text, facets: facetsIn(text, await this.#parts.facets.of(job.queue)) };
+    const { fields } = await this.#parts.declared.of(job.queue);
+    const edit = { payload: text, facets: facetsIn(text, fields) };
     const [answer] = await this.#pending.add(this.#move({ ...RETRY, edit }, "edited", "job:retried", [change]));
     return answer!;
   }

@@ -2,7 +2,7 @@
 import { auditEntry, detailsOf } from "../core/audit.ts";
 import { formatDuration } from "../core/duration.ts";
 import { readGroup } from "../core/error-group.ts";
-import { type ErrorGroup, type FoundGroup, MAX_GROUPS } from "../core/error-tally.ts";
+import type { ErrorGroup, FoundGroup } from "../core/error-tally.ts";
 import { CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { readMuteTime } from "../core/mute.ts";
 import type { Store } from "../store/store.ts";
@@ -45,18 +45,17 @@ export async function withMutes(store: Pick<Store, "mutes">, groups: readonly Fo
   return all.sort((a, b) => Number(a.muted !== null) - Number(b.muted !== null));
 }
 
-/** How many dead or failed jobs are of muted groups, among those that `errorGroups` looks at. Looks at no job unless a group is muted. */
+/** How many dead or failed jobs are of muted groups, among those that `errorCounts` looks at. Looks at no job unless a group is muted. */
 export async function countMuted(
-  store: Pick<Store, "mutes" | "errorGroups">,
+  store: Pick<Store, "mutes" | "errorCounts">,
   since: number,
 ): Promise<{ readonly dead: number; readonly failedSince: number }> {
-  const muted = new Set((await store.mutes()).map(({ group }) => group));
-  if (muted.size === 0) return { dead: 0, failedSince: 0 };
+  const muted = (await store.mutes()).map(({ group }) => group);
+  if (muted.length === 0) return { dead: 0, failedSince: 0 };
   const [dead, failed] = await Promise.all([
-    store.errorGroups({ status: ["dead"], limit: MAX_GROUPS }),
-    store.errorGroups({ status: ["dead", "failed"], endedFrom: since, limit: MAX_GROUPS }),
+    store.errorCounts({ status: ["dead"] }),
+    store.errorCounts({ status: ["dead", "failed"], endedFrom: since }),
   ]);
-  const countIn = ({ groups }: { readonly groups: readonly FoundGroup[] }): number =>
-    groups.reduce((sum, { group, count }) => sum + (muted.has(group) ? count : 0), 0);
+  const countIn = (counts: ReadonlyMap<string, number>): number => muted.reduce((sum, group) => sum + (counts.get(group) ?? 0), 0);
   return { dead: countIn(dead), failedSince: countIn(failed) };
 }

@@ -19,7 +19,7 @@ import { MINUTE_MS } from "../core/time-units.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { LevelCounts, QueueDetails, QueueInfo, StatusCounts } from "./client.ts";
-import type { DeclaredFacets } from "./declared-facets.ts";
+import type { DeclaredSettings } from "./declared-settings.ts";
 import { readInternalOption } from "./filter.ts";
 import { queueNotFound, readOptions } from "./refusals.ts";
 
@@ -51,7 +51,7 @@ async function toQueueInfos(
   queues: readonly QueueState[],
   { now, lanes }: Awaited<ReturnType<Store["oldest"]>>,
 ): Promise<QueueInfo[]> {
-  const { rows } = await store.counters({ step: "minute", ...lastFullMinute(now) });
+  const { rows } = await store.counters({ step: "minute", countsOnly: true, ...lastFullMinute(now) });
   const dueSince = new Map<string, number>();
   for (const { queue, runAt } of lanes) dueSince.set(queue, Math.min(runAt, dueSince.get(queue) ?? runAt));
   const ended = new Map(rows.map(({ queue, counts }) => [queue, countEnded(counts)]));
@@ -78,18 +78,18 @@ export async function usersQueues(store: Pick<Store, "queues">): Promise<QueueSt
 
 /** What a change of settings needs. */
 export interface ConfigureParts extends ClientParts {
-  readonly facets: DeclaredFacets;
+  readonly declared: DeclaredSettings;
 }
 
 /** Changes the named settings. With a new head start, waits until the waiting jobs have their new rank; upkeep finishes this after a crash. */
 export async function configureQueue(parts: ConfigureParts, queue: string, settings: unknown, options: unknown): Promise<void> {
-  const { store, facets } = parts;
+  const { store, declared } = parts;
   readQueue(queue);
   const wanted = readQueueOptions(settings);
   const { create, actor } = readChangeOptions(parts, options, true);
   const change = await withTimes(store, queue, wanted);
   if (await changeQueue(store, queue, change, create)) {
-    if (change.facets !== undefined) facets.forget();
+    if (change.facets !== undefined || change.defaults !== undefined) declared.forget();
     await parts.writeAudit([auditEntry("queue:configured", actor, { queue, details: detailsOf(settings as object) })]);
   }
   if (change.headStartMs === undefined) return;
@@ -165,6 +165,6 @@ export function countLevels(counts: QueueState["counts"]): LevelCounts {
 type Figures = Pick<QueueInfo, "rate" | "oldestWaitingMs">;
 
 function toQueueInfo({ name, paused, counts, settings }: QueueState, { rate, oldestWaitingMs }: Figures): QueueInfo {
-  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "facets" | "retention">;
+  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "facets" | "defaults" | "retention">;
   return { name, paused, counts: countStatuses(counts), waiting: countLevels(counts), rate, oldestWaitingMs, ...shown };
 }

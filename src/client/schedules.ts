@@ -1,22 +1,22 @@
 /** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
 import { auditEntry, detailsOf, type NewAuditEntry } from "../core/audit.ts";
 import { MillraceError } from "../core/errors.ts";
-import { withFacets } from "../core/facets.ts";
 import { type Status, toJob } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
+import { plainSchedule } from "../core/job-definition.ts";
 import type { JobSettings } from "../core/job-options.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { demandInteger } from "../core/read-fields.ts";
 import { partitionOf } from "../core/partition.ts";
 import { MAX_PREVIEW, nextTick, parseTiming, previewTicks } from "../core/schedule.ts";
-import { jobOfSchedule, maxLostOf, readSchedule, readScheduleName, sameSchedule } from "../core/schedule-input.ts";
+import { jobOfSchedule, readSchedule, readScheduleName, sameSchedule, withQueueDefaults } from "../core/schedule-input.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
 import { canonicalJson } from "../core/unique.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, Schedule, ScheduleInput, Schedules } from "./client.ts";
 import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
-import type { DeclaredFacets } from "./declared-facets.ts";
+import type { DeclaredSettings } from "./declared-settings.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
 import { createdEvent, createdJob } from "./enqueue-answer.ts";
@@ -35,7 +35,7 @@ export interface ScheduleParts extends ClientParts {
   readonly knownTypes: KnownTypes | null;
   /** Set with `queueCapacity`. */
   readonly bounds: QueueBounds | null;
-  readonly facets: DeclaredFacets;
+  readonly declared: DeclaredSettings;
 }
 
 export function createSchedules(parts: ScheduleParts): Schedules {
@@ -45,11 +45,11 @@ export function createSchedules(parts: ScheduleParts): Schedules {
     upsert: async (input, options) => upsert(parts, input, readWho(parts, options)),
     async get(name) {
       const { present } = await look(store, name);
-      return present === null ? null : toSchedule(present);
+      return present === null ? null : toSchedule(parts, present);
     },
     async list() {
       const { schedules } = await store.schedules("all");
-      return schedules.map(toSchedule).sort((a, b) => (a.name < b.name ? -1 : 1));
+      return (await Promise.all(schedules.map((schedule) => toSchedule(parts, schedule)))).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async remove(name, options) {
       const actor = readWho(parts, options);
@@ -102,8 +102,10 @@ function savedEntry(wanted: ReturnType<typeof readSchedule>, input: unknown, act
 /** Reads a schedule and checks it as a job is checked at enqueue. */
 async function readWanted(parts: ScheduleParts, input: unknown): Promise<ReturnType<typeof readSchedule>> {
   const { clock, defaults, payloadChecks, checkWebhookUrl, knownTypes, bounds } = parts;
-  const wanted = readSchedule(input, defaults, clock.now());
+  const { fields, defined } = await plainSchedule(input);
+  const wanted = readSchedule(fields, defaults, clock.now());
   if (wanted.job.webhookUrl !== null) await checkWebhookUrl(wanted.job.webhookUrl);
+  if (defined !== null) knownTypes?.add(defined);
   await knownTypes?.check(wanted.job.type);
   await payloadChecks.get(wanted.job.type)?.(JSON.parse(wanted.job.payload));
   await bounds?.ensure(wanted.job.queue);
@@ -131,18 +133,19 @@ type Change = { readonly spec: ScheduleSpec; readonly next: number | null } | nu
 
 /** Reads, decides, and writes if nothing changed meanwhile; otherwise tries again. A null change leaves the schedule as it is. */
 async function write(
-  { store, writeAudit }: ScheduleParts,
+  parts: ScheduleParts,
   name: string,
   entry: NewAuditEntry,
   decide: (present: ScheduleRecord | null, now: number) => Change,
 ): Promise<Schedule> {
+  const { store, writeAudit } = parts;
   return untilUnchanged(store, name, async (present, now) => {
     const change = decide(present, now);
-    if (change === null) return toSchedule(present!);
+    if (change === null) return toSchedule(parts, present!);
     if (!(await store.putSchedule(change.spec, change.next, present?.version ?? null))) return null;
     await writeAudit([entry]);
     const written = await look(store, name);
-    return toSchedule(written.present ?? unseen(change, present, now));
+    return toSchedule(parts, written.present ?? unseen(change, present, now));
   });
 }
 
@@ -175,10 +178,11 @@ async function look(store: Store, name: string): Promise<{ present: ScheduleReco
 
 /** A run by hand does not change the ticks. */
 async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> {
-  const { store, createId, facets } = parts;
+  const { store, createId, declared } = parts;
   return untilUnchanged(store, name, async (present, now) => {
     if (present === null) throw scheduleNotFound(name);
-    const job = withFacets(jobOfSchedule(present.job, createId(partitionOf(present.job.queue))), await facets.of(present.job.queue));
+    const { queue } = present.job;
+    const job = jobOfSchedule(present.job, createId(partitionOf(queue)), await declared.of(queue));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
     if (answer === "full") throw queueFull(job.queue, null);
     if (answer !== "ticked") return null; // it changed since we read it
@@ -206,8 +210,10 @@ function specOf({ name, timing, job, catchUp, overlap, paused }: ScheduleRecord)
   return { name, timing, job, catchUp, overlap, paused };
 }
 
-function toSchedule(record: ScheduleRecord): Schedule {
-  const { timing, job } = record;
+/** A schedule as clients return it, with the defaults that its queue has now. */
+async function toSchedule({ declared }: ScheduleParts, record: ScheduleRecord): Promise<Schedule> {
+  const { timing } = record;
+  const job = withQueueDefaults(record.job, (await declared.of(record.job.queue)).defaults);
   const schedule: Schedule = {
     name: record.name,
     cron: timing.kind === "cron" ? timing.cron : null,
@@ -218,9 +224,11 @@ function toSchedule(record: ScheduleRecord): Schedule {
     queue: job.queue,
     priority: job.priority,
     maxRetries: job.maxRetries,
-    maxLost: maxLostOf(job),
+    maxLost: job.maxLost,
     retryDelay: job.retryDelayMs,
+    backoff: job.backoff,
     timeout: job.timeoutMs,
+    unset: record.job.unset ?? [],
     tags: job.tags,
     meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
     webhookUrl: job.webhookUrl,

@@ -2,6 +2,7 @@ import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import { MAX_QUEUES } from "../core/work-limits.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ReadAgain } from "../lib/read-again.ts";
 import type { Store } from "../store/store.ts";
 
 const LOOK_AGAIN_MS = 5000;
@@ -11,16 +12,12 @@ const LOOK_AGAIN_MS = 5000;
  * that job makes a new queue known, or at the latest a read after LOOK_AGAIN_MS.
  */
 export class ServedQueues {
-  readonly #store: Pick<Store, "queues">;
-  readonly #clock: Clock;
-  #names: readonly string[] = [];
-  #lookedAt = -Infinity;
+  readonly #names: ReadAgain<readonly string[]>;
   /** Each claim starts with another queue, so that none is always last. */
   #turn = 0;
 
   constructor(store: Pick<Store, "queues">, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
+    this.#names = new ReadAgain(clock, [], async () => (await store.queues()).map(({ name }) => name));
   }
 
   /** The queues to claim from, with the name of a kind replaced by its queues. */
@@ -30,23 +27,15 @@ export class ServedQueues {
 
   /** Takes a hint that there is work in this queue. */
   heard(queue: string): void {
-    if (!this.#names.includes(queue)) this.#lookedAt = -Infinity;
+    if (!this.#names.value.includes(queue)) this.#names.forget();
   }
 
   async #expand(queues: readonly string[]): Promise<readonly string[]> {
-    const names = await this.#look();
+    const names = this.#names.ageMs < LOOK_AGAIN_MS ? this.#names.value : await this.#names.read();
     const kinds = Map.groupBy(names, kindOfQueue);
     const first = this.#turn++;
     const wanted = queues.flatMap((queue) => (isKind(queue) ? rotated(kinds.get(queue) ?? [], first) : queue));
     return [...new Set(wanted)].slice(0, MAX_QUEUES);
-  }
-
-  async #look(): Promise<readonly string[]> {
-    const now = this.#clock.monotonic();
-    if (now - this.#lookedAt < LOOK_AGAIN_MS) return this.#names;
-    this.#lookedAt = now;
-    this.#names = (await this.#store.queues()).map(({ name }) => name);
-    return this.#names;
   }
 }
 

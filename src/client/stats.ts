@@ -1,5 +1,5 @@
 /** Figures over all queues, from tallies and counters. They cost the same however many jobs there are. */
-import { type Counter, type TimeKind, TIMES_BY_MINUTE_MS } from "../core/counters.ts";
+import type { Counter, TimeKind } from "../core/counters.ts";
 import { percentile } from "../core/histogram.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
@@ -10,7 +10,7 @@ import { listWorkers } from "./workers.ts";
 
 const ENOUGH_RUNS = 1000;
 /** How far back to look for the latest runs, step by step: first by minute, then by hour. */
-const MINUTES_BACK_MS = [5 * MINUTE_MS, HOUR_MS, TIMES_BY_MINUTE_MS + HOUR_MS];
+const MINUTES_BACK_MS = [5 * MINUTE_MS, HOUR_MS];
 const HOURS_BACK_MS = 48 * HOUR_MS;
 
 export async function readStats(store: Store): Promise<Stats> {
@@ -59,10 +59,7 @@ export async function usersCounters(store: Store, query: CounterQuery): ReturnTy
   return { now, rows: rows.filter(({ queue }) => !isInternalQueue(queue)) };
 }
 
-/**
- * Minutes, then hours, back from the latest until there are enough runs. `since` is the start of the earliest one. Upkeep may move a minute to
- * its hour between the two reads; then its runs count twice, which percentiles bear. To read hours first would cost every call.
- */
+/** Minutes back from the latest until there are enough runs, or else hours. `since` is the start of the earliest one. */
 async function latestMinutes(store: Store, now: number): Promise<{ rows: CounterRow[]; since: number }> {
   const rows: CounterRow[] = [];
   let to = now + 1;
@@ -73,8 +70,9 @@ async function latestMinutes(store: Store, now: number): Promise<{ rows: Counter
     const since = enoughSince(rows);
     if (since !== null) return { rows, since };
   }
-  rows.push(...(await usersCounters(store, { step: "hour-times", from: startOf(now, HOUR_MS) - HOURS_BACK_MS, to: now + 1 })).rows);
-  return { rows, since: enoughSince(rows) ?? 0 };
+  const hours = (await usersCounters(store, { step: "hour-times", from: startOf(now, HOUR_MS) - HOURS_BACK_MS, to: now + 1 })).rows;
+  // Minutes are among the hours, so that only their counters are wanted.
+  return { rows: [...rows.map((row) => ({ ...row, times: {} })), ...hours], since: enoughSince(hours) ?? 0 };
 }
 
 function enoughSince(rows: readonly CounterRow[]): number | null {

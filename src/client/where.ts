@@ -2,7 +2,8 @@
  * JOBS BY FIELDS OF THEIR PAYLOAD. A field that the wanted queue declares as a facet is looked up in the store's index. Any other field is
  * searched like a text: the store finds jobs that contain a part of the value, and the payload of each is checked here.
  */
-import { type Facets, fieldIn, fieldsByQueue } from "../core/facets.ts";
+import { declaredByQueue } from "../core/declared.ts";
+import { type Facets, fieldIn } from "../core/facets.ts";
 import type { Filter } from "../core/filter.ts";
 import type { JobRecord } from "../core/job.ts";
 import { searchFor } from "../core/search.ts";
@@ -22,7 +23,7 @@ export interface Resolved<Query> {
 export async function resolveWhere<Query extends FieldFilter>(store: Pick<Store, "queues">, given: Query): Promise<Resolved<Query>> {
   const { where, ...query } = given;
   if (where === undefined) return { query: query, fields: null };
-  const declared = given.queue === undefined ? [] : (fieldsByQueue(await store.queues()).get(given.queue) ?? []);
+  const declared = given.queue === undefined ? [] : (declaredByQueue(await store.queues()).get(given.queue)?.fields ?? []);
   const [facets, fields] = [true, false].map((isDeclared) =>
     Object.entries(where).filter(([field]) => declared.includes(field) === isDeclared),
   ) as [[string, string][], [string, string][]];
@@ -74,14 +75,28 @@ export function fieldsMatcher(fields: Facets, q: string | undefined): (job: JobR
 }
 
 /**
- * A text that every payload with these fields contains: the longest part of a value, or else of a name, that no one writes with escapes.
- * Undefined if there is none.
+ * A text that every payload with these fields contains. A value that can only be a string is searched for with its quotes: otherwise c3 would
+ * also find c30 to c39, and each of these jobs would be read. Else it is the longest part of a value, or of a name, that no one writes with
+ * escapes. Undefined if there is none.
  */
 function partOf(fields: Facets): string | undefined {
-  return longestPart(Object.values(fields)) ?? longestPart(Object.keys(fields).flatMap((field) => field.split(".")));
+  const values = Object.values(fields);
+  return (
+    longest(values.filter(isOnlyString).map((value) => `"${value}"`)) ??
+    longest(values.flatMap(partsOf)) ??
+    longest(Object.keys(fields).flatMap((field) => field.split(".").flatMap(partsOf)))
+  );
 }
 
-function longestPart(texts: readonly string[]): string | undefined {
-  const parts = texts.flatMap((text) => text.match(/[0-9a-z _-]+/gi) ?? []);
-  return parts.reduce<string | undefined>((longest, part) => (part.length > (longest?.length ?? 0) ? part : longest), undefined);
+/** Whether JSON has a value only in quotes, and no one writes it with escapes. */
+function isOnlyString(value: string): boolean {
+  return partsOf(value)[0] === value && value !== "true" && value !== "false" && Number.isNaN(Number(value));
+}
+
+function partsOf(text: string): string[] {
+  return text.match(/[0-9a-z _-]+/gi) ?? [];
+}
+
+function longest(texts: readonly string[]): string | undefined {
+  return texts.reduce<string | undefined>((most, text) => (text.length > (most?.length ?? 0) ? text : most), undefined);
 }

@@ -3,7 +3,7 @@ import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
 import type { Settled } from "../core/lease.ts";
-import { settle } from "../core/lifecycle.ts";
+import { settle, startedAfter } from "../core/lifecycle.ts";
 import { SCHEMAS_KEPT_MS } from "../core/payload-schema.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import { inBatches } from "../lib/slices.ts";
@@ -52,20 +52,23 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const answer = await parts.store.exchange(settlements, claims);
   const results = resultsOf(facts, answer.settled);
   const claimed = answer.claimed[0] ?? [];
-  if (settlements.length > 0 && parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
-  announceStarted(parts, claimed);
+  if (settlements.length > 0) {
+    announceHeld(parts, settlements, facts, answer.settled);
+    if (parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
+  }
+  if (claim?.ahead !== true) announceStarted(parts, claimed);
   return { results, jobs: claimed.map(toLeasedJob) };
 }
 
 /** Lets the core decide what follows from each report whose job is known. */
 function decide(parts: WorkParts, reports: readonly Report[], facts: readonly (LeaseFacts | null)[]): Settlement[] {
   const settlements: Settlement[] = [];
-  reports.forEach(({ id, fence, outcome }, index) => {
+  reports.forEach(({ id, fence, outcome, heldMs }, index) => {
     const job = facts[index];
     if (!job) return;
     const transition = settle(job, outcome, job, parts.random());
     const followUp = job.webhookUrl === null ? null : deliveryOf({ ...job, id }, fence, transition.to);
-    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, followUp });
+    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, heldMs, followUp });
   });
   return settlements;
 }
@@ -77,9 +80,11 @@ function resultsOf(facts: readonly (LeaseFacts | null)[], answers: LeaseAnswer[]
   return facts.map((known) => (known === null ? "stale" : answers[next++]!));
 }
 
+const knownOf = (facts: readonly (LeaseFacts | null)[]): LeaseFacts[] => facts.filter((job) => job !== null);
+
 /** What was applied. */
 function settledOf(settlements: readonly Settlement[], facts: readonly (LeaseFacts | null)[], answers: readonly LeaseAnswer[]): Settled[] {
-  const known = facts.filter((job) => job !== null);
+  const known = knownOf(facts);
   return settlements.flatMap(({ id, transition }, index) => (answers[index] === "ok" ? [{ ...known[index]!, id, transition }] : []));
 }
 
@@ -102,8 +107,24 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
 }
 
 function factsFrom(record: Omit<LeaseFacts, "deadLetters">, deadLetters: boolean): LeaseFacts {
-  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl } = record;
-  return { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, snoozes, webhookUrl, deadLetters };
+  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, backoff, snoozes, webhookUrl } = record;
+  const { attempt, workerId, startedAt } = record;
+  return {
+    type,
+    queue,
+    retryCount,
+    maxRetries,
+    lostCount,
+    maxLost,
+    retryDelayMs,
+    backoff,
+    snoozes,
+    webhookUrl,
+    deadLetters,
+    attempt,
+    workerId,
+    startedAt,
+  };
 }
 
 function toLeasedJob(record: LeasedRecord): LeasedJob {
@@ -113,11 +134,31 @@ function toLeasedJob(record: LeasedRecord): LeasedJob {
 
 function announceStarted({ announcer, clock }: WorkParts, claimed: readonly LeasedRecord[]): void {
   if (claimed.length === 0 || !announcer.wanted()) return;
-  announcer.publish(
-    claimed.map(({ id: jobId, type, queue, attempt, workerId, startedAt }): Event => {
-      return { event: "job:started", at: startedAt ?? clock.now(), jobId, type, queue, workerId: workerId ?? "", attempt };
-    }),
-  );
+  announcer.publish(claimed.map((job) => startedEvent(job.id, job, clock.now())));
+}
+
+/** Tells of jobs that were claimed ahead when their handlers were called. */
+function announceHeld(
+  { announcer, clock }: WorkParts,
+  settlements: readonly Settlement[],
+  facts: readonly (LeaseFacts | null)[],
+  answers: readonly LeaseAnswer[],
+): void {
+  if (!announcer.wanted()) return;
+  const known = knownOf(facts);
+  const events = settlements.flatMap(({ id, heldMs }, index): Event[] => {
+    if (heldMs === undefined || answers[index] !== "ok") return [];
+    const { startedAt, ...job } = known[index]!;
+    const now = clock.now();
+    return [startedEvent(id, { ...job, startedAt: startedAt === null ? null : startedAfter(startedAt, heldMs, now) }, now)];
+  });
+  if (events.length > 0) announcer.publish(events);
+}
+
+type StartedJob = Pick<LeaseFacts, "type" | "queue" | "attempt" | "workerId" | "startedAt">;
+
+function startedEvent(jobId: string, { type, queue, attempt, workerId, startedAt }: StartedJob, now: number): Event {
+  return { event: "job:started", at: startedAt ?? now, jobId, type, queue, workerId: workerId ?? "", attempt };
 }
 
 /** No events: it holds only if the caller commits. Callers that wait for the job find out by polling. */

@@ -34,7 +34,7 @@ export interface ClientOptions {
    * its API keys and users instead. Default: nobody.
    */
   readonly actor?: string | undefined;
-  /** Called with what a person should know. Default: a line on the console. */
+  /** Called with what a person should know, such as that a job failed for good. Default: a line on the console. */
   readonly onTrouble?: OnTrouble | undefined;
 }
 

@@ -13,8 +13,8 @@ export const MAX_TYPES_COUNTED = 100;
 /** Histograms of all types of a queue are many numbers, so they are read of no more periods at once: an hour of minutes, or two days of hours. */
 export const MAX_TIMED_PERIODS = 60;
 
-/** How long histograms are kept by minute. Then `sweep` adds them to those of their hour. */
-export const TIMES_BY_MINUTE_MS: number = 2 * HOUR_MS;
+/** How long histograms are kept by minute: as long as a chart by minute goes back. Then `sweep` adds them to those of their hour. */
+export const TIMES_BY_MINUTE_MS: number = HOUR_MS;
 
 /** The two times that have histograms. */
 export const TIMES = ["run", "wait"] as const;

@@ -12,10 +12,10 @@ const UNITS = [
   ["ms", 1],
 ] as const;
 
-const UNIT_MS = new Map<string, number>(UNITS);
+export const UNIT_MS: ReadonlyMap<string, number> = new Map<string, number>(UNITS);
 
 // The number of digits is limited, so that a hostile text costs no more than any other.
-const DURATION = /^(\d{1,16})(?:\.(\d{1,15}))?(ms|s|m|h|d)$/;
+export const DURATION: RegExp = /^(\d{1,16})(?:\.(\d{1,15}))?(ms|s|m|h|d)$/;
 
 /** Reads a duration as milliseconds; null unless it is a whole number of at least 0. */
 export function parseDuration(value: unknown): number | null {

@@ -63,6 +63,11 @@ export class ErrorTally {
     else known.push(counted);
   }
 
+  /** How many jobs each group has. */
+  counts(): Map<string, number> {
+    return new Map([...this.#groups].map(([group, parts]) => [group, countIn(parts)]));
+  }
+
   /** The largest groups, and whether there are more. */
   top(limit: number): { groups: CountedGroup[]; isMore: boolean } {
     const all = [...this.#groups.values()].map(addedUp).sort((a, b) => b.count - a.count || b.lastSeenAt - a.lastSeenAt);
@@ -90,6 +95,10 @@ export function named(groups: readonly CountedGroup[], errorOf: (id: string) => 
   });
 }
 
+function countIn(parts: readonly Counted[]): number {
+  return parts.reduce((sum, { count }) => sum + count, 0);
+}
+
 function addedUp(parts: readonly Counted[]): CountedGroup {
   const first = parts.reduce((best, part) => (part.firstSeenAt < best.firstSeenAt ? part : best));
   const trend = Array.from({ length: TREND_HOURS }, () => 0);
@@ -97,7 +106,7 @@ function addedUp(parts: readonly Counted[]): CountedGroup {
   const latest = parts.reduce((best, part) => (part.lastSeenAt > best.lastSeenAt ? part : best));
   return {
     group: latest.group,
-    count: parts.reduce((sum, { count }) => sum + count, 0),
+    count: countIn(parts),
     types: [...new Set(parts.map(({ type }) => type))].sort().slice(0, MAX_TYPES),
     firstSeenAt: first.firstSeenAt,
     firstJobId: first.firstJobId,

@@ -8,7 +8,7 @@ export const ERROR_CODES = [
   "schedule_exists", // another schedule has this name; `upsert` would replace it
   "wrong_status", // the job's status does not allow this change
   "stale_lease", // the lease ended, or another worker holds it
-  "unknown_type", // strict mode: no handler or definition of that type
+  "unknown_type", // strict mode: no handler or definition of that type; or the client has registered jobs, and this is none
   "invalid_transaction", // `tx` is not an open transaction on this store, or the engine has none
   "wait_timeout", // the job did not end within the time that the caller was ready to wait
   "store_unavailable", // the store did not answer within the deadline
@@ -71,9 +71,13 @@ const PREVIEW_LENGTH = 80;
 
 /** Any value as a short single line that is safe to print: a hostile value must not break the message that refuses it. */
 export function preview(value: unknown): string {
-  const text = describe(value);
-  const printable = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "\ufffd").toWellFormed();
-  return printable.length > PREVIEW_LENGTH ? `${printable.slice(0, PREVIEW_LENGTH).toWellFormed()}…` : printable;
+  return printable(describe(value), PREVIEW_LENGTH);
+}
+
+/** A text as a single line of at most this length that is safe to print. */
+export function printable(text: string, length: number): string {
+  const safe = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "\ufffd").toWellFormed();
+  return safe.length > length ? `${safe.slice(0, length).toWellFormed()}…` : safe;
 }
 
 function describe(value: unknown): string {
@@ -100,7 +104,11 @@ export function asInputError(error: unknown): MillraceError {
   return new MillraceError("invalid_input", `the job could not be read: ${messageOf(error)}`, { cause: error });
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown. Never throws: an object without a prototype has no text, and a getter may fail. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  } catch {
+    return "something without a message was thrown";
+  }
 }

@@ -128,11 +128,3 @@ export function sinceDeclared(wanted: string | null, before: string | null, now:
   const known = new Map(decodeFacets(before).map(({ field, since }) => [field, since]));
   return encodeFacets(decodeFacets(wanted).map(({ field }) => ({ field, since: known.get(field) ?? now + FACETS_HEARD_MS })));
 }
-
-/** The declared fields of the queues that have some. */
-export function fieldsByQueue(
-  queues: readonly { readonly name: string; readonly settings: { readonly facets: string | null } }[],
-): ReadonlyMap<string, readonly string[]> {
-  const declaring = queues.filter(({ settings }) => settings.facets !== null);
-  return new Map(declaring.map(({ name, settings }) => [name, decodeFacets(settings.facets).map(({ field }) => field)]));
-}

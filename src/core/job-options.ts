@@ -1,36 +1,23 @@
+import { ATTEMPT_OPTIONS, type Field, field } from "./attempt-options.ts";
+import { suggest } from "./did-you-mean.ts";
 import { A_TIME } from "./time-words.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
-import { INTERNAL_TYPES, isInternalType } from "./internal.ts";
-import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, USUAL_JOB, usualMaxLost } from "./job.ts";
+import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, usualMaxLost } from "./job.ts";
 import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
 import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
-import { RETRY_CAP_MS } from "./retry.ts";
 import { fingerprint } from "./unique.ts";
 
-/** THE SCHEMA: for each job option what it must be (for errors and the reference), how it is read, and its default. Types derive from it. */
-interface Field<Input, Value> {
-  readonly mustBe: string;
-  /** The value as it is stored, or undefined to refuse it. */
-  readonly read: (input: Input) => Value | undefined;
-  readonly fallback: Value;
-}
-
-function field<Input, Value>(mustBe: string, fallback: Value, read: (input: Input) => Value | undefined): Field<Input, Value> {
-  return { mustBe, read, fallback };
-}
-
 /** Bounds of the options of a job. The HTTP contract takes them from here. */
-export const MAX_RETRIES = 100;
 export const MAX_KEY_BYTES = 255;
 export const MAX_TAGS = 20;
 export const MAX_TAG_LENGTH = 64;
 export const MAX_URL_LENGTH = 2048;
 
 export const TAG_RULE: string = `a string of 1 to ${MAX_TAG_LENGTH} characters`;
-const RETRIES_RULE = `a whole number from 0 to ${MAX_RETRIES}`;
 
+/** THE SCHEMA of job options. Types derive from it. */
 export const JOB_OPTIONS = {
   queue: field<string, string>(NAME_RULE, DEFAULT_QUEUE, (input) => (isName(input) ? input : undefined)),
   priority: field<PriorityLevel | number, number>(
@@ -42,17 +29,7 @@ export const JOB_OPTIONS = {
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
   runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
-  maxRetries: field<number, number>(RETRIES_RULE, USUAL_JOB.maxRetries, (input) => readInteger(input, 0, MAX_RETRIES)),
-  /** null: depends on maxRetries, see `usualMaxLost`. */
-  maxLost: field<number, number | null>(RETRIES_RULE, null, (input) => readInteger(input, 0, MAX_RETRIES)),
-  retryDelay: field<Duration, number>(
-    'a time of at most 5 minutes, in milliseconds or as "500ms", "30s", "5m"',
-    USUAL_JOB.retryDelay,
-    (input) => durationWithin(input, 0, RETRY_CAP_MS),
-  ),
-  timeout: field<Duration, number>('a time of at most 24 days, in milliseconds or as "30s", "5m"; 0 for none', USUAL_JOB.timeout, (input) =>
-    durationWithin(input, 0, MAX_TIMEOUT_MS),
-  ),
+  ...ATTEMPT_OPTIONS,
   idempotencyKey: field<string, string | null>(`a string of 1 to ${MAX_KEY_BYTES} bytes`, null, readKey),
   keyTtl: field<Duration, number>('a time of at most 10 years, in milliseconds or as "24h"', 24 * 3_600_000, (input) =>
     durationWithin(input, 0, MAX_DELAY_MS),
@@ -63,9 +40,6 @@ export const JOB_OPTIONS = {
   ),
   webhookUrl: field<string, string | null>(`an http or https URL of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
 } as const;
-
-/** Less than the longest timer in JavaScript; a longer timeout would fire at once. */
-const MAX_TIMEOUT_MS = 24 * 86_400_000;
 
 type Options = typeof JOB_OPTIONS;
 type InputOf<F> = F extends Field<infer Input, infer _> ? Input : never;
@@ -92,7 +66,9 @@ export function readJobOptions(options: JobOptions, defaults: JobSettings, now: 
     if (input === undefined) continue;
     const row = JOB_OPTIONS[name] as Field<unknown, unknown> | undefined;
     if (row === undefined || !OPTION_NAMES.includes(name)) {
-      throw new MillraceError("invalid_input", `${name} is not a job option; known options: ${OPTION_NAMES.join(", ")}`, { field: name });
+      throw new MillraceError("invalid_input", `${name} is not a job option; ${suggest(name, OPTION_NAMES, "known options")}`, {
+        field: name,
+      });
     }
     const value = row.read(input);
     if (value === undefined) throw invalid(name, row.mustBe, input);
@@ -132,6 +108,7 @@ export function createJob(id: string, type: string, payload: unknown, settings: 
     maxRetries: settings.maxRetries,
     maxLost: settings.maxLost ?? usualMaxLost(settings.maxRetries),
     retryDelayMs: settings.retryDelay,
+    backoff: settings.backoff,
     timeoutMs: settings.timeout,
     delayMs: settings.delay,
     runAt: settings.runAt,
@@ -143,12 +120,6 @@ export function createJob(id: string, type: string, payload: unknown, settings: 
     meta: settings.meta,
     facets: null,
   };
-}
-
-export function readType(type: unknown): string {
-  if (!isName(type)) throw invalid("type", NAME_RULE, type);
-  if (isInternalType(type)) throw invalid("type", `a name that does not begin with "${INTERNAL_TYPES}", which is reserved`, type);
-  return type;
 }
 
 export function readQueue(queue: unknown): string {

@@ -33,7 +33,7 @@ export function levelOf(priority: number): PriorityLevel {
 }
 
 /** Defaults of a job. They are here because a client in a browser cannot load job-options.ts. Times in milliseconds. */
-export const USUAL_JOB = { maxRetries: 3, retryDelay: 1000, timeout: 30_000 } as const;
+export const USUAL_JOB = { maxRetries: 3, retryDelay: 1000, timeout: 30_000, backoff: "exponential" } as const;
 
 /** The default of `maxLost`. A job without retries must not run twice unless its caller asked for it. */
 export function usualMaxLost(maxRetries: number): number {
@@ -112,6 +112,8 @@ export interface JobRecord {
   readonly attempt: number;
   readonly snoozes: number;
   readonly retryDelayMs: number;
+  /** How the delay grows: see retry.ts. */
+  readonly backoff: string;
   readonly timeoutMs: number;
   readonly result: string | null;
   readonly error: JobError | null;
@@ -159,8 +161,10 @@ export interface JobSummary {
   /** Attempts of this life that were lost. */
   readonly lostCount: number;
   readonly attempt: number;
-  /** Delay before the first retry, in milliseconds; it doubles with each retry. */
+  /** Delay before the first retry, in milliseconds. */
   readonly retryDelay: number;
+  /** How the delay grows: `exponential` doubles it with each retry, `fixed` keeps it; any other name is a function of the workers. */
+  readonly backoff: string;
   /** How many milliseconds an attempt may take; 0 for no limit. */
   readonly timeout: number;
   readonly error: JobError | null;
@@ -209,6 +213,7 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     lostCount: record.lostCount,
     attempt: record.attempt,
     retryDelay: record.retryDelayMs,
+    backoff: record.backoff,
     timeout: record.timeoutMs,
     error: record.error,
     progress: record.progress,
@@ -238,6 +243,8 @@ export interface NewJob {
   readonly maxRetries: number;
   readonly maxLost: number;
   readonly retryDelayMs: number;
+  /** How the delay grows: see retry.ts. */
+  readonly backoff: string;
   readonly timeoutMs: number;
   /** Due this long after the store's now; 0 is at once. */
   readonly delayMs: number;
@@ -255,11 +262,12 @@ export interface NewJob {
   readonly facets: Facets | null;
 }
 
-/** What internal jobs have in common: due at once, without priority, key, tags and meta. */
+/** What internal jobs have in common: due at once, without priority, key, tags, meta and a backoff of their own. */
 export const PLAIN_JOB = {
   priority: 0,
   delayMs: 0,
   runAt: null,
+  backoff: USUAL_JOB.backoff,
   idempotencyKey: null,
   keyTtlMs: 0,
   fingerprint: null,
@@ -283,6 +291,7 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     attempt: 0,
     snoozes: 0,
     retryDelayMs: job.retryDelayMs,
+    backoff: job.backoff,
     timeoutMs: job.timeoutMs,
     result: null,
     error: null,

@@ -17,7 +17,7 @@
 import type { Facets } from "./facets.ts";
 import { withGroup } from "./error-group.ts";
 import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
-import { lostDelay, retryDelay } from "./retry.ts";
+import { FIXED_BACKOFF, lostDelay, retryDelay } from "./retry.ts";
 
 /** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
 export type Outcome =
@@ -93,7 +93,7 @@ const NOTHING = {
 } as const satisfies Partial<Transition>;
 
 /** What the rules need to know about the job. These facts do not change while its lease holds. */
-export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "lostCount" | "maxLost" | "retryDelayMs" | "snoozes">;
+export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "lostCount" | "maxLost" | "retryDelayMs" | "backoff" | "snoozes">;
 
 export interface Policy {
   readonly deadLetters: boolean;
@@ -129,7 +129,7 @@ function fail(
   random: number,
 ): Transition {
   if (job.retryCount >= job.maxRetries) return giveUp(error, runMs, policy);
-  const delay = delayMs ?? retryDelay(job.retryDelayMs, job.retryCount + 1, random);
+  const delay = delayMs ?? retryDelay(job.retryDelayMs, job.backoff === FIXED_BACKOFF ? 1 : job.retryCount + 1, random);
   return { ...NOTHING, to: "retrying", retries: "add", delayMs: delay, result: null, error: withGroup(error), endsAttempt: true, runMs };
 }
 
@@ -174,6 +174,11 @@ const TOO_MANY_SNOOZES: AttemptError = {
   stack: null,
   kind: "error",
 };
+
+/** When the handler of a job was called: so long after the claim, but not later than now. */
+export function startedAfter(claimedAt: number, heldMs: number, now: number): number {
+  return Math.min(claimedAt + heldMs, now);
+}
 
 /** A change that somebody asked for. It applies only to a job whose status is in `from`. */
 export interface Move {

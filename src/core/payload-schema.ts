@@ -16,6 +16,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const MAX_SCHEMA_BYTES: number = 16 * 1024;
 export const MAX_PUBLISHED_SCHEMAS = 100;
 
+/** How many different schemas a store keeps: the latest published. Those of ended workers stay until their time is over. */
+export const MAX_KEPT_SCHEMAS = 5000;
+
 /** How long a store keeps a published schema, and how often a worker publishes its schemas again. */
 export const SCHEMAS_KEPT_MS: number = DAY_MS;
 export const PUBLISH_AGAIN_MS: number = 6 * HOUR_MS;

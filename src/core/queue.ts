@@ -3,6 +3,7 @@
  * the wire and the engines read these rows. A new setting is a row here, a line in the types below, a column in the two SQL engines, and its
  * place in the HTTP contract, the CLI and the dashboard.
  */
+import { DEFAULTS_RULE, readDefaultNames, readDefaults, shownDefaults } from "./attempt-options.ts";
 import { durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid } from "./errors.ts";
 import { decodeFacets, MAX_FACETS, readFacets } from "./facets.ts";
@@ -25,6 +26,8 @@ export interface QueueSettings {
   readonly retention: Retention;
   /** Declared payload fields, as facets.ts stores them. */
   readonly facets: string | null;
+  /** Defaults for the options of its jobs, as attempt-options.ts stores them. */
+  readonly defaults: string | null;
 }
 
 /** How long completed and cancelled jobs are kept: until either bound is passed, but never less than `keepAtLeastMs`. */
@@ -136,6 +139,16 @@ export const QUEUE_SETTINGS: readonly QueueSetting[] = [
     read: readFacets,
     show: (stored) => decodeFacets(stored as string | null),
   },
+  {
+    name: "defaults",
+    key: "defaults",
+    column: "job_defaults",
+    kind: "text",
+    usual: null,
+    mustBe: DEFAULTS_RULE,
+    read: readDefaults,
+    show: (stored) => shownDefaults(stored as string | null),
+  },
 ];
 
 const GROUPED = QUEUE_SETTINGS.filter(({ group }) => group !== undefined);
@@ -173,11 +186,16 @@ export function shownSettings(settings: QueueSettings): Record<string, unknown> 
 export function readSettingNames(input: unknown): {
   readonly [name: string]: unknown;
   readonly retention?: Readonly<Record<string, unknown>>;
+  readonly defaults?: Readonly<Record<string, unknown>> | null;
 } {
   const given = readFields(input, "settings", [...new Set(QUEUE_SETTINGS.map(({ name, group }) => group ?? name))]);
-  if (given["retention"] === undefined) return given;
+  const { retention, defaults, ...rest } = given;
   const names = GROUPED.map(({ name }) => name);
-  return { ...given, retention: readFields(given["retention"], "retention", names, "retention.") };
+  return {
+    ...rest,
+    ...(retention === undefined ? {} : { retention: readFields(retention, "retention", names, "retention.") }),
+    ...(defaults === undefined ? {} : { defaults: defaults === null ? null : readDefaultNames(defaults) }),
+  };
 }
 
 /** Reads the settings that the caller names, in stored form. Throws `invalid_input` at the first bad or unknown field. */

@@ -1,6 +1,8 @@
 /** READING INPUT: objects with known fields, and the common kinds of values. */
+import { suggest } from "./did-you-mean.ts";
 import { durationWithin } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
+import { INTERNAL_TYPES, isInternalType } from "./internal.ts";
 
 /** Checks that the input is an object with known fields only. `what` names it in messages, `prefix` goes before each field. */
 export function readFields<Name extends string>(
@@ -13,7 +15,7 @@ export function readFields<Name extends string>(
   const unknown = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
   if (unknown === undefined) return input;
   const field = prefix + unknown;
-  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; known fields: ${known.join(", ")}`, { field });
+  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; ${suggest(unknown, known, "known fields")}`, { field });
 }
 
 export function readDuration(input: unknown, field: string, mustBe: string, maxMs: number, minMs = 0): number {
@@ -25,9 +27,17 @@ export function readDuration(input: unknown, field: string, mustBe: string, maxM
 /** The format of names of types, queues and schedules. */
 export const NAME: RegExp = /^[A-Za-z0-9._:-]{1,128}$/;
 export const NAME_RULE = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
+export const RESERVED_TYPE_RULE: string = `a name that does not begin with "${INTERNAL_TYPES}", which is reserved`;
 
 export function isName(value: unknown): value is string {
   return typeof value === "string" && NAME.test(value);
+}
+
+/** Reads the type of a job. Throws `invalid_input`. */
+export function readType(type: unknown): string {
+  if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  if (isInternalType(type)) throw invalid("type", RESERVED_TYPE_RULE, type);
+  return type;
 }
 
 export function readInteger(input: unknown, min: number, max: number): number | undefined {
@@ -42,7 +52,7 @@ export function demandInteger(input: unknown, field: string, min: number, max: n
   return value;
 }
 
-const EARLIEST_RUN_AT = Date.UTC(2000, 0, 1); // anything earlier is probably seconds instead of milliseconds
+export const EARLIEST_RUN_AT: number = Date.UTC(2000, 0, 1); // anything earlier is probably seconds instead of milliseconds
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
 
 /** A point in time in any accepted form, as milliseconds since the epoch. */

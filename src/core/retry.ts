@@ -1,6 +1,9 @@
 /** The longest delay before a retry, whatever its base delay. */
 export const RETRY_CAP_MS: number = 5 * 60_000;
 
+/** The backoff that keeps the delay. `exponential` doubles it, and so does a name that no worker knows. */
+export const FIXED_BACKOFF = "fixed";
+
 const JITTER = 0.25;
 
 /** The longest wait after the second loss. Each further loss makes it four times as long, up to the cap. */

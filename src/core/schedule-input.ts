@@ -1,27 +1,19 @@
+import { ATTEMPT_OPTION_NAMES, type AttemptDefaults, readUnset, withDefaults } from "./attempt-options.ts";
+import type { Declared } from "./declared.ts";
 import { invalid } from "./errors.ts";
+import { withFacets } from "./facets.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "./json.ts";
-import { type NewJob, usualMaxLost } from "./job.ts";
-import { type JobOptions, type JobSettings, readJobOptions, readType } from "./job-options.ts";
-import { isName, NAME_RULE, readFields } from "./read-fields.ts";
+import { type NewJob, USUAL_JOB, usualMaxLost } from "./job.ts";
+import { type JobOptions, type JobSettings, readJobOptions } from "./job-options.ts";
+import { isName, NAME_RULE, readFields, readType } from "./read-fields.ts";
 import { CATCH_UPS, parseTiming } from "./schedule.ts";
-import type { ScheduledJob, ScheduleSpec } from "./schedule-record.ts";
+import { SCHEDULED_OPTIONS, type ScheduledJob, type ScheduleSpec } from "./schedule-record.ts";
 import { canonicalJson, canonicalText } from "./unique.ts";
 
 const OVERLAPS = ["allow", "skip"] as const;
 
 const TIMING_FIELDS = ["cron", "every", "timeZone"] as const;
-const JOB_FIELDS = [
-  "queue",
-  "priority",
-  "maxRetries",
-  "maxLost",
-  "retryDelay",
-  "timeout",
-  "tags",
-  "meta",
-  "webhookUrl",
-] as const satisfies (keyof JobOptions)[];
-const FIELDS = ["name", "type", "payload", "catchUp", "overlap", ...TIMING_FIELDS, ...JOB_FIELDS] as const;
+const FIELDS = ["name", "type", "payload", "catchUp", "overlap", "unset", ...TIMING_FIELDS, ...SCHEDULED_OPTIONS] as const;
 type Fields = { readonly [K in (typeof FIELDS)[number]]?: unknown };
 
 /** Reads a schedule and fills gaps from `defaults`. Throws `invalid_input` at the first bad or unknown field. */
@@ -43,8 +35,10 @@ export function readScheduleName(name: unknown): string {
 }
 
 function readScheduledJob(fields: Fields, defaults: JobSettings, now: number): ScheduledJob {
-  const options = Object.fromEntries(JOB_FIELDS.map((name) => [name, fields[name]])) as JobOptions;
+  const options = Object.fromEntries(SCHEDULED_OPTIONS.map((name) => [name, fields[name]])) as JobOptions;
   const settings = readJobOptions(options, defaults, now);
+  const onlyDefaults = fields.unset === undefined ? [] : readUnset(fields.unset);
+  const unset = ATTEMPT_OPTION_NAMES.filter((name) => options[name] === undefined || onlyDefaults.includes(name));
   return {
     type: readType(fields.type),
     queue: settings.queue,
@@ -57,6 +51,8 @@ function readScheduledJob(fields: Fields, defaults: JobSettings, now: number): S
     webhookUrl: settings.webhookUrl,
     tags: settings.tags,
     meta: settings.meta,
+    ...(settings.backoff === USUAL_JOB.backoff ? {} : { backoff: settings.backoff }),
+    ...(unset.length === 0 ? {} : { unset }),
   };
 }
 
@@ -78,11 +74,13 @@ function canonicalSpec({ name, timing, job, catchUp, overlap }: ScheduleSpec): s
   return `${others} ${canonicalText(payload)}`;
 }
 
-/** The job of a tick. It needs no idempotency key: the schedule's stored last tick makes sure that a tick makes only one job. */
-export function jobOfSchedule(job: ScheduledJob, id: string): NewJob {
-  return {
-    ...job,
-    maxLost: maxLostOf(job),
+/**
+ * The job of a tick, as its queue declares it. It needs no idempotency key: the schedule's stored last tick makes sure that a tick makes only
+ * one job.
+ */
+export function jobOfSchedule(job: ScheduledJob, id: string, { fields, defaults }: Declared): NewJob {
+  const made = {
+    ...withQueueDefaults(job, defaults),
     id,
     delayMs: 0,
     runAt: null,
@@ -91,9 +89,20 @@ export function jobOfSchedule(job: ScheduledJob, id: string): NewJob {
     fingerprint: null,
     facets: null,
   };
+  return withFacets(made, fields);
+}
+
+/** The job of a schedule with the defaults of its queue, for the options that the schedule does not set. */
+export function withQueueDefaults(
+  { unset = [], ...job }: ScheduledJob,
+  defaults: AttemptDefaults | null,
+): Omit<ScheduledJob, "unset"> & { readonly maxLost: number; readonly backoff: string } {
+  return withDefaults({ ...job, maxLost: maxLostOf(job), backoff: job.backoff ?? USUAL_JOB.backoff }, defaults, (name) =>
+    unset.includes(name),
+  );
 }
 
 /** How often a job of the schedule runs again after it was lost. */
-export function maxLostOf({ maxLost, maxRetries }: Pick<ScheduledJob, "maxLost" | "maxRetries">): number {
+function maxLostOf({ maxLost, maxRetries }: Pick<ScheduledJob, "maxLost" | "maxRetries">): number {
   return maxLost ?? usualMaxLost(maxRetries);
 }

@@ -1,13 +1,33 @@
+import type { AttemptOption } from "./attempt-options.ts";
 import type { Timing } from "./schedule.ts";
 import type { NewJob } from "./job.ts";
+import type { JobOptions } from "./job-options.ts";
+
+/** The job options that a schedule takes. */
+export const SCHEDULED_OPTIONS = [
+  "queue",
+  "priority",
+  "maxRetries",
+  "maxLost",
+  "retryDelay",
+  "backoff",
+  "timeout",
+  "tags",
+  "meta",
+  "webhookUrl",
+] as const satisfies (keyof JobOptions)[];
 
 /** What a schedule enqueues at each tick: a job without id and time. */
 export type ScheduledJob = Omit<
   NewJob,
-  "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost" | "facets"
+  "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost" | "backoff" | "facets"
 > & {
   /** Absent in schedules stored by older versions: see `maxLostOf` in schedule-input.ts. */
   readonly maxLost?: number;
+  /** Absent if it is exponential, as in schedules stored by older versions. */
+  readonly backoff?: string;
+  /** Options that the schedule does not set: its queue may, at each tick. Absent if it sets all, and in schedules stored by older versions. */
+  readonly unset?: readonly AttemptOption[];
 };
 
 /** The settings of a schedule. */

@@ -27,8 +27,8 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The place in a payload that an issue is about: `payload`, `payload.to`, `payload.items[2].price`. */
-export function fieldOfIssue(issue: StandardIssue): string {
+/** The place in a payload, or in a result, that an issue is about: `payload`, `payload.to`, `payload.items[2].price`. */
+export function fieldOfIssue(issue: StandardIssue, whole: "payload" | "result" = "payload"): string {
   const keys = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
-  return keys.reduce<string>((path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`), "payload");
+  return keys.reduce<string>((path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`), whole);
 }

@@ -3,10 +3,12 @@ export const TROUBLE_KINDS = [
   "abandoned", // a worker stopped claiming because too many handlers ignored their abort
   "server", // the store works, but its server is not set up as it should be
   "setting", // a setting does not have the effect that it seems to have
-  "store", // a worker cannot reach the store; it keeps trying
+  "store", // the store cannot be reached; the process keeps trying
   "claim", // claimed jobs could not be started; they will count as lost
   "report", // an outcome could not be reported yet, or not at all: then the attempt will count as lost
   "backoff", // a backoff function failed, so the job's retry delay was used
+  "dead", // a job failed for good; told by workers whose process has no log of its own
+  "listener", // a listener of an event threw or rejected; the job and the worker go on
   "thread", // leases are renewed on the main thread, because the renewal thread died
   "audit", // a change was made, but could not be written to the audit
   "upkeep", // an upkeep duty failed; it keeps trying

@@ -41,8 +41,10 @@ export const MAX_QUEUES = 1000;
 /** The longest time that handlers can go on after a stop. */
 export const MAX_GRACE_MS = 86_400_000;
 
-/** How long a store that does not answer has after the grace period, for all calls together. */
+/** How long a store that does not answer has after the grace period to take the outcomes of jobs. */
 export const AFTER_GRACE_MS = 1000;
+/** How long it has for all other calls of the end together: a process with nothing to report ends within a second of its signal. */
+export const LAST_CALLS_MS = 500;
 
 export function readGrace(grace: unknown): number {
   return readDuration(grace, "grace", timeFrom(0, MAX_GRACE_MS), MAX_GRACE_MS);
@@ -54,6 +56,14 @@ export const BEAT_MS = 5000;
 /** How long an aborted handler may take to end before its slot is freed: by default, and at most. */
 export const DEFAULT_SETTLE_MS = 5000;
 export const MAX_SETTLE_MS = 60_000;
+
+/** How far ahead of its free slots a worker claims: by default, and at most. */
+export const DEFAULT_AHEAD_MS = 20;
+export const MAX_AHEAD_MS = 1000;
+
+export function readAhead(ahead: unknown): number {
+  return readDuration(ahead, "ahead", timeFrom(0, MAX_AHEAD_MS), MAX_AHEAD_MS);
+}
 
 export function readSettle(settle: unknown): number {
   return readDuration(settle, "settle", timeFrom(0, MAX_SETTLE_MS), MAX_SETTLE_MS);

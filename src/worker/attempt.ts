@@ -16,9 +16,11 @@
 import type { LeasedJob, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import type { Job } from "../core/job.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import { readHold } from "../core/work-limits.ts";
 import type { Attempts } from "./attempts.ts";
+import { callThrough } from "./call-through.ts";
 import { AttemptContext } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
 import { HandlerLease } from "./handler-lease.ts";
@@ -27,9 +29,9 @@ import { type AbortCause, JobAborted } from "./job-aborted.ts";
 import type { HeldLease } from "./renewal/lease-book.ts";
 import { JobNotes } from "./notes.ts";
 import { encodeResult, type FailureRules, outcomeOfReturn, outcomeOfThrow, outcomeOfTimeout, withVersion } from "./outcome.ts";
-import { readPayload } from "./payload.ts";
+import { readPayload, readResult } from "./apply-schema.ts";
 
-/** How long after the end of `settle` an attempt is still renewed: its outcome is being reported, or the event loop is blocked. */
+/** How long after the end of `settle` an attempt is still renewed: it waited in stock, its outcome is being reported, or the event loop is blocked. */
 const HANGING_MS = 5000;
 
 export class Attempt implements HasDeadline {
@@ -38,16 +40,25 @@ export class Attempt implements HasDeadline {
   readonly #attempts: Attempts;
   /** What the handler logged, if it did. */
   notes: JobNotes | null = null;
+  /** What the handler threw, or its timeout. */
+  failure: unknown = undefined;
   deadlineAt = Infinity;
   #state: "claimed" | "running" | "over" | "abandoned" = "claimed";
-  #startedAt = 0;
+  /** When its handler was called, by the monotonic clock. */
+  startedAt = 0;
   #aborted: AbortCause | null = null;
   #controller: AbortController | null = null;
   /** Set once the handler has called `ctx.complete` or `ctx.holdLease`; few do. */
   #handlerLease: HandlerLease | null = null;
 
-  constructor(lease: LeasedJob, handled: Handled, attempts: Attempts) {
+  /** When it was claimed, by the monotonic clock. */
+  readonly takenAt: number;
+  readonly #isAhead: boolean;
+
+  constructor(lease: LeasedJob, handled: Handled, attempts: Attempts, { takenAt, isAhead }: { takenAt: number; isAhead: boolean }) {
     this.lease = lease;
+    this.takenAt = takenAt;
+    this.#isAhead = isAhead;
     this.#handled = handled;
     this.#attempts = attempts;
   }
@@ -61,7 +72,11 @@ export class Attempt implements HasDeadline {
 
   reportOf(outcome: Outcome): Report {
     const { job, fence, facts } = this.lease;
-    return { id: job.id, fence, facts, outcome: withVersion(outcome, this.#attempts.options.settings.version) };
+    return { id: job.id, fence, facts, outcome: withVersion(outcome, this.#attempts.options.settings.version), heldMs: this.#heldMs };
+  }
+
+  get #heldMs(): number | undefined {
+    return this.#isAhead && this.startedAt > 0 ? Math.round(this.startedAt - this.takenAt) : undefined;
   }
 
   get isOver(): boolean {
@@ -78,13 +93,19 @@ export class Attempt implements HasDeadline {
     return this.#handlerLease?.mayWait === true;
   }
 
+  /** Why there is nothing to report: the job was cancelled, or the lease is gone. */
+  get whyGone(): "cancelled" | "lost" {
+    return this.#aborted === "cancelled" ? "cancelled" : "lost";
+  }
+
   /** Calls the handler, unless the lease is already lost. `now` is monotonic. */
   start(now: number): void {
     if (this.#state !== "claimed") return;
     this.#state = "running";
-    this.#startedAt = now;
+    this.startedAt = now;
     const timeoutMs = this.lease.job.timeout;
     if (timeoutMs > 0) this.#setDeadline(now + timeoutMs);
+    this.#attempts.options.events.started(this);
     void this.#run();
   }
 
@@ -100,7 +121,10 @@ export class Attempt implements HasDeadline {
 
   abort(why: AbortCause): void {
     if (this.isOver) return;
-    if (this.#state === "claimed" && why !== "shutdown") return this.#end(null);
+    if (this.#state === "claimed" && why !== "shutdown") {
+      this.#aborted = why;
+      return this.#end(null);
+    }
     if (!outweighs(why, this.#aborted)) return;
     const isFirst = this.#aborted === null || this.#aborted === "shutdown";
     this.#aborted = why;
@@ -115,6 +139,12 @@ export class Attempt implements HasDeadline {
     this.#end(this.#isGone ? null : this.#aborted === "timeout" ? this.#timedOut() : { kind: "release" });
   }
 
+  /** Its handler was not called and will not be: the job is given back, at no cost. */
+  giveBack(): Report {
+    this.#state = "over";
+    return this.reportOf({ kind: "release" });
+  }
+
   onDeadline(): void {
     if (this.#aborted === null || this.#aborted === "shutdown") return this.abort("timeout");
     this.#end(this.#aborted === "timeout" ? this.#timedOut() : null);
@@ -126,19 +156,36 @@ export class Attempt implements HasDeadline {
     let value: unknown;
     let threw = false;
     try {
-      const { schema } = this.#handled;
-      const job = schema === undefined ? this.lease.job : await readPayload(this.lease.job, schema);
-      // The schema may have taken longer than the timeout.
-      if (!this.isOver) {
-        const returned = this.#handled.handler(job.payload, new AttemptContext(this, job));
-        // A handler that is not async ends in this tick.
-        value = isThenable(returned) ? await returned : returned;
-      }
+      const { job } = this.lease;
+      const around = this.#attempts.options.events.around(job);
+      const returned =
+        around === null
+          ? this.#call(job)
+          : // Middleware may have taken longer than the timeout.
+            callThrough(around, new AttemptContext(this, job), (changed) => (this.isOver ? undefined : this.#call(changed)));
+      // A handler that is not async ends in this tick.
+      value = isThenable(returned) ? await returned : returned;
     } catch (error) {
       threw = true;
       value = error;
     }
     this.#settled(threw, value);
+  }
+
+  #call(job: Job): unknown {
+    const { schema, output, handler } = this.#handled;
+    const isChecked = schema !== undefined || output !== undefined;
+    return isChecked ? this.#callChecked(job) : handler(job.payload, new AttemptContext(this, job));
+  }
+
+  async #callChecked(given: Job): Promise<unknown> {
+    const { schema, output, handler } = this.#handled;
+    const job = schema === undefined ? given : await readPayload(given, schema);
+    // The schema may have taken longer than the timeout.
+    if (this.isOver) return undefined;
+    const returned: unknown = await handler(job.payload, new AttemptContext(this, job));
+    // After ctx.complete, what the handler returns is not stored.
+    return output === undefined || this.#handlerLease?.result !== undefined ? returned : readResult(returned, output);
   }
 
   #settled(threw: boolean, value: unknown): void {
@@ -152,7 +199,10 @@ export class Attempt implements HasDeadline {
     if (this.#aborted === "timeout") return this.#timedOut();
     // If a handler used its signal and throws after the abort, we assume that the abort was the reason: a deploy costs no attempt.
     if (this.#aborted === "shutdown" && threw && this.#controller !== null && controlOf(value) === null) return { kind: "release" };
-    if (threw) return outcomeOfThrow(value, this.#runMs(), this.#rules);
+    if (threw) {
+      this.failure = value;
+      return outcomeOfThrow(value, this.#runMs(), this.#rules);
+    }
     /*
      * After ctx.complete the same result is reported once more. If the transaction was committed, that is a repeat and changes nothing. If it was
      * rolled back, a handler that returns still says that the job is done. A handler that throws has failed (above); after a commit, that report
@@ -172,7 +222,9 @@ export class Attempt implements HasDeadline {
   }
 
   #timedOut(): Outcome {
-    return outcomeOfTimeout(this.#abortReason("timeout"), this.#runMs(), this.#rules);
+    const reason = this.#abortReason("timeout");
+    this.failure = reason;
+    return outcomeOfTimeout(reason, this.#runMs(), this.#rules);
   }
 
   get #isGone(): boolean {
@@ -180,11 +232,13 @@ export class Attempt implements HasDeadline {
   }
 
   get #rules(): FailureRules {
-    return { facts: this.lease.facts, backoff: this.#handled.backoff, onTrouble: this.#attempts.options.onTrouble };
+    const { backoffs, options } = this.#attempts;
+    const { facts, job } = this.lease;
+    return { facts, job, backoff: backoffs.find(facts.backoff, this.#handled.backoff), onTrouble: options.onTrouble };
   }
 
   #runMs(): number {
-    return Math.max(0, Math.round(this.#attempts.options.clock.monotonic() - this.#startedAt));
+    return Math.max(0, Math.round(this.#attempts.options.clock.monotonic() - this.startedAt));
   }
 
   #setDeadline(deadlineAt: number): void {
@@ -197,6 +251,10 @@ export class Attempt implements HasDeadline {
   }
 
   // ── Methods of the context ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get isAborted(): boolean {
+    return this.#aborted !== null;
+  }
 
   /** Made on first use: most handlers never look at their signal. */
   get signal(): AbortSignal {
@@ -231,8 +289,10 @@ export class Attempt implements HasDeadline {
 
   async complete(result: unknown, tx: unknown): Promise<void> {
     if (tx === undefined || tx === null) throw invalid("tx", "your open transaction: ctx.complete(result, { tx })", tx);
+    const { output } = this.#handled;
+    const fitting = output === undefined ? result : await readResult(result, output);
     if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.refusal("completed");
-    const encoded = encodeResult(result);
+    const encoded = encodeResult(fitting);
     const report = this.reportOf({ kind: "completed", result: encoded, runMs: this.#runMs() });
     this.#handlerLease ??= new HandlerLease(this, this.#attempts.options);
     await this.#handlerLease.complete(report, encoded, tx);

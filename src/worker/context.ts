@@ -1,4 +1,4 @@
-import type { Context } from "../client/client.ts";
+import { type Context, IS_ABORTED } from "../client/client.ts";
 import type { Job } from "../core/job.ts";
 import type { Attempt } from "./attempt.ts";
 
@@ -14,6 +14,10 @@ export class AttemptContext implements Context {
 
   get signal(): AbortSignal {
     return this.#attempt.signal;
+  }
+
+  get [IS_ABORTED](): boolean {
+    return this.#attempt.isAborted;
   }
 
   get log(): Context["log"] {

@@ -25,8 +25,8 @@ const MOST_DELAYED = 100;
  *
  *   wake, report ─→ flush, at the end of the tick ─→ claim for the free slots ─→ send ─→ answered ─→ take ─→ attempts run
  *
- * Reports are gathered until the end of the tick (lib/batcher.ts says why). Jobs are claimed only for free slots: a job that waits in a worker
- * uses up its lease and is not available to others.
+ * Reports are gathered until the end of the tick (lib/batcher.ts says why). Jobs are claimed for free slots and, while handlers are fast, a little
+ * ahead of them (see stock.ts): a job that waits in a worker is not available to others.
  *
  * No report is dropped while it may succeed. An exchange without an answer is sent again, which is safe: a repeated report that was already
  * applied succeeds, and a repeated claim gets the jobs of the first.
@@ -50,6 +50,8 @@ export class Exchanger {
   #turn = 0;
   #underWay = { exchanges: 0, repeats: 0, slots: 0, reports: 0 };
   #isFlushing = false;
+  #isReady = false;
+  #wasIdle = false;
   #failures = 0;
   #retry: Timer | null = null;
   #warnedOverrun = false;
@@ -79,8 +81,8 @@ export class Exchanger {
   }
 
   /** The number of running attempts has changed. */
-  noteUse(): void {
-    this.#options.card.runs(this.attempts.running.size, this.slots);
+  noteUse(now: number): void {
+    this.#options.card.runs(this.attempts.running.size, this.slots, now);
   }
 
   get slots(): number {
@@ -158,7 +160,9 @@ export class Exchanger {
 
   /** A report also claims for the slots that it frees. Without a report, we claim only if there may be work. */
   #claim(isReporting: boolean, sharers: number): ClaimRequest | null {
-    const free = this.slots - this.attempts.running.size - this.#queue.length - this.#underWay.slots;
+    const { running, stock } = this.attempts;
+    const room = stock.room();
+    const free = this.slots + room - running.size - stock.size - this.#queue.length - this.#underWay.slots;
     if (free <= 0 || this.#drain !== null || !(this.#mayHaveWork || isReporting)) return null;
     if (this.#isOverrun || this.#hasTooManyUnreported) return null;
     const { clock, card, handlers, settings } = this.#options;
@@ -172,6 +176,7 @@ export class Exchanger {
       leaseMs: settings.leaseMs,
       turn: ++this.#turn,
       again: false,
+      ahead: room > 0 || stock.size > 0,
     };
   }
 
@@ -183,6 +188,7 @@ export class Exchanger {
     underWay.repeats += repeats;
     underWay.slots += slots;
     underWay.reports += reports.length;
+    const sentAt = this.#options.clock.monotonic();
     let answer: { results: readonly LeaseAnswer[]; jobs: readonly LeasedJob[] } | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
@@ -194,7 +200,11 @@ export class Exchanger {
     underWay.repeats -= repeats;
     underWay.slots -= slots;
     underWay.reports -= reports.length;
-    if (answer !== null) this.#answered(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
+    if (answer !== null) {
+      this.attempts.stock.exchanged(this.#options.clock.monotonic() - sentAt);
+      this.#options.events.answered(reports, answer.results);
+      this.#answered(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
+    }
     this.#goOn();
   }
 
@@ -202,9 +212,9 @@ export class Exchanger {
     this.#failures = 0;
     this.#delayed.storeAnswered();
     try {
-      this.#options.card.ended(reports.length);
+      this.#options.card.ended(reports.filter(({ outcome }) => outcome.kind !== "release").length);
       if (reports.length > 0) this.#options.renewer.drop(reports);
-      if (claim !== null) this.#take(jobs, claim.limit);
+      if (claim !== null) this.#take(jobs, claim);
     } catch (error) {
       this.#warn(
         "claim",
@@ -214,18 +224,49 @@ export class Exchanger {
     }
   }
 
+  /** The worker had stopped before its claim was answered. While the client is open, these jobs need not wait for the end of their lease. */
+  async #giveBack(jobs: readonly LeasedJob[]): Promise<void> {
+    const reports = jobs.map(releaseOf);
+    try {
+      await this.#options.leases.exchange(reports, null);
+    } catch (error) {
+      this.#giveUp(reports, error);
+    }
+  }
+
   /** Gives back jobs that arrive after a stop, and those beyond the limit: a claim that arrives after its own repeat returns the jobs of both. */
-  #take(jobs: readonly LeasedJob[], limit: number): void {
+  #take(jobs: readonly LeasedJob[], { limit, ahead = false }: ClaimRequest): void {
+    if (this.#isClosed) {
+      if (jobs.length > 0) void this.#giveBack(jobs);
+      return;
+    }
     const most = this.#drain === null ? limit : 0;
-    if (jobs.length > 0) this.attempts.run(jobs.length <= most ? jobs : jobs.slice(0, most));
-    for (const { job, fence, facts } of jobs.slice(most)) this.report({ id: job.id, fence, facts, outcome: { kind: "release" } });
+    this.#tellReady();
+    if (jobs.length > 0) this.attempts.take(jobs.length <= most ? jobs : jobs.slice(0, most), ahead);
+    for (const leased of jobs.slice(most)) this.report(releaseOf(leased));
     const isFull = jobs.length >= limit;
+    this.attempts.stock.claimed(isFull);
     this.#scale.claimed(isFull, this.attempts.running.size, this.#options.clock.monotonic());
     if (isFull) this.#mayHaveWork = true;
   }
 
+  #tellReady(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.#options.events.tell("ready");
+  }
+
+  /** Once, until it has taken something again. */
+  #tellIdle(): void {
+    const isIdle = !this.#mayHaveWork && this.isIdle && this.attempts.count === 0;
+    const wasIdle = this.#wasIdle;
+    if (isIdle || this.attempts.count > 0) this.#wasIdle = isIdle;
+    if (isIdle && !wasIdle && this.#drain === null) this.#options.events.tell("idle");
+  }
+
   #goOn(): void {
     if (!this.#hasReports) this.#checkDrained();
+    this.#tellIdle();
     // Even with nothing to report: there may still be work.
     this.#flushSoon();
   }
@@ -253,6 +294,7 @@ export class Exchanger {
   async #sendDelayed(reports: readonly Report[]): Promise<readonly Report[]> {
     try {
       const { results } = await this.#options.leases.exchange(reports, null);
+      this.#options.events.answered(reports, results);
       return reports.filter((_, index) => results[index] === "locked");
     } catch (error) {
       if (isClosed(error) && !this.#isClosed) this.#clientClosed([]);
@@ -356,19 +398,25 @@ export class Exchanger {
   drain(onOnlyClaims: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drain = { onDrained: resolve, onOnlyClaims };
+    this.attempts.stock.giveBackAll();
     this.#checkDrained();
     return promise;
   }
 
   /** An exchange in progress counts: it may return jobs that must be given back. */
   #checkDrained(): void {
-    if (this.#drain === null || this.attempts.running.size > 0 || this.attempts.waitingForNotes > 0) return;
+    if (this.#drain === null || this.attempts.count > 0) return;
     if (this.isIdle) this.#drain.onDrained();
     else if (!this.#hasReports) this.#drain.onOnlyClaims();
   }
 
   get isIdle(): boolean {
     return !this.#hasReports && this.#underWay.exchanges === 0 && this.#unanswered.length === 0;
+  }
+
+  /** Whether jobs run here, wait to be started, or have ended and are not reported yet. */
+  get hasOutcomes(): boolean {
+    return this.attempts.count > 0 || this.#hasReports;
   }
 
   /** Whether a report waits or is being sent. */
@@ -378,6 +426,7 @@ export class Exchanger {
 
   /** Sends nothing more. Jobs that could not be reported will count as lost: returns how many. */
   stop(): number {
+    this.attempts.stock.giveBackAll();
     const waiting = [...this.#queue.splice(0), ...this.#delayed.stop()];
     this.#unanswered = [];
     this.#isClosed = true;
@@ -387,6 +436,10 @@ export class Exchanger {
     // Nobody knows whether reports in progress succeed. Delayed reports that were not given up are in progress.
     return waiting.length + this.#underWay.reports + this.unreported;
   }
+}
+
+function releaseOf({ job, fence, facts }: LeasedJob): Report {
+  return { id: job.id, fence, facts, outcome: { kind: "release" } };
 }
 
 function isClosed(error: unknown): boolean {

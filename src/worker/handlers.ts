@@ -11,6 +11,8 @@ const ANY_TYPE = "*";
 export interface Handled {
   readonly handler: Handler;
   readonly schema: StandardSchemaV1 | undefined;
+  /** The schema of the result. */
+  readonly output: StandardSchemaV1 | undefined;
   readonly jsonSchema: SchemaText | null;
   readonly backoff: Backoff | undefined;
 }
@@ -44,7 +46,7 @@ function readObject(handlers: unknown): [string, Handled][] {
   }
   return Object.entries(handlers).map(([type, handler]: [string, unknown]) => {
     if (type !== ANY_TYPE && !isName(type)) throw invalid("handlers", `an object whose keys are types (${NAME_RULE}) or "*"`, type);
-    return [type, { handler: readHandler(type, handler), schema: undefined, jsonSchema: null, backoff: undefined }];
+    return [type, { handler: readHandler(type, handler), schema: undefined, output: undefined, jsonSchema: null, backoff: undefined }];
   });
 }
 
@@ -53,9 +55,9 @@ function readHandledJob(item: unknown, index: number): [string, Handled] {
   if (typeof definition !== "object" || definition === null) {
     throw invalid(`handlers[${index}]`, "a definition with its handler, made by defineJob(…).handle(…)", item);
   }
-  if (!isName(definition.type)) throw invalid(`handlers[${index}].type`, NAME_RULE, definition.type);
-  const { type, input: schema, backoff } = definition;
-  return [type, { handler: readHandler(type, handler), schema, jsonSchema: schemaOf(schema, definition.jsonSchema), backoff }];
+  if (definition.type !== ANY_TYPE && !isName(definition.type)) throw invalid(`handlers[${index}].type`, NAME_RULE, definition.type);
+  const { type, input: schema, output, backoff } = definition;
+  return [type, { handler: readHandler(type, handler), schema, output, jsonSchema: schemaOf(schema, definition.jsonSchema), backoff }];
 }
 
 function readHandler(type: string, handler: unknown): Handler {

@@ -1,15 +1,26 @@
-import type { WorkOptions } from "../client/client.ts";
+import type { Backoff, WorkOptions } from "../client/client.ts";
 import { BULK_QUEUE } from "../core/bulk.ts";
 import { ALL_DELIVERIES, ALL_QUEUES } from "../core/delivery.ts";
 import { invalid } from "../core/errors.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
+import { readBackoffs } from "./backoffs.ts";
 import { demandInteger, isName, NAME_RULE, readFields } from "../core/read-fields.ts";
-import { DEFAULT_SETTLE_MS, MAX_QUEUES, MAX_SLOTS, readGrace, readLease, readSettle, readVersion } from "../core/work-limits.ts";
+import {
+  DEFAULT_AHEAD_MS,
+  DEFAULT_SETTLE_MS,
+  MAX_QUEUES,
+  MAX_SLOTS,
+  readAhead,
+  readGrace,
+  readLease,
+  readSettle,
+  readVersion,
+} from "../core/work-limits.ts";
 
 const MAX_WEIGHT = 1000;
 /** Names that no user's queue has, but that a worker may serve. */
 const OWN_NAMES: readonly string[] = [ALL_QUEUES, ALL_DELIVERIES, BULK_QUEUE];
-const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle", "version"];
+const OPTION_NAMES: readonly (keyof WorkOptions)[] = ["concurrency", "queues", "lease", "grace", "settle", "version", "backoffs", "ahead"];
 
 /** Checked options, with defaults filled in. */
 export interface WorkSettings {
@@ -21,6 +32,8 @@ export interface WorkSettings {
   readonly graceMs: number;
   readonly settleMs: number;
   readonly version: string | undefined;
+  readonly backoffs: ReadonlyMap<string, Backoff>;
+  readonly aheadMs: number;
 }
 
 /** Checks the options of `work`; throws `invalid_input` at the first bad field. */
@@ -33,6 +46,8 @@ export function readWorkOptions(options: WorkOptions = {}): WorkSettings {
     graceMs: readGrace(options.grace ?? "30s"),
     settleMs: readSettle(options.settle ?? DEFAULT_SETTLE_MS),
     version: options.version === undefined ? undefined : readVersion(options.version),
+    backoffs: readBackoffs(options.backoffs),
+    aheadMs: readAhead(options.ahead ?? DEFAULT_AHEAD_MS),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Backoff, LeaseFacts } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "../core/duration.ts";
 import { preview } from "../core/errors.ts";
-import type { AttemptError } from "../core/job.ts";
+import type { AttemptError, Job } from "../core/job.ts";
 import { encodeJson } from "../core/json.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { OnTrouble } from "../core/trouble.ts";
@@ -13,6 +13,7 @@ const MAX_RESULT_BYTES: number = 1024 * 1024;
 
 export interface FailureRules {
   readonly facts: LeaseFacts;
+  readonly job: Job;
   readonly backoff: Backoff | undefined;
   readonly onTrouble: OnTrouble;
 }
@@ -59,11 +60,11 @@ export function withVersion(outcome: Outcome, version: string | undefined): Outc
   return version !== undefined && "error" in outcome ? { ...outcome, error: { ...outcome.error, version } } : outcome;
 }
 
-/** The delay from the handler's backoff function; undefined to use the job's retry delay, also if the function fails. */
-function backoffDelay(thrown: unknown, { facts, backoff, onTrouble }: FailureRules): number | undefined {
+/** The delay from the backoff function of the job; undefined to use the job's retry delay, also if the function fails. */
+function backoffDelay(thrown: unknown, { facts, job, backoff, onTrouble }: FailureRules): number | undefined {
   if (backoff === undefined) return undefined;
   try {
-    const delay: Duration = backoff(facts.retryCount + 1, thrown);
+    const delay: Duration = backoff(facts.retryCount + 1, thrown, job);
     const delayMs = durationWithin(delay, 0, MAX_DELAY_MS);
     if (delayMs !== undefined) return delayMs;
     onTrouble({ kind: "backoff", message: `backoff of ${facts.type} must return a time of at most 10 years; got ${preview(delay)}` });

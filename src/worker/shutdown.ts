@@ -7,7 +7,7 @@ const ABORT_BEFORE_MS = 5000;
 
 /**
  * THE STEPS OF A STOPPING WORKER: let handlers finish, abort them 5 s before the grace ends (at half of a grace below 10 s, so that a short one
- * leaves time for both), give them up at its end, and wait a second for the store. Each step can be made earlier, never later.
+ * leaves time for both), give them up at its end, and wait a little for the store. Each step can be made earlier, never later.
  */
 export class Shutdown {
   /** Resolves when there is no time left, even if the store has not accepted everything. */
@@ -34,6 +34,11 @@ export class Shutdown {
       { afterMs: (graceMs) => graceMs, run: () => this.#giveUp(attempts), at: Infinity, done: false },
       { afterMs: (graceMs) => graceMs + afterGraceMs, run: resolve, at: Infinity, done: false },
     ];
+  }
+
+  /** How long it has waited for the store and for nothing else. */
+  get waitedMs(): number {
+    return Math.max(0, this.#clock.monotonic() - this.#steps[1]!.at);
   }
 
   endAfter(graceMs: number): void {

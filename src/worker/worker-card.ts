@@ -51,13 +51,13 @@ export class WorkerCard {
   }
 
   /** The number of running attempts has changed. */
-  runs(running: number, slots: number): void {
-    this.#use.change(running, slots, this.#clock.monotonic());
+  runs(running: number, slots: number, now: number): void {
+    this.#use.change(running, slots, now);
   }
 
   entry(state: WorkerHandle["state"], slots: number, { running, abandoned }: Attempts): WorkerEntry {
     // An idle worker has slots too, and their number may have changed.
-    this.runs(running.size, slots);
+    this.runs(running.size, slots, this.#clock.monotonic());
     return {
       id: this.id,
       host: this.#host,

@@ -6,22 +6,24 @@
  * The path of a job through the files:
  *
  *   worker.ts     is woken by a hint, or by a poll once a second because hints may be lost, and wakes the exchanger
- *   exchanger.ts  claims for the free slots, in the same call that reports ended attempts
+ *   exchanger.ts  claims for the free slots and a little ahead, in the same call that reports ended attempts
+ *   stock.ts      keeps what was claimed ahead, for a short time
  *   attempts.ts   runs the claimed jobs and renews their leases
  *   attempt.ts    calls the handler and makes an outcome of its result
  *   attempts.ts   writes log lines, frees the slot
  *   exchanger.ts  reports the outcome, and claims for the free slot
  */
-import type { Handlers, Leases, WorkerClient, WorkerHandle, WorkOptions } from "../client/client.ts";
+import type { Handlers, Hooks, Leases, WorkerClient, WorkerHandle, WorkOptions } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import type { Duration } from "../core/duration.ts";
 import { MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 import { kindOfQueue } from "../core/queue-kind.ts";
 import type { OnTrouble } from "../core/trouble.ts";
-import { AFTER_GRACE_MS, readGrace } from "../core/work-limits.ts";
+import { AFTER_GRACE_MS, LAST_CALLS_MS, readGrace } from "../core/work-limits.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
+import { AttemptEvents } from "./attempt-events.ts";
 import type { Attempts } from "./attempts.ts";
 import { Exchanger } from "./exchanger.ts";
 import { type HandlerTable, readHandlers } from "./handlers.ts";
@@ -41,6 +43,8 @@ export interface WorkerEnv {
   readonly renewer: RenewerFactory;
   /** How many exchanges may be in progress: 1 (the default) if the store runs in this process, 2 if a server works meanwhile. */
   readonly inFlight?: number;
+  /** The store is behind a server of ours, so that each exchange is a request. Default false. */
+  readonly isRemote?: boolean;
   /** How often an idle worker polls without a hint. Default 1 s. */
   readonly pollMs?: number;
   /** In [0, 1); spreads polls and retries. */
@@ -49,10 +53,12 @@ export interface WorkerEnv {
   readonly fillRandom?: ((bytes: Uint8Array) => void) | undefined;
   /** Called with what a person should know. Default: a line on the console. */
   readonly onTrouble?: OnTrouble;
-  /** How long the store may take to answer a worker that stops now and waits for nothing else. Default 1 s. */
-  readonly afterGraceMs?: () => number;
-  /** Called once, when the worker has stopped for any reason. `isOutOfTime`: the store did not answer in time. */
-  readonly onStopped?: (isOutOfTime: boolean) => void;
+  /** Who listens to the jobs of the client. */
+  readonly hooks?: Hooks | undefined;
+  /** How long the store has just made other workers wait at their end: a worker without a grace period waits only for the rest. Default 0. */
+  readonly waitedMs?: () => number;
+  /** Called once, when the worker has stopped for any reason. `waitedMs`: how long it waited for the store and for nothing else. */
+  readonly onStopped?: (waitedMs: number) => void;
 }
 
 /** Starts a worker. Throws `invalid_input` and starts nothing if handlers or options are wrong. */
@@ -78,6 +84,7 @@ export function startWorker(client: WorkerClient, handlers: Handlers, options: W
     get healthy() {
       return worker.exchanger.healthy;
     },
+    on: (event, listener) => worker.events.on(event, listener),
     [Symbol.asyncDispose]: () => worker.stop(),
   };
 }
@@ -86,6 +93,7 @@ class JobWorker {
   readonly card: WorkerCard;
   readonly exchanger: Exchanger;
   readonly attempts: Attempts;
+  readonly events: AttemptEvents;
   readonly #env: WorkerEnv;
   readonly #leases: Leases;
   readonly #settings: WorkSettings;
@@ -102,7 +110,12 @@ class JobWorker {
 
   constructor(client: WorkerClient, handlers: HandlerTable, settings: WorkSettings, env: WorkerEnv) {
     const { clock, random = Math.random, inFlight = 1, pollMs = POLL_MS } = env;
-    const onTrouble = guarded(env.onTrouble ?? warn, clock);
+    const tellClient = guarded(env.onTrouble ?? warn, clock);
+    this.events = new AttemptEvents(env.hooks, tellClient);
+    const onTrouble: OnTrouble = (trouble) => {
+      tellClient(trouble);
+      this.events.tell("trouble", trouble);
+    };
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;
@@ -121,10 +134,12 @@ class JobWorker {
       leases: client.leases,
       getJob: (id) => client.get(id),
       renewer: this.#renewer,
+      isRemote: env.isRemote === true,
       handlers,
       settings,
       inFlight,
       card: this.card,
+      events: this.events,
       onTrouble,
       onClosed: () => void this.stop({ grace: 0 }).catch(() => {}),
     });
@@ -158,7 +173,7 @@ class JobWorker {
   /** Not at once: other cancels in this tick belong to the same beat. */
   #beatSoon(): void {
     const { clock } = this.#env;
-    if (this.attempts.running.size === 0) return;
+    if (this.attempts.running.size + this.attempts.stock.size === 0) return;
     this.#hintedBeat ??= clock.setTimer(
       () => {
         this.#hintedBeat = null;
@@ -174,8 +189,10 @@ class JobWorker {
     const graceMs = grace === undefined ? this.#settings.graceMs : readGrace(grace);
     if (this.#shutdown === null) {
       const hasGrace = graceMs > 0 && this.attempts.running.size > 0;
-      const afterGraceMs = hasGrace ? AFTER_GRACE_MS : this.#env.afterGraceMs?.();
+      const storeMs = this.exchanger.hasOutcomes ? AFTER_GRACE_MS : LAST_CALLS_MS;
+      const afterGraceMs = hasGrace ? storeMs : Math.max(0, storeMs - (this.#env.waitedMs?.() ?? 0));
       this.#shutdown = new Shutdown(this.#env.clock, this.attempts, afterGraceMs);
+      this.events.tell("stopping");
       this.#stopped = this.#stop(this.#shutdown);
     }
     this.#shutdown.endAfter(graceMs);
@@ -189,17 +206,17 @@ class JobWorker {
     void this.#renewer.beatNow();
     // If only the answer to a claim is missing, there is no need for the grace period.
     const drained = this.exchanger.drain(() => shutdown.endAfter(0));
-    const isOutOfTime = shutdown.outOfTime.then(() => true);
-    await Promise.race([drained, isOutOfTime]);
+    await Promise.race([drained, shutdown.outOfTime]);
     const unreported = this.exchanger.stop();
     this.attempts.stop();
     this.#hintedBeat?.cancel();
     // The grace period was for handlers and their outcomes.
     shutdown.endAfter(0);
-    const isLate = await Promise.race([this.#unregister().then(() => false), isOutOfTime]);
+    await Promise.race([this.#unregister(), shutdown.outOfTime]);
     shutdown.stop();
     this.#isStopped = true;
-    this.#env.onStopped?.(isLate);
+    this.#env.onStopped?.(shutdown.waitedMs);
+    this.events.tell("stopped");
     if (unreported > 0) throw notReported(unreported);
   }
 

@@ -1,4 +1,5 @@
 /** Types for enqueueing, finding and listing jobs. */
+import type { AttemptOption } from "../../core/attempt-options.ts";
 import type { MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { Job, JobSummary, PriorityLevel, Status } from "../../core/job.ts";
@@ -6,8 +7,11 @@ import type { Sort } from "../../core/list-order.ts";
 import type { JobDefinition } from "./work.ts";
 
 /** Options of enqueue. */
-export interface EnqueueOptions extends JobOptions, GivenId {
-  /** Your open transaction (`node:sqlite` or PostgreSQL) on this store: the job exists if and when you commit. */
+export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults {
+  /**
+   * Your open transaction on this store: the job exists if and when you commit. SQLite: a `DatabaseSync` of `node:sqlite`. PostgreSQL: a client of
+   * pg, a transaction of Drizzle, Kysely, Knex, Prisma, TypeORM or postgres.js, or any `QueryTransaction`.
+   */
   readonly tx?: unknown;
 }
 
@@ -17,19 +21,35 @@ export interface GivenId {
   readonly id?: string | undefined;
 }
 
+/** For clients that send their own defaults with a job. */
+export interface OnlyDefaults {
+  /** Options that are set here only as defaults: those of the queue come before them. */
+  readonly unset?: readonly AttemptOption[] | undefined;
+}
+
 /** What enqueue takes after the type. The payload is optional if it may be undefined. */
 export type PayloadAndOptions<Payload, Options> = undefined extends Payload
   ? [payload?: NoInfer<Payload>, options?: Options]
   : [payload: NoInfer<Payload>, options?: Options];
 
+/** A payload as a field. It is optional if it may be undefined. */
+export type PayloadField<Payload> = undefined extends Payload ? { readonly payload?: Payload } : { readonly payload: Payload };
+
+/** A definition, by what a caller knows of it: the payload that it gives, and the result that it gets. */
+export type DefinitionOf<Input, Result = unknown> = JobDefinition<Input, any, Result, any, any>; // oxlint-disable-line no-explicit-any -- what handlers get and return does not matter to a caller
+
 /** One item of enqueueMany. `definition.job(payload, options)` makes one with a typed payload. */
-export interface JobInput extends JobOptions, GivenId {
-  readonly type: string | JobDefinition<unknown>;
+export interface JobInput<Name extends string = string> extends JobOptions, GivenId, OnlyDefaults {
+  readonly type: Name | JobDefinition<unknown>;
   readonly payload?: unknown;
 }
 
+/** An item of enqueueMany with a definition, as `definition.job(payload, options)` makes it. */
+export type DefinedJob<Input, Result = unknown> = JobOptions &
+  GivenId & { readonly type: DefinitionOf<Input, Result> } & PayloadField<Input>;
+
 /** The job that enqueue returns. Its payload is the stored JSON, in which a Date is a string. */
-export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
+export type EnqueuedJob<Payload = unknown, Result = unknown> = Job<Payload, Result> & {
   /** False if the idempotency key was known: then this is the job stored under it. */
   readonly created: boolean;
   /** True if only the key of that job is left: then only its id, type, queue and status are known. */
@@ -37,7 +57,8 @@ export type EnqueuedJob<Payload = unknown> = Job<Payload> & {
 };
 
 /** The result for one job of many: the job, or its error. */
-export type EnqueueResult = { readonly ok: true; readonly job: EnqueuedJob } | { readonly ok: false; readonly error: MillraceError };
+export type EnqueueResult<Payload = unknown, Result = unknown> =
+  { readonly ok: true; readonly job: EnqueuedJob<Payload, Result> } | { readonly ok: false; readonly error: MillraceError };
 
 /** Status filters also accept the names of other queues, in any case. `failed` matches failed and dead. */
 export type StatusFilter =

@@ -1,8 +1,10 @@
 /** Types of queues, figures and dead letters. */
 import type { QueueFacet } from "../../core/facets.ts";
+import type { AttemptOption, ShownDefaults } from "../../core/attempt-options.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import type { PriorityLevel, Status } from "../../core/job.ts";
+import type { JobOptions } from "../../core/job-options.ts";
 import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { Mute, MuteOptions } from "../../core/mute.ts";
 import type { JobFilter, JobPage, ListJobs } from "./jobs.ts";
@@ -20,6 +22,12 @@ export interface QueueOptions {
    * on. A list replaces the one before; an empty one removes all.
    */
   readonly facets?: readonly string[] | null | undefined;
+  /**
+   * Defaults for jobs of this queue, for every producer: `{ maxRetries: 5, timeout: "2m" }`. They hold where neither the call nor the definition
+   * says anything, and come before the `defaults` of `connect`. Other processes use them within half a minute. An object replaces the one before;
+   * null removes all.
+   */
+  readonly defaults?: QueueJobDefaults | null | undefined;
   /** How long completed and cancelled jobs are kept. */
   readonly retention?:
     | {
@@ -29,6 +37,9 @@ export interface QueueOptions {
       }
     | undefined;
 }
+
+/** Options of jobs that a queue can set. */
+export type QueueJobDefaults = { readonly [Name in AttemptOption]?: JobOptions[Name] | null };
 
 /** What to do if the queue does not exist yet. */
 export interface NewQueueOptions {
@@ -63,6 +74,8 @@ export interface QueueInfo {
   readonly deadLetters: boolean;
   /** Indexed fields of the payload, and since when every new job has them. */
   readonly facets: readonly QueueFacet[];
+  /** Defaults for the options of its jobs, times in milliseconds; null if it sets none. */
+  readonly defaults: ShownDefaults;
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 
@@ -122,7 +135,7 @@ export interface HistoryQuery {
   /** Only this type; needs a `queue`. Each of the first 100 types of a queue is counted on its own; any other one has zeros. */
   readonly type?: string | undefined;
   /**
-   * Whether to return run and wait times, too; needs a `queue`. Minutes have them for the last two hours, hours as long as they are kept; before
+   * Whether to return run and wait times, too; needs a `queue`. Minutes have them for the last hour, hours as long as they are kept; before
    * that they are null.
    */
   readonly times?: boolean | undefined;

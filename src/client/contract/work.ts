@@ -8,29 +8,67 @@ import type { Outcome } from "../../core/lifecycle.ts";
 import type { JsonSchema, SchemaText } from "../../core/payload-schema.ts";
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
-import type { JobInput, PayloadAndOptions } from "./jobs.ts";
+import type { Listener, WorkerEvents } from "./hooks.ts";
+import type { DefinedJob, PayloadAndOptions } from "./jobs.ts";
 
-/** A job type with its payload schema and options, made by defineJob. Producers give the schema's input, handlers get its output. */
-export interface JobDefinition<Input, Output = Input> {
-  readonly type: string;
-  readonly input: StandardSchemaV1<Input, Output> | undefined;
+/**
+ * A job type with its schemas and options, made by defineJob. Producers give the input of the payload's schema, handlers get its output
+ * (`Payload`). Handlers return the input of the result's schema (`Returned`), and its output is stored (`Result`).
+ */
+export interface JobDefinition<Input, Payload = Input, Result = unknown, Type extends string = string, Returned = Result> {
+  readonly type: Type;
+  readonly input: StandardSchemaV1<Input, Payload> | undefined;
+  readonly output: StandardSchemaV1<Returned, Result> | undefined;
   /** What workers publish instead of the JSON Schema that `input` makes of itself. */
   readonly jsonSchema?: JsonSchema | undefined;
   /** Defaults for all jobs of this type. */
   readonly options: JobOptions;
-  /** The delay before the n-th retry after an error of the handler, instead of `retryDelay`. */
+  /** The delay before the n-th retry after an error of the handler, for jobs that have no other backoff. */
   readonly backoff: Backoff | undefined;
   /** Adds the handler. */
-  handle<Result>(handler: Handler<Output, Result>): HandledJob<Result>;
+  handle<Value extends Returned>(handler: Handler<Payload, Value>): HandledJob<Value>;
+  /** Adds a handler that gets many jobs at once. Each has its own attempt, lease, timeout and outcome, and uses a slot of the worker. */
+  handleMany<Value extends Returned>(handler: BatchHandler<Payload, Value>, options?: BatchOptions): HandledJob<Value>;
   /** An item for enqueueMany. */
-  job(...payloadAndOptions: PayloadAndOptions<Input, JobOptions>): JobInput;
+  job(...payloadAndOptions: PayloadAndOptions<Input, JobOptions>): DefinedJob<Input, Result>;
 }
 
-/** The delay before the n-th retry. */
-export type Backoff = (retry: number, error: unknown) => Duration;
+/** The delay before the n-th retry of a job, after this error. */
+export type Backoff = (retry: number, error: unknown, job: Job) => Duration;
 
 /** Runs a job. What it returns is the result; if it throws, the attempt fails. */
 export type Handler<Input = unknown, Result = unknown> = (payload: Input, ctx: Context<Input>) => Result | Promise<Result>;
+
+/**
+ * Runs many jobs of a type at once. It returns a list with an outcome for each job, in their order, or nothing if all are done. An outcome is the
+ * result, or an error as a single handler throws it: `new Error(…)`, `RetryAfter`, `Snooze` or `Discard`. If it throws, all jobs that have no
+ * outcome yet have failed.
+ */
+export type BatchHandler<Payload = unknown, Result = unknown> = (
+  jobs: readonly Job<Payload>[],
+  ctx: BatchContext,
+) => BatchOutcomes<Result> | Promise<BatchOutcomes<Result>>;
+
+/** What a batch handler returns. */
+export type BatchOutcomes<Result = unknown> = readonly (Result | Error)[] | void;
+
+/** Which jobs come together. */
+export interface BatchOptions {
+  /** The most jobs at once: 1 to 1,000, default 100. There are never more than the worker has slots: see its `concurrency`. */
+  readonly size?: number | undefined;
+  /** How long to wait for more jobs, at most 5 s. It counts as run time of the jobs. Default: takes what was claimed at once. */
+  readonly wait?: Duration | undefined;
+}
+
+/** What a batch handler gets besides the jobs. */
+export interface BatchContext {
+  /** Aborts when every job of the batch was aborted. */
+  readonly signal: AbortSignal;
+  /** The context of one job: its own signal, log, progress, `complete` and `holdLease`. */
+  readonly of: (job: Job) => Context;
+  /** Ends one job before the others: a result, or an error. What the handler returns or throws later does not change it. */
+  readonly settle: (job: Job, outcome?: unknown) => void;
+}
 
 /** A definition with its handler: an item of a list of handlers. */
 export interface HandledJob<Result = unknown> {
@@ -50,7 +88,7 @@ export interface Context<Payload = unknown> {
   readonly log: (text: string) => void;
   /** Reports progress, 0..100. If you call it often, only the latest is written. */
   readonly progress: (percent: number, note?: string) => void;
-  /** Completes the job within your open transaction; what the handler returns afterwards is not stored. */
+  /** Completes the job within your open transaction; what the handler returns afterwards is not stored. Rejects if the result does not fit `output`. */
   readonly complete: (result: unknown, options: { readonly tx: unknown }) => Promise<void>;
   /**
    * Extends the lease once by this time (1 s to 1 h less the worker's lease) and does not renew it meanwhile. On PostgreSQL, call it before you
@@ -80,6 +118,16 @@ export interface WorkOptions {
    * with which version it began.
    */
   readonly version?: string | undefined;
+  /**
+   * Functions by name for jobs with that `backoff`: `{ slowly: (retry, error, job) => retry * 60_000 }`. Jobs with a name that is not here are
+   * retried with exponential backoff, and `onTrouble` is told once.
+   */
+  readonly backoffs?: Readonly<Record<string, Backoff>> | undefined;
+  /**
+   * How far ahead of its free slots the worker claims while its handlers are fast: at most the jobs that it will start within this time, and never
+   * more than 500 in hand. 0 claims for free slots only. At most 1 s; default 20 ms. Over HTTP it is at least two round trips, up to 200 ms.
+   */
+  readonly ahead?: Duration | undefined;
 }
 
 /** A worker that runs in this process. */
@@ -96,6 +144,8 @@ export interface WorkerHandle extends AsyncDisposable {
   readonly abandoned: number;
   /** False while it cannot claim: too many abandoned handlers, too many outcomes not reported yet, or the store is unreachable. */
   readonly healthy: boolean;
+  /** Like `client.on`, for the jobs of this worker, and for what happens to the worker itself. Returns a function that ends it. */
+  on<Name extends keyof WorkerEvents>(event: Name, listener: Listener<WorkerEvents[Name]>): () => void;
 }
 
 /** A worker in any process, as it last reported. */
@@ -119,7 +169,7 @@ export interface LeasedJob {
   readonly texts?: BodyTexts | undefined;
 }
 
-/** What the rules need to know about a claimed job when its attempt ends. */
+/** What the rules need to know about a claimed job when its attempt ends, and what `job:started` tells. */
 export interface LeaseFacts {
   readonly type: string;
   readonly queue: string;
@@ -128,9 +178,14 @@ export interface LeaseFacts {
   readonly lostCount: number;
   readonly maxLost: number;
   readonly retryDelayMs: number;
+  readonly backoff: string;
   readonly snoozes: number;
   readonly webhookUrl: string | null;
   readonly deadLetters: boolean;
+  /** The attempt that the claim began, for whom, and when. */
+  readonly attempt: number;
+  readonly workerId: string | null;
+  readonly startedAt: number | null;
 }
 
 /** Which jobs a worker wants. */
@@ -146,12 +201,16 @@ export interface ClaimRequest {
   readonly again: boolean;
   /** The worker is on another machine than this client, so its claims must survive a power cut here. Default false. */
   readonly remote?: boolean | undefined;
+  /** The jobs may wait in the worker before their handlers are called. Then `job:started` is told with the report. Default false. */
+  readonly ahead?: boolean | undefined;
 }
 
 /** How an attempt ended. */
 export interface Report extends LeaseRef {
   readonly outcome: Outcome;
   readonly facts?: LeaseFacts | undefined;
+  /** How long after the claim the handler was called, if the job was claimed ahead and the handler was called. */
+  readonly heldMs?: number | undefined;
 }
 
 /** What a handler reports while it runs. */

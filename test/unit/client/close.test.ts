@@ -196,14 +196,14 @@ describe("close", () => {
     client.close = async () => {};
   });
 
-  test("gives a silent store one second in all when nothing runs, whatever the grace", async () => {
+  test("gives a silent store half a second in all when nothing runs, whatever the grace", async () => {
     const { client, store, clock } = await openClient();
     silence(store);
     client.work({ t: async () => {} });
     await clock.advance("10s");
     let isClosed = false;
     void client.close({ grace: "1h" }).then(() => (isClosed = true));
-    await clock.advance(999);
+    await clock.advance(499);
     expect(isClosed).toBe(false);
     await clock.advance(1);
     expect(isClosed).toBe(true);
@@ -212,18 +212,35 @@ describe("close", () => {
   test.each([
     ["closes at once, as a server does after its workers", { grace: 0 }],
     ["lets each worker have its own grace", {}],
-  ])("gives a silent store that second once, also when workers were stopped before: %s", async (_name, options) => {
+  ])("gives a silent store that time once, also when workers were stopped before: %s", async (_name, options) => {
     const { client, store, clock } = await openClient({ worksBulk: true, upkeep: true });
     const worker = client.work({ t: async () => {} });
     await clock.advance("10s");
     silence(store);
     await clock.advance("10s");
     const stopping = worker.stop({ grace: "1h" });
-    await clock.advance("1s");
+    await clock.advance(500);
     await stopping;
     let isClosed = false;
     void client.close(options).then(() => (isClosed = true));
     await clock.settle();
+    expect(isClosed).toBe(true);
+  });
+
+  test("gives a slow store only what its workers have left of that time", async () => {
+    const { client, store, clock } = await openClient({ upkeep: true });
+    const worker = client.work({ t: async () => {} });
+    await clock.advance("10s");
+    store.unregister = () => new Promise((resolve) => void clock.setTimer(resolve, 300));
+    const stopping = worker.stop({ grace: "1h" });
+    await clock.advance(300);
+    await stopping;
+    silence(store);
+    let isClosed = false;
+    void client.close({ grace: 0 }).then(() => (isClosed = true));
+    await clock.advance(199);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
     expect(isClosed).toBe(true);
   });
 

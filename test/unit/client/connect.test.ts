@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -27,10 +27,29 @@ describe("connect", () => {
   test.each([
     ["ftp://x", "url"],
     ["", "url"],
+    [undefined, "url"],
+    [null, "url"],
+    [{}, "url"],
     ["app.db", "url"],
     [5, "url"],
   ])("refuses the URL %j", async (url, field) => {
     await expect(connect(url as string)).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+
+  test.each([
+    [undefined, "undefined"],
+    [null, "null"],
+    ["", "empty"],
+  ])("says for the URL %j that a variable may not be set, and opens nothing", async (url, what) => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const before = process.cwd();
+    process.chdir(folder);
+    onTestFinished(() => process.chdir(before));
+    await expect(connect(url as string)).rejects.toThrow(`the URL given to connect is ${what}. Is an environment variable not set?`);
+    expect(readdirSync(folder)).toEqual([]);
+    await (await connect()).close();
+    expect(readdirSync(folder)).toContain("millrace.db");
   });
 
   test.each([

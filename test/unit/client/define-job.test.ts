@@ -66,6 +66,7 @@ describe("a definition", () => {
     ["priority", { type: "x", priority: "urgent" }],
     ["nonsense", { type: "x", nonsense: 1 }],
     ["input", { type: "x", input: { parse: () => 1 } }],
+    ["output", { type: "x", output: "a text" }],
     ["backoff", { type: "x", backoff: 5 }],
   ])("with a bad %s is refused where it is written", (field, definition: unknown) => {
     expect(() => defineJob(definition as { type: string })).toThrow(expect.objectContaining({ code: "invalid_input", field }) as Error);
@@ -85,7 +86,7 @@ describe("a definition", () => {
       input: z.object({ at: z.string().transform((text) => new Date(text)), note: z.string().default("") }),
     });
     type Input = { at: string; note?: string | undefined };
-    expectTypeOf(job).toEqualTypeOf<JobDefinition<Input, { at: Date; note: string }>>();
+    expectTypeOf(job).toEqualTypeOf<JobDefinition<Input, { at: Date; note: string }, unknown, "order">>();
     job.handle((payload) => expectTypeOf(payload).toEqualTypeOf<{ at: Date; note: string }>());
     const enqueue = (client: Client): Promise<EnqueuedJob<Input>> => client.enqueue(job, { at: "now" });
     // @ts-expect-error -- the handler's Date is not what a caller gives

@@ -306,7 +306,7 @@ describe("enqueueMany", () => {
     const mail = defineJob({ type: "mail", input: z.object({ to: z.string() }), queue: "post" });
     const results = await client.enqueueMany([
       { type: mail, payload: { to: "ann" } },
-      { type: mail, payload: { to: 5 } },
+      { type: mail, payload: { to: 5 as never } },
     ]);
     expect(results[0]).toMatchObject({ ok: true, job: { type: "mail", queue: "post" } });
     expect(results[1]).toMatchObject({ ok: false, error: { code: "invalid_input", field: "payload.to" } });
@@ -349,6 +349,9 @@ describe("strict mode", () => {
     expect(await client.schedules.list()).toEqual([]);
     const worker = client.work({ handled: async () => {} });
     expect(await client.schedules.upsert({ name: "s", every: "1m", type: "handled" })).toMatchObject({ type: "handled" });
+    expect(await client.schedules.upsert({ name: "d", every: "1m", job: defineJob({ type: "defined" }) })).toMatchObject({
+      type: "defined",
+    });
     await clock.settle();
     await worker.stop();
   });

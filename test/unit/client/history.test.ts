@@ -58,7 +58,6 @@ describe("history", () => {
     expect(reads.map(([{ step, from }]) => [step, from])).toEqual([
       ["hour", START],
       ["hour-times", START],
-      ["minute", START + 27 * HOUR],
     ]);
     expect((await client.history({ queue: "q" })).at(-1)).toMatchObject({ completed: 4, run: null, wait: null });
   });

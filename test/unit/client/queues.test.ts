@@ -19,6 +19,7 @@ describe("a queue", () => {
         headStart: null,
         deadLetters: true,
         facets: [],
+        defaults: { maxRetries: null, maxLost: null, retryDelay: null, backoff: null, timeout: null },
         retention: { age: 86_400_000, count: 10_000, keepAtLeast: 600_000 },
       },
       expect.objectContaining({
@@ -70,6 +71,10 @@ describe("a queue", () => {
     [{ retention: { age: "x" } }, "retention.age"],
     [{ retention: { count: -1 } }, "retention.count"],
     [{ retention: { keep: 1 } }, "retention.keep"],
+    [{ defaults: 5 }, "defaults"],
+    [{ defaults: { maxRetries: 101 } }, "defaults.maxRetries"],
+    [{ defaults: { timeout: "soon" } }, "defaults.timeout"],
+    [{ defaults: { priority: 1 } }, "defaults.priority"],
     [{ paused: true }, "paused"],
     [null, "settings"],
   ])("refuses the settings %j, and nothing is changed or made", async (settings, field) => {
@@ -125,4 +130,24 @@ describe("a queue", () => {
     expect(hints).toContainEqual({ topic: "work", queue: "mail" });
     stop();
   });
+});
+
+test("new defaults of a queue count at once, even if the old ones are just being read", async () => {
+  const { client, store, clock } = await openClient();
+  await client.enqueue("t");
+  await clock.advance("20s");
+  const queues = store.queues.bind(store);
+  const gate = Promise.withResolvers<void>();
+  store.queues = async () => {
+    const read = await queues();
+    await gate.promise;
+    return read;
+  };
+  // Takes what it knows, and reads again for those who come later.
+  await client.enqueue("t");
+  store.queues = queues;
+  await client.configure("default", { defaults: { maxRetries: 0 } });
+  gate.resolve();
+  await clock.settle();
+  expect(await client.enqueue("t")).toMatchObject({ maxRetries: 0 });
 });

@@ -42,6 +42,8 @@ describe("upsert", () => {
       maxLost: 3,
       retryDelay: 1000,
       timeout: 30_000,
+      backoff: "exponential",
+      unset: ["maxRetries", "maxLost", "retryDelay", "backoff", "timeout"],
       tags: ["x"],
       meta: { m: 1 },
       webhookUrl: null,

@@ -29,4 +29,13 @@ describe("a worker of all queues", () => {
     expect(await served.expand(["*~webhooks"])).toEqual(["a~webhooks"]);
     expect(served.expand(["x", "y"])).toEqual(["x", "y"]);
   });
+
+  test("knows its queues as soon as the store answers, after a read that failed", async () => {
+    let isAway = true;
+    const queues = async () => (isAway ? Promise.reject(new Error("away")) : ([{ name: "a" }] as never));
+    const served = new ServedQueues({ queues }, systemClock);
+    await expect(served.expand(["*"])).rejects.toThrow("away");
+    isAway = false;
+    expect(await served.expand(["*"])).toEqual(["a"]);
+  });
 });

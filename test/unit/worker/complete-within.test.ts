@@ -4,7 +4,9 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
 import type { Client, Context, WorkOptions } from "../../../src/client/client.ts";
+import { defineJob } from "../../../src/client/define-job.ts";
 import { connect } from "../../../src/connect.ts";
 import type { Job } from "../../../src/core/job.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -53,6 +55,24 @@ describe("a handler that completes its job in a transaction of its own", () => {
     expect(job).toMatchObject({ status: "completed", result: { by: "transaction" }, attempt: 1 });
     expect(rows()).toBe(1);
     expect(await client.stats()).toMatchObject({ totalProcessed: 1, totalFailed: 0 });
+  });
+
+  test("stores the output of the result's schema, and hears of a result that does not fit", async () => {
+    const counted = defineJob({ type: "counted", output: z.object({ count: z.number() }), maxRetries: 0 });
+    const refusals: unknown[] = [];
+    const worker = client.work([
+      counted.handle(async (_, ctx) => {
+        db.exec("begin immediate");
+        await ctx.complete({ count: "five" }, { tx: db }).catch((error: unknown) => refusals.push(error));
+        await ctx.complete({ count: 5, hidden: true }, { tx: db });
+        db.exec("commit");
+        return { count: "not stored, so not checked" as never };
+      }),
+    ]);
+    const { id } = await client.enqueue(counted);
+    expect(await client.wait(counted, id)).toMatchObject({ status: "completed", result: { count: 5 } });
+    expect(refusals).toMatchObject([{ name: "InvalidResult", message: expect.stringContaining("result.count: ") as string }]);
+    await worker.stop();
   });
 
   test("has completed it also if it throws after the commit", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { controlOf, Discard, RetryAfter, Snooze } from "../../../src/core/control-errors.ts";
 import type { Duration } from "../../../src/core/duration.ts";
 
@@ -26,8 +26,9 @@ describe("what a handler may throw to say what follows", () => {
   );
 
   test("those of another copy of the package are understood", async () => {
-    vi.resetModules();
-    const copy = await import("../../../src/core/control-errors.ts");
+    // Node loads a module once for each address.
+    const address = "../../../src/core/control-errors.ts?another-copy";
+    const copy = (await import(address)) as { RetryAfter: typeof RetryAfter };
     const thrown = new copy.RetryAfter("2s");
     expect(thrown).not.toBeInstanceOf(RetryAfter);
     expect(controlOf(thrown)).toEqual({ kind: "retry-after", delayMs: 2000 });

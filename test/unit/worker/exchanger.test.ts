@@ -3,6 +3,7 @@ import type { ClaimRequest, LeasedJob, LeaseAnswer, Leases, Report } from "../..
 import { MillraceError } from "../../../src/core/errors.ts";
 import { sleep } from "../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { AttemptEvents } from "../../../src/worker/attempt-events.ts";
 import { Exchanger } from "../../../src/worker/exchanger.ts";
 import { readHandlers } from "../../../src/worker/handlers.ts";
 import { readWorkOptions } from "../../../src/worker/options.ts";
@@ -72,6 +73,7 @@ describe("the exchange of ended attempts for new jobs", () => {
       clock,
       random: () => 1,
       inFlight,
+      isRemote: false,
       handlers,
       settings: readWorkOptions({ concurrency: Math.max(1, slots), lease: "30s" }),
       renewer: {
@@ -80,6 +82,7 @@ describe("the exchange of ended attempts for new jobs", () => {
         beatNow: async () => {},
         stop: async () => {},
       },
+      events: new AttemptEvents(undefined, () => {}),
       card: new WorkerCard(clock, { queues: ["default"], types: handlers.types, schemas: handlers.schemas }),
       onTrouble({ kind, message }) {
         troubles.push(kind);

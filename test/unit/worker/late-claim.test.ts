@@ -49,3 +49,26 @@ test("a claim that was carried out twice brings no more handlers than slots, and
   );
   expect(ended).toHaveLength(2);
 });
+
+test("a claim that is answered after the worker has stopped is given back at no cost while the client is open", async () => {
+  const answer = Promise.withResolvers<void>();
+  const prepare = (store: Store): void => {
+    const exchange = store.exchange.bind(store);
+    store.exchange = async (settlements, wanted) => {
+      const answered = await exchange(settlements, wanted);
+      if (wanted.length > 0) await answer.promise;
+      return answered;
+    };
+  };
+  const { client, clock } = await openClient({ prepare });
+  const { id } = await client.enqueue("t");
+  const worker = client.work({ t: async () => {} });
+  await clock.settle();
+  const stopping = worker.stop({ grace: "1h" });
+  await clock.advance(500);
+  await stopping;
+  expect(await client.get(id)).toMatchObject({ status: "running" });
+  answer.resolve();
+  await clock.settle();
+  expect(await client.get(id)).toMatchObject({ status: "pending", attempt: 0 });
+});

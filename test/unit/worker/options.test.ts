@@ -11,12 +11,23 @@ describe("options of a worker", () => {
       leaseMs: 30_000,
       graceMs: 30_000,
       settleMs: 5000,
+      aheadMs: 20,
+      backoffs: new Map(),
     });
   });
 
   test("are read", () => {
+    const slowly = (): number => 1000;
     expect(
-      readWorkOptions({ concurrency: { min: 2, max: 50 }, queues: { mail: 3, default: 1 }, lease: "5s", grace: 0, settle: 0 }),
+      readWorkOptions({
+        concurrency: { min: 2, max: 50 },
+        queues: { mail: 3, default: 1 },
+        lease: "5s",
+        grace: 0,
+        settle: 0,
+        ahead: 0,
+        backoffs: { slowly },
+      }),
     ).toEqual({
       minSlots: 2,
       maxSlots: 50,
@@ -27,6 +38,8 @@ describe("options of a worker", () => {
       leaseMs: 5000,
       settleMs: 0,
       graceMs: 0,
+      aheadMs: 0,
+      backoffs: new Map([["slowly", slowly]]),
     });
   });
 

@@ -44,6 +44,21 @@ function work(handler: AnyHandler, options: WorkOptions = {}): WorkerHandle {
   return client.work({ t: handler }, options);
 }
 
+test("a worker is idle again after a job whose start had to wait for the next turn of the event loop", async () => {
+  let idle = 0;
+  work(() => "ran").on("idle", () => idle++);
+  await client.clock.settle();
+  expect(idle).toBe(1);
+  // On a machine so busy that a turn is over before the first job of it has started.
+  const monotonic = client.clock.monotonic.bind(client.clock);
+  let late = 0;
+  vi.spyOn(client.clock, "monotonic").mockImplementation(() => monotonic() + 4 * late++);
+  const { id } = await client.enqueue("t");
+  await client.clock.settle();
+  expect(await get(id)).toMatchObject({ status: "completed" });
+  expect(idle).toBe(2);
+});
+
 describe("how an attempt ends", () => {
   test("what a handler returns is the result, also when it is not async", async () => {
     expect(await runOne(async (payload) => ({ seen: payload }))).toMatchObject({ status: "completed", result: { seen: { n: 1 } } });
@@ -101,6 +116,33 @@ describe("how an attempt ends", () => {
     const delays = await Promise.all(jobs.map(async ({ id }) => (await get(id)).scheduledAt! - client.clock.now()));
     expect(delays).toEqual([7000, 1000, 1000]);
     expect(warned).toHaveBeenCalledTimes(2);
+  });
+
+  test("a job may name its backoff; one that the worker does not have is told once, and is exponential", async () => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const own = defineJob({ type: "t", retryDelay: "1s", backoff: () => "9s" });
+    const wishes = [{}, { backoff: "fixed" }, { backoff: "byAge" }, { backoff: "unknown" }, { backoff: "unknown" }];
+    const jobs = await client.enqueueMany(wishes.map((wish) => own.job(null, wish)));
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const worker = client.work([own.handle(fail)], {
+      backoffs: { byAge: (retry, error, job) => retry + String(error).length + job.maxRetries },
+    });
+    await client.drain();
+    await worker.stop();
+    const delays = jobs.map(async (item) => (await get((item as { job: { id: string } }).job.id)).scheduledAt! - client.clock.now());
+    expect(await Promise.all(delays)).toEqual([9000, 1000, 13, 1000, 1000]);
+    expect(warned).toHaveBeenCalledTimes(1);
+    expect(warned.mock.lastCall?.join()).toContain("unknown");
+    for (const [backoffs, field] of [
+      [5, "backoffs"],
+      [{ "a b": fail }, "backoffs"],
+      [{ fixed: fail }, "backoffs.fixed"],
+      [{ slowly: 5 }, "backoffs.slowly"],
+    ] as const) {
+      expect(() => client.work({ t: fail }, { backoffs: backoffs as never })).toThrow(expect.objectContaining({ field }));
+    }
   });
 
   test.each([
